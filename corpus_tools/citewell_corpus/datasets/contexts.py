@@ -258,6 +258,7 @@ def _question(record: Record, paper: str, references: _References) -> Question:
                 ids=ids,
                 titles=titles,
                 authors=_families(record),
+                first_author=next(iter(record.gold_authors or ()), ""),
                 year=year_in(record.gold_year),
                 doi=doi,
                 arxiv=arxiv,

@@ -14,16 +14,23 @@ from random import Random
 import msgspec
 
 from citewell.corpus.columns import opening_name
-from citewell.model import Question
+from citewell.model import Question, Work
+from citewell.model.names import parse_author
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import plain_title
+from citewell.model.venue_shown import shown_venue
+from citewell.model.venues import venue_ids
 from citewell.retrieval.stopwords import STOPWORDS
 
 TAG = "typed:"
 """Prefix of the kind in a question's tags."""
 LEFT_OUT = 0.4
-"""Share of the questions from an abstract that are asked with the paper taken out of the library:
-for papers that it lacks, no abstract is known."""
+"""Share of the questions of `FROM_RECORD` that are asked with the paper taken out of the library:
+of papers that it lacks, no abstract and no venue is known."""
+FROM_RECORD = frozenset({"abstract", "venue"})
+"""Kinds that need the cited paper's record."""
+MOST_MISSPELT = 6
+"""Words of a title of which several are misspelt."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
@@ -44,8 +51,12 @@ class About(msgspec.Struct, frozen=True):
     title: str
     authors: tuple[str, ...] = ()
     """Family names."""
+    first_author: str = ""
+    """The first author's full name, as the citing paper's bibliography gives it."""
     year: int | None = None
     abstract: str = ""
+    venue: str = ""
+    """Short name, as authors type it: "ICLR"."""
     sentence: str = ""
     """The citing sentence up to the citation."""
 
@@ -68,7 +79,28 @@ def _typo(about: About, random: Random) -> str:
     if not places:
         return ""
     place = random.choice(places)
-    word = changed = words[place]
+    words[place] = _misspell(words[place], random)
+    return " ".join(words)
+
+
+def _typos(about: About, random: Random) -> str:
+    """The title's first words, two to four of them with a typo: "attenion is al you ned"."""
+    words = about.title.lower().split()[:MOST_MISSPELT]
+    places = [n for n, word in enumerate(words) if len(word) > 2 and word.isalpha()]
+    if len(places) < 3:
+        return ""
+    for place in random.sample(places, random.randint(2, min(4, len(places)))):
+        words[place] = _misspell(words[place], random)
+    return " ".join(words)
+
+
+def _misspell(word: str, random: Random) -> str:
+    """The word of at least three letters with a letter after the first swapped with the next,
+    dropped, doubled or replaced; a short word with a letter dropped."""
+    if len(word) < 5:
+        at = random.randrange(1, len(word))
+        return word[:at] + word[at + 1 :]
+    changed = word
     while changed.lower() == word.lower():  # swapping two equal letters has no effect
         at = random.randrange(1, len(word) - 1)
         changed = random.choice(
@@ -79,8 +111,7 @@ def _typo(about: About, random: Random) -> str:
                 word[:at] + random.choice(_LETTERS) + word[at + 1 :],
             )
         )
-    words[place] = changed
-    return " ".join(words)
+    return changed
 
 
 def _opening(about: About, random: Random) -> str:
@@ -106,6 +137,31 @@ def _author(about: About, random: Random) -> str:
 def _author_year(about: About, random: Random) -> str:
     name = _author(about, random)
     return f"{name} {about.year}" if name and about.year else ""
+
+
+def _full_name_year(about: About, random: Random) -> str:
+    """ "Ashish Vaswani 2017", "Vaswani, A. 2017" or "a. vaswani 2017"."""
+    author = parse_author(about.first_author)
+    if not author.family or len(author.given) < 2 or not about.year:
+        return ""
+    full, initial = f"{author.given} {author.family}", author.given[0]
+    forms = (full, full.lower(), f"{author.family}, {initial}.", f"{initial}. {author.family}")
+    return f"{random.choice(forms)} {about.year}"
+
+
+def _words_year(about: About, random: Random) -> str:
+    """Two content words of the title, in order, and the year."""
+    content = _content(about.title)
+    if len(content) < 3 or not about.year:
+        return ""
+    chosen = sorted(random.sample(range(len(content)), 2))
+    return f"{content[chosen[0]]} {content[chosen[1]]} {about.year}"
+
+
+def _venue(about: About, random: Random) -> str:
+    """The first author, or two content words of the title, with the venue and the year."""
+    words = random.choice((_author(about, random), _words_year(about, random).rpartition(" ")[0]))
+    return f"{words} {about.venue} {about.year}" if words and about.venue and about.year else ""
 
 
 def _author_word(about: About, random: Random) -> str:
@@ -146,12 +202,16 @@ def _abstract(about: About, random: Random) -> str:
 KINDS: Mapping[str, tuple[str, Callable[[About, Random], str]]] = {
     "title": ("the full title", _title),
     "typo": ("the title with a typing error", _typo),
+    "typos": ("the title's first words, 2 to 4 misspelt", _typos),
     "opening": ("the title's first four words", _opening),
     "words": ("3 to 5 words of the title", _words),
     "author-year-word": ("first author, year, a title word", _author_year_word),
     "author-year": ("first author and year", _author_year),
     "author-word": ("first author and a title word", _author_word),
     "author": ("first author alone", _author),
+    "full-name-year": ("first author's full name and year", _full_name_year),
+    "words-year": ("2 words of the title and the year", _words_year),
+    "venue": ("first author or 2 title words, venue and year", _venue),
     "acronym": ("the name before the colon", _acronym),
     "called": ("the name that the sentence gives it", _called),
     "abstract": ("6 words of the abstract, not of the title", _abstract),
@@ -161,20 +221,23 @@ KINDS: Mapping[str, tuple[str, Callable[[About, Random], str]]] = {
 
 def typed_questions(
     questions: Iterable[Question],
-    abstracts: Mapping[str, str],
+    records: Mapping[str, Work],
     kinds: Sequence[str] = tuple(KINDS),
 ) -> Iterator[Question]:
-    """Each question with a single answer, once per kind, with the typed words; `abstracts` by
-    question id. Questions with typed words, or without a title, are skipped."""
+    """Each question with a single answer, once per kind, with the typed words; `records` are those
+    of the cited papers, by question id. Questions with typed words, or without a title, are
+    skipped."""
     for question in questions:
         if question.query.text or len(question.targets) != 1 or not question.targets[0].titles:
             continue
-        target = question.targets[0]
+        target, record = question.targets[0], records.get(question.id)
         about = About(
             plain_title(target.titles[0]),
             target.authors,
+            target.first_author,
             target.year,
-            abstracts.get(question.id, ""),
+            record.abstract if record is not None else "",
+            _short_venue(record) if record is not None else "",
             question.query.sentence.partition(MARK)[0],
         )
         for kind in kinds:
@@ -184,8 +247,14 @@ def typed_questions(
                 yield _typed(question, kind, text, random)
 
 
+def _short_venue(work: Work) -> str:
+    """The short name of the venue of a record, "" where the table of venues lacks it."""
+    ids = sorted(venue_ids(work.venue))
+    return shown_venue(ids[0]) if len(ids) == 1 else ""
+
+
 def _typed(question: Question, kind: str, text: str, random: Random) -> Question:
-    out = kind == "abstract" and random.random() < LEFT_OUT
+    out = kind in FROM_RECORD and random.random() < LEFT_OUT
     exclude = (*question.query.exclude, *question.gold) if out else question.query.exclude
     return msgspec.structs.replace(
         question,

@@ -22,6 +22,7 @@ from citewell.corpus.columns import title_key
 from citewell.model.query import MARK, OTHER
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell_corpus.training.data import CORPORA, read_jsonl
+from citewell_corpus.training.split import is_tuning
 
 CONTEXTS = ("contexts_train2", "train", "contexts_no_gold2", "train_no_gold")
 """Files below `contexts`; those without a gold name works that the corpora lack."""
@@ -138,17 +139,21 @@ def table_of(
     return kept
 
 
-def records_of(data: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The citations of the named files below `contexts`."""
+def records_of(
+    data: Path, names: Iterable[str], *, tuning: bool = True
+) -> Iterator[dict[str, Any]]:
+    """The citations of the named files below `contexts`, with or without the papers that tune."""
     for name in names:
-        yield from read_jsonl(data / "contexts" / f"{name}.jsonl.gz")
+        for record in read_jsonl(data / "contexts" / f"{name}.jsonl.gz"):
+            if tuning or not is_tuning(record):
+                yield record
 
 
-def longer_names(data: Path, names: Iterable[str]) -> frozenset[str]:
+def longer_names(records: Iterable[dict[str, Any]]) -> frozenset[str]:
     """Names of several words, as they are looked up."""
     return frozenset(
         alias_name(name)
-        for record in records_of(data, names)
+        for record in records
         for name, _ in names_before(record["sentence"])
         if " " in name
     )
@@ -158,15 +163,18 @@ def longer_names(data: Path, names: Iterable[str]) -> frozenset[str]:
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
 @click.option("--contexts", multiple=True, default=CONTEXTS, help="Files that are read.")
-def main(data: Path, into: Path, contexts: tuple[str, ...]) -> None:
+@click.option(
+    "--without-tuning", is_flag=True, help="Leave out the papers that tune: to train and tune with."
+)
+def main(data: Path, into: Path, contexts: tuple[str, ...], *, without_tuning: bool) -> None:
     """Collect the names and write `aliases.tsv`."""
     titles = {
         record["id"]: record["title"] or ""
         for name in CORPORA
         for record in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")
     }
-    found = uses_of(records_of(data, contexts), titles)
-    known = table_of(found, longer_names(data, contexts))
+    records = list(records_of(data, contexts, tuning=not without_tuning))
+    known = table_of(uses_of(records, titles), longer_names(records))
     path = into / "aliases.tsv"
     write_aliases(known, path)
     works = sum(map(len, known.values()))

@@ -87,30 +87,31 @@ def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[Paper]:
 
 def read_contexts(path: Path) -> list[Context]:
     """Every citation of a contexts file."""
-    return [
-        Context(
-            r["id"],
-            r["source_repo"],
-            _paper_of(r),
-            r["source_title"] or "",
-            r["sentence"],
-            tuple(r.get("context_before_list") or ()),
-            r.get("context_after") or "",
-            tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ()))))
-            if r["gold_id"]
-            else (),
-            tuple(g for g in r["group_gold_ids"] or () if g and g != r["gold_id"]),
-            r["gold_year"],
-            bool(r["clean"]),
-            r.get("source_dataset") or "dev",
-            r.get("format") or "latex",
-            max(len(r.get("group_keys") or ()), len(r["group_gold_ids"] or ()), 1),
-        )
-        for r in read_jsonl(path)
-    ]
+    return [context_of(record) for record in read_jsonl(path)]
 
 
-def _paper_of(record: dict[str, Any]) -> str:
+def context_of(r: dict[str, Any]) -> Context:
+    """The citation of a record."""
+    return Context(
+        r["id"],
+        r["source_repo"],
+        paper_of(r),
+        r["source_title"] or "",
+        r["sentence"],
+        tuple(r.get("context_before_list") or ()),
+        r.get("context_after") or "",
+        tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ())))) if r["gold_id"] else (),
+        tuple(g for g in r["group_gold_ids"] or () if g and g != r["gold_id"]),
+        r["gold_year"],
+        bool(r["clean"]),
+        r.get("source_dataset") or "dev",
+        r.get("format") or "latex",
+        max(len(r.get("group_keys") or ()), len(r["group_gold_ids"] or ()), 1),
+    )
+
+
+def paper_of(record: dict[str, Any]) -> str:
+    """The citing paper of a record, as far as the data set identifies it."""
     if record.get("source_paper_id"):
         return f"{record['source_repo']}|{record['source_paper_id']}"
     # The folder identifies the paper within a repository if the title is unknown.

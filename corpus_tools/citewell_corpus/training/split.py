@@ -8,7 +8,9 @@ trains, because as a test it would measure one group's habits.
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal
+
+from citewell_corpus.training.data import paper_of
 
 Part = Literal["train", "valid", "test"]
 Learner = Literal["encoder", "head"]
@@ -59,3 +61,9 @@ def tunes(paper: str, origin: str, form: str) -> bool:
     """Whether a training paper tunes instead: 30% of the newer LaTeX sources."""
     newer = origin in NEWER_SOURCES and form == "latex"
     return newer and fraction(paper, "citewell-tune-1") < TUNING_SHARE
+
+
+def is_tuning(record: dict[str, Any]) -> bool:
+    """`tunes` for a record of a contexts file."""
+    form = record.get("format") or "latex"
+    return tunes(paper_of(record), record.get("source_dataset") or "dev", form)

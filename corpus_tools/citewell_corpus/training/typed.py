@@ -26,12 +26,14 @@ from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Signals
+from citewell.ranking.features import places
 from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.trees import Trees, from_lightgbm
-from citewell.ranking.typed import calibration_inputs, hopeful, typed_scores
-from citewell.ranking.typed_features import FALLING, NAMES, RISING
+from citewell.ranking.typed import calibration_inputs, hopeful, read_trees, typed_scores
+from citewell.ranking.typed_features import FALLING, FIRST, NAMES, RISING, TITLE_SHARE
 from citewell_corpus.datasets.typed import KINDS
-from citewell_corpus.training.head import logistic
+from citewell_corpus.training.ridge import ridge_logistic
+from citewell_corpus.training.split import fraction
 from citewell_corpus.training.typed_questions import (
     ALIAS,
     TypedQuestion,
@@ -60,6 +62,11 @@ SETTINGS: dict[str, Any] = {
 }
 CALIBRATED = 3
 """First papers of each question that the calibration is fitted on."""
+RIDGE = 3.0
+SHORT = (1, 3, 12)
+"""Lengths of the short lists."""
+SHORT_SHARE = 0.5
+FOLDS = 3
 _BATCH = 8
 
 
@@ -137,35 +144,119 @@ def fit(table: Table, threads: int = 1, rounds: int = ROUNDS) -> Trees:
     return from_lightgbm(model.dump_model())
 
 
-def calibrate(trees: Trees, table: Table) -> NDArray[np.float64]:
-    """Logistic weights for the confidence of a question's best, unanswerable ones included."""
+def calibrate(trees: Trees, *tables: Table) -> NDArray[np.float64]:
+    """Logistic weights for the confidence of a question's best, unanswerable ones included, from
+    whole lists, or from these and short ones (`short_lists`)."""
     inputs: list[NDArray[np.float64]] = []
     right: list[NDArray[np.bool_]] = []
-    for begin, end in _runs(table):
-        own = table.features[begin:end]
-        scores = typed_scores(trees, own)
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
-        inputs.append(calibration_inputs(scores, own)[best])
-        right.append(table.right[begin:end][best])
-    return logistic(np.concatenate(inputs), np.concatenate(right).astype(np.float64))
+    for one in tables:
+        for begin, end in _runs(one):
+            own = one.features[begin:end]
+            scores = typed_scores(trees, own)
+            best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+            inputs.append(calibration_inputs(scores, own)[best])
+            right.append(one.right[begin:end][best])
+    return ridge_logistic(np.concatenate(inputs), np.concatenate(right), RIDGE)
+
+
+def short_lists(table: Table) -> Table:
+    """Lists of a few of the candidates of every second question, as a small library would give
+    them; half of those with an answer keep it."""
+    random = np.random.default_rng(0)
+    features: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    number: list[int] = []
+    for at, (begin, end) in enumerate(_runs(table)):
+        for size in SHORT if random.random() < SHORT_SHARE else ():
+            chosen = random.permutation(end - begin)[:size]
+            if table.right[begin:end].any() and random.random() < 0.5:
+                answer = np.flatnonzero(table.right[begin:end])[:1]
+                chosen = np.unique(np.concatenate([answer, chosen[: size - 1]]))
+            features.append(among(table.features[begin:end][chosen]))
+            right.append(table.right[begin:end][chosen])
+            number.append(at)
+    return Table(
+        np.concatenate(features),
+        np.concatenate(right),
+        np.array([len(one) for one in right], np.int64),
+        np.array([bool(one.any()) for one in right]),
+        tuple(table.kinds[at] for at in number),
+        tuple(table.papers[at] for at in number),
+        tuple(table.ways[at] for at in number),
+    )
+
+
+def among(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The features of some candidates as they are if there are no others."""
+    out = features.copy()
+
+    def column(name: str) -> NDArray[np.float32]:
+        return features[:, NAMES.index(name)]
+
+    def put(name: str, values: NDArray[np.float32]) -> None:
+        out[:, NAMES.index(name)] = values
+
+    put("bm25_share", column("bm25_share") / max(float(column("bm25_share").max()), 1e-6))
+    put("bm25_rank", places(column("bm25_share")))
+    for name in ("likeness", "head"):
+        put(f"{name}_gap", column(name) - column(name).max())
+        put(f"{name}_rank", places(column(name)))
+    fit = column("typed_explained") + TITLE_SHARE * column("title_covered")
+    put("explained_rank", places(fit + FIRST * (column("first_author") > 0)))
+    return out
+
+
+def cross_validated(trees: Trees, table: Table) -> dict[str, Any]:
+    """`figures` where each paper's questions are judged by a calibration from other papers."""
+    short = short_lists(table)
+    first, ten = np.zeros(len(table.size), np.bool_), np.zeros(len(table.size), np.bool_)
+    sure = np.zeros(len(table.size))
+    runs = list(_runs(table))
+    for fold in range(FOLDS):
+        weights = calibrate(trees, _of_folds(table, fold), _of_folds(short, fold))
+        for number in np.flatnonzero(_folds(table) == fold).tolist():
+            begin, end = runs[number]
+            own, right = table.features[begin:end], table.right[begin:end]
+            first[number], ten[number], sure[number] = _judged(trees, weights, own, right)
+    return figures(table, first, ten, sure)
+
+
+def _folds(table: Table) -> NDArray[np.int64]:
+    return np.array([int(fraction(paper, "typed") * FOLDS) for paper in table.papers])
+
+
+def _of_folds(table: Table, without: int) -> Table:
+    """The questions of the papers of all folds but one."""
+    keep = _folds(table) != without
+    rows = np.repeat(keep, table.size)
+
+    def of(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(value for value, kept in zip(values, keep, strict=True) if kept)
+
+    return Table(
+        table.features[rows], table.right[rows], table.size[keep], table.held[keep],
+        of(table.kinds), of(table.papers), of(table.ways),
+    )  # fmt: skip
 
 
 def _runs(table: Table) -> Iterator[tuple[int, int]]:
     yield from pairwise(np.concatenate([[0], np.cumsum(table.size)]).tolist())
 
 
-def measure(trees: Trees, calibration: NDArray[np.float64], table: Table) -> dict[str, Any]:
-    """Recall at 1 and 10 by kind, and what thresholds of the confidence would write."""
-    first, ten, sure = [], [], []
-    for begin, end in _runs(table):
-        own, right = table.features[begin:end], table.right[begin:end]
-        scores = typed_scores(trees, own)
-        order = np.argsort(-scores, kind="stable")
-        first.append(bool(right[order[:1]].any()))
-        ten.append(bool(right[order[:10]].any()))
-        chance = 1 / (1 + np.exp(-calibration_inputs(scores, own) @ calibration))
-        sure.append(float(chance[order[0]]) if len(order) else 0.0)
-    return figures(table, np.array(first), np.array(ten), np.array(sure))
+def _judged(
+    trees: Trees,
+    calibration: NDArray[np.float64],
+    own: NDArray[np.float32],
+    right: NDArray[np.bool_],
+) -> tuple[bool, bool, float]:
+    """Whether the first of a question's papers is right, one of the first ten, and how sure."""
+    scores = typed_scores(trees, own)
+    order = np.argsort(-scores, kind="stable")
+    if not len(order):
+        return False, False, 0.0
+    odds = float(calibration_inputs(scores, own)[order[0]] @ calibration)
+    sure = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
+    return bool(right[order[0]]), bool(right[order[:10]].any()), float(sure)
 
 
 def figures(
@@ -180,7 +271,7 @@ def figures(
             if held.any():
                 one = {"n": int(held.sum()), "R@1": first[held].mean(), "R@10": ten[held].mean()}
                 out[f"{kind}, {place}"] = {k: round(float(v), 3) for k, v in one.items()}
-    for least in (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8):
+    for least in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9):
         filled = sure >= least
         out[f"fill from {least}"] = {
             "precision": round(float(first[filled].mean()), 3),
@@ -189,7 +280,9 @@ def figures(
     return out
 
 
-def save(trees: Trees, calibration: NDArray[np.float64], path: Path) -> None:
+def save(
+    trees: Trees, calibration: NDArray[np.float64], short: NDArray[np.float64], path: Path
+) -> None:
     """Writes `typed.npz`."""
     np.savez_compressed(
         path,
@@ -197,6 +290,7 @@ def save(trees: Trees, calibration: NDArray[np.float64], path: Path) -> None:
         threshold=trees.threshold,
         leaf=trees.leaf,
         calibration=calibration,
+        short_calibration=short,
         names=np.array(NAMES),
     )
 
@@ -208,8 +302,16 @@ def save(trees: Trees, calibration: NDArray[np.float64], path: Path) -> None:
 @click.option("--questions", default=1800, help="Training citations at most.")
 @click.option("--share", default=0.25, help="Of the tuning part's questions that is asked.")
 @click.option("--threads", default=1)
+@click.option("--keep-trees", is_flag=True, help="Fit the calibration of short lists alone.")
 def main(
-    data: Path, library: Path, into: Path, *, questions: int, share: float, threads: int
+    data: Path,
+    library: Path,
+    into: Path,
+    *,
+    questions: int,
+    share: float,
+    threads: int,
+    keep_trees: bool,
 ) -> None:
     """Derive the words, ask them, train the trees and calibrate them."""
     options = Options()
@@ -222,15 +324,17 @@ def main(
     recorder = Recorder(RANKER, TYPED)
     engine = LocalEngine.open(options, ranker=recorder)
     with Library.open(library) as held:
-        selected = training_questions(data, held, questions)
-        train = tabulate(engine, recorder, held, selected, "train")
         tune = tabulate(engine, recorder, held, tuning_questions(data, held, share), "tune")
+        if keep_trees:
+            trees, calibration = read_trees(into / TYPED.name)
+        else:
+            selected = training_questions(data, held, questions)
+            trees = fit(tabulate(engine, recorder, held, selected, "train"), threads)
+            calibration = calibrate(trees, tune)
     engine.close()
-    trees = fit(train, threads)
-    calibration = calibrate(trees, tune)
-    save(trees, calibration, into / TYPED.name)
-    for name, table in (("train", train), ("tune", tune)):
-        click.echo(f"{name}: {json.dumps(measure(trees, calibration, table), indent=1)}")
+    short = calibrate(trees, tune, short_lists(tune))
+    save(trees, calibration, short, into / TYPED.name)
+    click.echo(json.dumps(cross_validated(trees, tune), indent=1))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ import msgspec
 from citewell.corpus.aliases import read_aliases
 from citewell.corpus.columns import title_key
 from citewell.corpus.library import Library
-from citewell.model import CitingPaper, Query, Question
+from citewell.model import CitingPaper, Query, Question, Work
 from citewell.retrieval.opening import ALIASES
 from citewell_corpus.datasets import open_data
 from citewell_corpus.datasets.typed import TAG, typed_questions
 from citewell_corpus.training.split import dev_part, fraction
+from citewell_corpus.training.tuning import tuning_citations
 
 WAYS = (
     ("alone", "cold"), ("alone", "warm"), ("sentence", "cold"), ("sentence", "warm"),
@@ -27,6 +28,8 @@ ALIAS = "alias"
 """A kind for training alone: a name by which others cite the paper, from the table of aliases."""
 RARE = ("acronym", "called", ALIAS)
 """Kinds of which every question is asked."""
+MORE = 6
+"""How many times as often those are asked in tuning."""
 PER_GOLD, PER_PAPER = 3, 25
 
 
@@ -44,10 +47,8 @@ def _ask(
     way: tuple[str, str],
     library: Library,
     others: Sequence[Question],
-    *,
-    titled: bool,
 ) -> TypedQuestion:
-    """`titled` keeps the citing paper's title: by it the priors leave out what it cites itself.
+    """The citing paper keeps its title: by it the priors leave out what it cites itself.
     One of `others` gives the sentence where it is to be another."""
     query, (place, setting) = question.query, way
     if place == "elsewhere":
@@ -58,8 +59,8 @@ def _ask(
     if place == "alone":
         query = Query(text=query.text, paper=query.paper, exclude=query.exclude)
     if setting == "cold":
-        title = query.paper.title if titled or place != "alone" else ""
-        query = msgspec.structs.replace(query, paper=CitingPaper(title=title), nearby=())
+        paper = CitingPaper(title=query.paper.title, key=query.paper.key)
+        query = msgspec.structs.replace(query, paper=paper, nearby=())
     held = "left-out" not in question.tags and bool((library.rows_of(question.gold) >= 0).any())
     kind = next(t.removeprefix("typed:") for t in question.tags if t.startswith("typed:"))
     return TypedQuestion(query, question.gold if held else (), kind, question.paper, way)
@@ -73,30 +74,29 @@ def training_questions(data: Path, library: Library, most: int) -> list[TypedQue
         questions = tuple(q for q in questions if name == "train" or _part(q) == "train")
         found += _thinned(questions, most // 3 if name == "dev" else most - most // 3)
     selected = []
-    typed = [*typed_questions(found, _abstracts(found, library)), *alias_questions(found)]
+    typed = [*typed_questions(found, _records(found, library)), *alias_questions(found)]
     for question in typed:
         # One kind in five of each citation, in a way of its own; few have a system's name.
         kind = question.tags[-1].removeprefix("typed:")
         if kind in RARE or fraction(question.id, "kept") < 0.2:
             way = WAYS[int(fraction(question.id, "way") * len(WAYS))]
-            one = _ask(question, way, library, found, titled=True)
+            one = _ask(question, way, library, found)
             if one.gold:
                 selected.append(one)
     return selected
 
 
 def tuning_questions(data: Path, library: Library, share: float) -> list[TypedQuestion]:
-    """Citations of the tuning part with and without an answer, each kind in each way."""
-    questions = open_data(data / "contexts" / "dev.jsonl.gz").questions
-    chosen = [q for q in questions if _part(q) == "valid" and "clean" in q.tags]
+    """Citations of the papers that tune with and without an answer, each kind in each way."""
+    chosen = tuning_citations(data)
     selected = []
-    typed = [*typed_questions(chosen, _abstracts(chosen, library)), *alias_questions(chosen)]
+    typed = [*typed_questions(chosen, _records(chosen, library)), *alias_questions(chosen)]
     for question in typed:
-        kind = question.tags[-1].removeprefix("typed:")
+        kind = question.tags[-1].removeprefix(TAG)
+        most = 1.0 if kind == ALIAS else MORE * share if kind in RARE else share
         for way in WAYS:
-            rare = kind in RARE and (kind != ALIAS or way[1] == "cold")
-            if rare or fraction(f"{question.id}:{way}", "asked") < share:
-                selected.append(_ask(question, way, library, chosen, titled=False))
+            if fraction(f"{question.id}:{way}", "asked") < most:
+                selected.append(_ask(question, way, library, chosen))
     return selected
 
 
@@ -140,11 +140,11 @@ def _thinned(questions: Iterable[Question], most: int) -> list[Question]:
     return kept
 
 
-def _abstracts(questions: Sequence[Question], library: Library) -> dict[str, str]:
+def _records(questions: Sequence[Question], library: Library) -> dict[str, Work]:
     found = {}
     for question in questions:
         rows = library.rows_of(question.gold)
         rows = rows[rows >= 0]
         if len(rows):
-            found[question.id] = library.works(rows[:1])[0].abstract
+            found[question.id] = library.works(rows[:1])[0]
     return found

@@ -35,16 +35,14 @@ def evaluate_typed(
         chosen = sample(questions, right, flags["limit"], flags["seed"])
         ids = {one.id: min(right[one.id][0]) for one in chosen if right[one.id]}
         works = engine.works(list(ids.values()))
-        abstracts = {
-            name: work.abstract for name, work in zip(ids, works, strict=True) if work is not None
-        }
+        records = {name: work for name, work in zip(ids, works, strict=True) if work is not None}
     finally:
         engine.close()
     settings: tuple[Setting, ...] = ("cold", "warm")
     if flags["setting"] != "both":
         settings = (flags["setting"],)
     places: tuple[Place, ...] = ("alone", "sentence")
-    typed = list(typed_questions(chosen, abstracts))
+    typed = list(typed_questions(chosen, records))
     return ask_typed(typed, options, places, settings, report, jobs=flags["jobs"])
 
 

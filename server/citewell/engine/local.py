@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,6 +57,7 @@ OpenRetrievers = Callable[[Library, Options], Opened]
 RANKER = WEIGHTS / "ranker.npz"
 TYPED = WEIGHTS / "typed.npz"
 LITERATURE = WEIGHTS / "literature.npz"
+CONFIDENCE = WEIGHTS / "confidence.npz"
 
 
 class LocalEngine(ModelMethods, SourceMethods):
@@ -148,10 +150,9 @@ class LocalEngine(ModelMethods, SourceMethods):
         else:
             opened = retrievers(library, options)
             if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
-                typed, literature = (
-                    path if path.exists() else None for path in (TYPED, LITERATURE)
+                ranker = LearnedRanker(
+                    RANKER, _existing(TYPED), _existing(LITERATURE), _existing(CONFIDENCE)
                 )
-                ranker = LearnedRanker(RANKER, typed, literature)
             if reader is None and is_used(options.retrieval.cross_encoder):
                 reader = CrossEncoderStage(options.retrieval)
         return cls(
@@ -338,3 +339,7 @@ class LocalEngine(ModelMethods, SourceMethods):
         for part in (*parts, self._online, self._sources, self._library):
             if part is not None:
                 part.close()
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None

@@ -38,6 +38,8 @@ class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     """Titles of the entries in the paper's own bibliographies that it does not cite yet."""
     project: str = ""
     """Folder of the paper: by it what was accepted here is known from what was elsewhere."""
+    key: int = 0
+    """Identity in the citation priors of a paper without a telling title; 0: that of its title."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,6 +102,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     titles: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     """Family names, in order, if the data set has them."""
+    first_author: str = ""
+    """The first author's full name, as the data set writes it."""
     year: int | None = None
     doi: str = ""
     arxiv: str = ""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
-from citewell.ranking.contract import Ordering
+from citewell.ranking.contract import Calibrate, Ordering
 from citewell.ranking.cross_encoder import Moved
 from citewell.ranking.learned import calibrated
 from citewell.ranking.pair_texts import PairTexts
@@ -99,10 +99,23 @@ def combine(
     calibrate = ordering.calibrate
     if how.calibration is not None:
         calibrate = partial(calibrated, weights=np.array(how.calibration))
+    elif calibrate is not None and (places != np.arange(count)).any():
+        calibrate = partial(_of_places, calibrate, places)
     moved = [Moved(rank, float(scores[p]), int(p) + 1) for rank, p in enumerate(places, 1)]
     order = np.concatenate([ordering.order[:count][places], ordering.order[count:]])
     confidence = None if calibrate is None else calibrate(changed)
     return Ordering(order, changed, confidence, calibrate), moved
+
+
+def _of_places(
+    calibrate: Calibrate, places: NDArray[np.int64], scores: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The confidence of scores whose first `len(places)` stand for these places of the ordering
+    that `calibrate` belongs to; the others keep their place."""
+    order = np.concatenate([places, np.arange(len(places), len(scores))])
+    before = np.empty_like(scores)
+    before[order] = scores
+    return np.asarray(calibrate(before)[order], np.float32)
 
 
 def read_combination(folder: Path) -> Combination:

@@ -29,6 +29,10 @@ class Candidates(msgspec.Struct, frozen=True):
     """The retrievers that a trained ranker was not trained with."""
 
 
+Calibrate = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+"""Maps the scores of an ordering, in its order, to confidences."""
+
+
 class Ordering(msgspec.Struct, frozen=True):
     """A ranker's answer."""
 
@@ -38,7 +42,7 @@ class Ordering(msgspec.Struct, frozen=True):
     """Shape (n,), in that order, falling."""
     confidence: NDArray[np.float32] | None = None
     """Shape (n,), in that order: calibrated probability of being what the author would cite."""
-    calibrate: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
+    calibrate: Calibrate | None = None
     """Computes confidence from modified scores, given in this ordering's order, for callers that
     modify them. Where it is given, the scores are log odds."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
-from citewell.model.query import near_part, topic_part
+from citewell.model.query import MARK, near_part, topic_part
+from citewell.ranking.confidence import SentenceConfidence, known_inputs
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import (
     UNKNOWN,
@@ -37,6 +38,7 @@ from citewell.ranking.literature import (
     LiteratureModel,
     literature_features,
 )
+from citewell.ranking.named import named
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import Typed, typed_features
@@ -63,13 +65,19 @@ class LearnedRanker:
     name = "learned"
 
     def __init__(
-        self, weights: Path, typed: Path | None = None, literature: Path | None = None
+        self,
+        weights: Path,
+        typed: Path | None = None,
+        literature: Path | None = None,
+        confidence: Path | None = None,
     ) -> None:
         """`typed` are the weights for queries with typed words, and `literature` those for
-        literature questions; without them the head alone orders those, too."""
+        literature questions; without them the head alone orders those, too. `confidence` are
+        those for the confidence of citing sentences, which otherwise follows from the scores."""
         self._path = weights
         self._typed_path = typed
         self._literature_path = literature
+        self._confidence_path = confidence
         self._lock = threading.Lock()
         self._words: tuple[int, TitleWords] | None = None
 
@@ -111,9 +119,24 @@ class LearnedRanker:
         if query.typed and self._typed_path is not None:
             return self._order_typed(self._typed(query, known, table, scores, signals))
         scores += further_evidence(table, [candidates.ranks[name] for name in candidates.further])
-        order = np.lexsort((np.arange(len(rows)), -scores))
-        confidence = self._model.confidence
-        return Ordering(order, scores[order], confidence(scores)[order], confidence)
+        return self._order_sentence(query, known, table, scores, signals)
+
+    def _order_sentence(
+        self,
+        query: Query,
+        known: Evidence,
+        table: NDArray[np.float32],
+        scores: NDArray[np.float32],
+        signals: Signals,
+    ) -> Ordering:
+        """The order of the head, with the confidence of a citing sentence where there is one."""
+        order = np.lexsort((np.arange(len(scores)), -scores))
+        calibrate = self._model.confidence
+        if self._confidence_path is not None and MARK in query.sentence and not query.typed:
+            words = named(query.sentence, known.columns, signals.aliases())
+            inputs = known_inputs(table, feature_names(PRIOR_SIGNALS), words)[order]
+            calibrate = partial(self._sentence_confidence.of, known=inputs)
+        return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
 
     def _typed(
         self,
@@ -214,6 +237,11 @@ class LearnedRanker:
     def _literature_model(self) -> LiteratureModel:
         assert self._literature_path is not None
         return LiteratureModel.read(self._literature_path)
+
+    @cached_property
+    def _sentence_confidence(self) -> SentenceConfidence:
+        assert self._confidence_path is not None
+        return SentenceConfidence(self._confidence_path)
 
     @cached_property
     def _typed_model(self) -> TypedModel:

@@ -7,7 +7,9 @@ how likely the first paper is the one that the words mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -34,6 +36,7 @@ not with certainty."""
 UNNAMED = 6.0
 """Subtracted from the score of a paper that no typed word matches, where one matches another paper:
 the sentence alone never lifts a paper above those that the words name."""
+WIDEST_GAP = 5.0
 MOST_SURE = 0.995
 """The confidence stops short of certainty: another paper may bear the same name."""
 RIVALS = 30
@@ -41,7 +44,8 @@ RIVALS = 30
 CALIBRATION = (
     "exact", "typed_explained", "title_covered", "both_covered", "in_order", "author_and_year",
     "opening_whole", "words", "in_sentence", "rarest_explained", "unexplained", "head", "head_gap",
-    "called", "called_whole", "called_gap",
+    "called", "called_whole", "called_gap", "year", "bm25_share", "rarest_in_title", "likeness",
+    "likeness_gap",
 )  # fmt: skip
 """Features of a candidate that its confidence depends on beside the scores."""
 
@@ -52,14 +56,16 @@ class TypedModel:
     def __init__(self, path: Path) -> None:
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
+                self.trees = _trees_of(file)
                 self.calibration = file["calibration"].astype(np.float64)
+                self.short_calibration = file["short_calibration"].astype(np.float64)
                 names = tuple(str(name) for name in file["names"])
             if names != NAMES:
                 raise ValueError("it was trained with other features")
             if int(self.trees.feature.max(initial=0)) >= len(names):
                 raise ValueError("a tree asks for a feature that does not exist")
-            if self.calibration.shape != (calibration_width(),):
+            shapes = {self.calibration.shape, self.short_calibration.shape}
+            if shapes != {(calibration_width(),)}:
                 raise ValueError("its calibration has another length")
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise CitewellError(
@@ -88,10 +94,24 @@ class TypedModel:
             if len(own):
                 inputs = calibration_inputs(changed[: len(own)], own)
                 sure = 1 / (1 + np.exp(-inputs @ self.calibration))
+                if len(own) < KEPT:
+                    # The other calibration knows short lists only as a lack of competitors.
+                    short = np.clip(inputs @ self.short_calibration, -50, 50)
+                    sure = np.minimum(sure, 1 / (1 + np.exp(-short)))
                 out[: len(own)] = np.minimum(sure, MOST_SURE)
             return out
 
         return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
+
+
+def read_trees(path: Path) -> tuple[Trees, NDArray[np.float64]]:
+    """The trees of a file and their calibration for whole lists; raises what numpy raises."""
+    with np.load(path, allow_pickle=False) as file:
+        return _trees_of(file), file["calibration"].astype(np.float64)
+
+
+def _trees_of(file: Mapping[str, Any]) -> Trees:
+    return Trees(file["feature"], file["threshold"], file["leaf"])
 
 
 def hopeful(table: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -143,9 +163,11 @@ def calibration_width() -> int:
 _SHAPES = (
     "one", "score", "share", "lead", "odds", "all_explained", "explained_squared", "wrong_year",
     "log_words", "known_popularity", "only_named", "log_ties", "named_ties", "named_odds",
-    "sentence_ties",
+    "sentence_ties", "few", "few_share", "few_lead", "few_explained", "few_covered",
+    "explains_more", "sentence_head_gap", "sentence_head", "sentence_typed_in_title",
 )  # fmt: skip
-"""What `calibration_inputs` makes of scores and features."""
+"""What `calibration_inputs` makes of scores and features. Few: how far the list is from one of
+`KEPT` papers. A paper without rivals leads by nothing but their absence."""
 
 
 def calibration_inputs(
@@ -171,5 +193,31 @@ def calibration_inputs(
         np.ones(len(plain)), plain, share, lead, np.exp(share), explained > 0.999, explained**2,
         column("year") < 0, np.log1p(column("words")), np.maximum(column("popularity"), 0), named,
         ties, named * ties, named * np.exp(share), ties * column("in_sentence"),
+        *_beside_rivals(table, share, lead),
     )  # fmt: skip
     return np.column_stack([*shapes, *(column(name) for name in CALIBRATION)])
+
+
+def _beside_rivals(
+    table: NDArray[np.float32], share: NDArray[np.float64], lead: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    """How few others there are, how much more of the words a candidate explains than the best
+    other, and what the sentence says of it, each of shape (n,)."""
+
+    def column(name: str) -> NDArray[np.float64]:
+        return table[:, NAMES.index(name)].astype(np.float64)
+
+    few = max(float(np.log(KEPT / max(len(table), 1))), 0.0)
+    explained = column("typed_explained")
+    yield np.full(len(table), few)
+    yield from (few * share, few * lead, few * explained, few * column("both_covered"))
+    fit = explained + 0.5 * (
+        column("both_covered") + (column("first_author") > 0) + np.maximum(column("year"), 0)
+    )
+    best = np.sort(fit)[::-1][:2]
+    rival = best[1] if len(best) > 1 else 0.0
+    yield fit - np.where(fit >= best[:1].max(initial=0.0), rival, best[:1].max(initial=0.0))
+    inside = column("in_sentence")
+    yield inside * np.clip(column("head_gap"), -WIDEST_GAP, 0)
+    yield inside * column("head")
+    yield inside * column("typed_in_title")

@@ -214,4 +214,4 @@ def shipped_priors() -> list[Priors]:
 
 def _own_key(query: Query) -> int:
     """Key of the paper being written: what it cites itself is no evidence."""
-    return title_key(query.paper.title) if len(query.paper.title) > 12 else 0
+    return title_key(query.paper.title) if len(query.paper.title) > 12 else query.paper.key

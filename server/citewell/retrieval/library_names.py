@@ -26,7 +26,7 @@ from citewell.retrieval.words import split
 LEAST_PAPERS = 5
 """Papers of a venue that the table of venues does not know."""
 LONGEST_ACRONYM = 12
-NO_VENUE = frozenset({"ml", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
+NO_VENUE = frozenset({"ml", "nlp", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
 """Short names that are no venue unless something marks them as one."""
 _SURE = 0.6
 """Share of the users of a name who mean one work, from which the name stands for it."""

@@ -37,7 +37,8 @@ Known = Callable[[str], bool]
 def corrected(text: str, counts: Counts, known: Known) -> str:
     """The text with its typing errors corrected; most texts have none and are unchanged."""
     found = list(_WORD.finditer(text))
-    if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0]:
+    # A colon within the first word makes it an identifier; one behind it, the name of a title.
+    if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0][:-1]:
         return text
     long = [m for m in found if SHORTEST <= len(m[0]) <= LONGEST]
     if not long:

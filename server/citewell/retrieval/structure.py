@@ -38,8 +38,14 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     is_plain = _is_plain(reading)
     if is_plain and not typed.authors:
         return query, understood  # a year by itself is the ranker's
-    if is_plain and typed.year_from is not None and typed.year_to is not None:
-        # So are the years beside it: people often err by one.
+    is_single = typed.year_from is not None and typed.year_from == typed.year_to
+    if (
+        typed.year_from is not None
+        and typed.year_to is not None
+        and (is_plain or (is_single and query.sentence))
+    ):
+        # So are the years beside it: people often err by one. In a search the year is a condition,
+        # in a placeholder it says which paper is meant.
         typed = msgspec.structs.replace(
             typed, year_from=typed.year_from - 1, year_to=typed.year_to + 1
         )

@@ -2,13 +2,14 @@
 
 import pytest
 
-from citewell.model import Query, Question, Target
+from citewell.model import Query, Question, Target, Work
 from citewell.model.titles import normalise_title
 from citewell_corpus.datasets.typed import KINDS, typed_questions
 
 BERT = Target(
     titles=("BERT: Pre-training of Deep Bidirectional {Transformers} for Language Understanding",),
     authors=("Devlin", "Chang"),
+    first_author="Jacob Devlin",
     year=2019,
 )
 ABSTRACT = (
@@ -23,7 +24,8 @@ def question(target=BERT, number=1, text=""):
 
 
 def typed(target=BERT, number=1, abstract=ABSTRACT):
-    made = typed_questions([question(target, number)], {f"q{number}": abstract})
+    record = Work(id="t:1", title=target.titles[0], venue="NAACL", abstract=abstract)
+    made = typed_questions([question(target, number)], {f"q{number}": record})
     return {one.id.partition(":")[2]: one for one in made}
 
 
@@ -45,6 +47,22 @@ def test_every_kind_is_made_of_a_paper_that_has_all_of_it():
     name, year, word = found["author-year-word"].split()
     assert (name, year) == ("devlin", "2019")
     assert word in normalise_title(BERT.titles[0]) or word == "pre-training"
+    assert found["venue"].endswith(" NAACL 2019")
+    assert found["words-year"].endswith(" 2019")
+
+
+def test_a_full_name_is_written_in_several_forms():
+    forms = {texts(number=n)["full-name-year"] for n in range(40)}
+    assert forms == {
+        f"{name} 2019" for name in ("Jacob Devlin", "jacob devlin", "Devlin, J.", "J. Devlin")
+    }
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_several_words_are_misspelt(number):
+    title = texts()["title"].lower().split()[:6]
+    wrong = texts(number=number)["typos"].split()
+    assert 2 <= sum(a != b for a, b in zip(title, wrong, strict=True)) <= 4
 
 
 @pytest.mark.parametrize("number", range(12))

@@ -70,6 +70,7 @@ def conditions_of(text: str) -> dict[str, Any]:
         ("yann lecun convolution", "convolution", {"authors": ("yann lecun",)}),
         ("Y. LeCun convolution", "convolution", {"authors": ("Y. LeCun",)}),
         ("LeCun, Yann convolution", "convolution", {"authors": ("LeCun, Yann",)}),
+        ("LeCun, Y. convolution", "convolution", {"authors": ("LeCun, Y.",)}),
         ("LeCun's papers on convolution", "convolution", {"authors": ("LeCun",)}),
         ("Kaiming He residual", "residual", {"authors": ("Kaiming He",)}),
         ("He et al. residual", "residual", {"authors": ("He",)}),
@@ -220,3 +221,12 @@ def test_a_request_for_papers_is_a_literature_question(text: str) -> None:
 )
 def test_words_that_may_mean_one_paper_are_no_literature_question(text: str) -> None:
     assert not asks_for_papers(text)
+
+
+def test_a_surname_of_two_words_is_one_name() -> None:
+    class WithVanHorn(Names):
+        def has_author(self, name: str) -> bool:
+            return name.lower() == "van horn" or super().has_author(name)
+
+    read = read_query("van horn attention", WithVanHorn(), NOW).understood.query
+    assert (read.authors, read.topic) == (("van horn",), "attention")

@@ -33,6 +33,7 @@ def mend(text):
         ("attenntion", "attention"),
         ("Attemtion Heads", "Attention Heads"),
         ("supervied transfomers", "supervised transformers"),
+        ("Attention: supervied generatiom", "Attention: supervised generation"),
     ],
 )
 def test_a_letter_too_many_too_few_wrong_or_exchanged_is_mended(wrong, right):

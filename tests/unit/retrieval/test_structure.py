@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.model import CitingPaper, Query
-from citewell.retrieval.structure import structured
+from citewell.retrieval.query_grammar.reading import read_query
+from citewell.retrieval.structure import structured, with_conditions
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,13 @@ def test_only_typed_words_are_read() -> None:
 @given(st.text())
 def test_no_text_breaks_the_reading(text: str) -> None:
     structured(Query(text=text))
+
+
+def test_a_year_in_a_placeholder_allows_for_the_years_beside_it() -> None:
+    def years(sentence: str) -> tuple[int | None, int | None]:
+        query = Query(text='"graph attention" 2018', sentence=sentence)
+        read, _ = with_conditions(query, read_query(query.text, now=2024))
+        return read.typed_query.year_from, read.typed_query.year_to
+
+    assert years("It is a graph [CITATION].") == (2017, 2019)
+    assert years("") == (2018, 2018)

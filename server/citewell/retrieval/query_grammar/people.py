@@ -76,11 +76,16 @@ def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Part | N
 
 
 def _given_behind(cursor: Cursor, begin: int, end: int) -> int:
-    """Index of the token after "LeCun, Yann"; `end` if no given name follows the comma."""
+    """Index of the token after "LeCun, Yann" or "LeCun, Y."; `end` if no given name follows the
+    comma."""
     is_single = end == begin + 1 and cursor.low(end) == "," and cursor.is_word(end + 1)
     if not is_single or not cursor.tokens[end + 1].text[:1].isupper():
         return end
     given = cursor.tokens[end + 1].text
+    if len(given) == 1:
+        family = cursor.tokens[begin].text
+        after = end + 3 if cursor.low(end + 2) == "." else end + 2
+        return after if cursor.names.has_author(f"{given}. {family}") else end
     return end + 2 if cursor.names.has_person(given, cursor.tokens[begin].text) else end
 
 
@@ -114,6 +119,17 @@ def _is_name(cursor: Cursor, at: int, last: int, count: int, *, is_marked: bool)
     first, family = cursor.tokens[at].text, cursor.tokens[last].text
     if count == 1:
         return _is_surname(cursor, family, last, is_marked=is_marked)
+    if (
+        count == 2
+        and first.lower() in PARTICLES
+        and cursor.names.has_author(cursor.slice(at, last + 1))
+    ):
+        return True  # "van Horn": a surname of two words
+    return _is_full_name(cursor, at, last, count, is_marked=is_marked)
+
+
+def _is_full_name(cursor: Cursor, at: int, last: int, count: int, *, is_marked: bool) -> bool:
+    first, family = cursor.tokens[at].text, cursor.tokens[last].text
     known = cursor.names.surname(family) or family.lower() in STOP_NAMES
     if not known and not cursor.names.surname(first):
         return False

@@ -1,0 +1,184 @@
+"""Who and what a citing sentence names at the place of a citation, and what it names elsewhere.
+
+In "we train BERT [CITATION] with Adam [OTHER]" the place is BERT's, and Adam is the neighbour's. A
+candidate that only the words of another citation name is seldom what is cited here.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.aliases import Aliases
+from citewell.corpus.columns import Columns, name_hash, word_hash
+from citewell.model.query import MARK, OTHER
+from citewell.model.stopwords import STOPWORDS
+from citewell.model.titles import normalise_title
+
+NAMES = (
+    "name_at", "name_beside", "alias_at", "alias_beside", "alias_rival", "author_at",
+    "author_beside", "title_at", "title_beside", "phrase_at", "stranger_at", "stranger_author",
+)  # fmt: skip
+"""For each candidate: its title's name (or the title's initials), a name that others use for it,
+its authors and title words, each in the words of this place and of the neighbours' places. "Rival"
+is the strongest name of another work at this place; "stranger" a name, or an author, right at the
+place that is not the candidate's."""
+REACH = 12
+"""Words before a mark, and `AFTER` words after it, that belong to it."""
+AFTER = 4
+LONGEST_NAME = 3
+FADE = 0.75
+"""What is left of a name's weight with each word between it and the mark."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-'’.+/][^\W_]+)*")
+_MARKS = re.compile(re.escape(MARK) + "|" + re.escape(OTHER))
+_SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[a-z]+.*[A-Z])[\w.+/'’-]{2,30}")
+"""A name by its form: two capitals, letters with a digit, or a capital within."""
+_SURNAME = r"([^\W\d_][^\W\d_]+(?:[-'’][^\W\d_]+)*)"
+_AUTHORS = re.compile(rf"{_SURNAME}(?:\s+(?:and|&)\s+{_SURNAME}|,?\s+et\s+al\.?)(?:'s|’s)?[\s~(]*$")
+"""Only what surely is a name: a lone word with a capital may be anything."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The words that belong to one citation mark."""
+
+    words: tuple[tuple[str, float], ...]
+    """Each with its weight: 1 next to the mark, less with distance."""
+    joined: dict[str, float]
+    """Runs of up to `LONGEST_NAME` words as one, by which names are looked up."""
+    shaped: tuple[str, ...]
+    """Names by their form among the three words before the mark."""
+    authors: tuple[str, ...]
+    """Surnames that end the words before the mark: "Devlin et al. [CITATION]"."""
+
+
+def places(sentence: str) -> tuple[Place | None, list[Place]]:
+    """The place of the target mark, None without one, and those of the other marks."""
+    marks = list(_MARKS.finditer(sentence))
+    own, others = None, []
+    for number, mark in enumerate(marks):
+        begin = marks[number - 1].end() if number else 0
+        end = marks[number + 1].start() if number + 1 < len(marks) else len(sentence)
+        place = _place(sentence[begin : mark.start()], sentence[mark.end() : end])
+        if mark[0] == MARK and own is None:
+            own = place
+        else:
+            others.append(place)
+    return own, others
+
+
+def _place(before: str, after: str) -> Place:
+    left = _WORD.findall(before)[-REACH:][::-1]
+    # What follows belongs to the next mark, unless it is in the same clause.
+    right = _WORD.findall(re.split(r"[.;:,]", after, maxsplit=1)[0])[:AFTER]
+    words = [(word, FADE**at) for at, word in enumerate(left)]
+    words += [(word, FADE ** (at + 2)) for at, word in enumerate(right)]
+    joined: dict[str, float] = {}
+    for side, offset in ((left[::-1], 0), (right, 2)):
+        for size in range(1, LONGEST_NAME + 1):
+            for at in range(len(side) - size + 1):
+                run = side[at : at + size]
+                if not _is_name(run):
+                    continue
+                gap = len(side) - at - size if offset == 0 else at + offset
+                name = "".join(run).removesuffix("'s").removesuffix("’s")
+                joined[name] = max(joined.get(name, 0.0), FADE**gap)
+    shaped = tuple(word for word in left[:3] if _SHAPED.fullmatch(word))
+    match = _AUTHORS.search(before[-80:])
+    found = tuple(name for name in match.groups() if name) if match else ()
+    if not all(name[0].isupper() for name in found):
+        found = ()
+    return Place(tuple(words), joined, shaped, found)
+
+
+def _is_name(run: Sequence[str]) -> bool:
+    """Whether words in a row may be a name: one with a capital or a digit."""
+    ends = (run[0].lower(), run[-1].lower())
+    if any(len(end) < 2 or end.encode() in STOPWORDS for end in ends):
+        return False
+    return any(c.isupper() or c.isdigit() for word in run for c in word)
+
+
+def named(sentence: str, columns: Columns, aliases: Aliases) -> NDArray[np.float32]:
+    """Shape (n, len(NAMES)), one row a candidate; zeros for a sentence without a mark."""
+    out = np.zeros((len(columns), len(NAMES)), np.float32)
+    own, others = places(sentence)
+    if own is None or not len(columns):
+        return out
+    at, beside = _of(own, columns, aliases), [_of(one, columns, aliases) for one in others]
+    for column, field in ((0, "name"), (2, "alias"), (5, "author"), (7, "title")):
+        out[:, column] = at[field]
+        for one in beside:
+            out[:, column + 1] = np.maximum(out[:, column + 1], one[field])
+    # Columns 3 and 4 are the neighbours' and the rivals': the aliases' own order.
+    out[:, 4] = np.maximum(at["best"] - at["alias"], 0)
+    out[:, 9] = at["phrase"]
+    known = np.maximum(np.maximum(at["name"], at["alias"]), at["shaped"])
+    out[:, 10] = bool(own.shaped) * (known <= 0)
+    out[:, 11] = bool(own.authors) * (at["author"] <= 0)
+    return out
+
+
+def _of(place: Place, columns: Columns, aliases: Aliases) -> dict[str, NDArray[np.float32]]:
+    """How strongly a place names each candidate, by the kind of name, each of shape (n,)."""
+    count = len(columns)
+    name, alias = np.zeros(count, np.float32), np.zeros(count, np.float32)
+    best = 0.0
+    has_opening, has_initials = columns.opening != 0, columns.initials != 0
+    for run, weight in place.joined.items():
+        rows = has_opening & (columns.opening == np.uint32(name_hash(run)))
+        plain = "".join(c for c in run.lower() if c.isalnum())
+        if 2 < len(plain) <= 8 and sum(c.isupper() for c in run) > 1:
+            for form in {plain, plain.removesuffix("s")}:
+                rows |= has_initials & (columns.initials == np.uint32(zlib.crc32(form.encode())))
+        name[rows] = np.maximum(name[rows], weight)
+        for one in aliases.of(run):
+            value = weight * one.strength
+            best = max(best, value)
+            rows = columns.key == np.uint64(one.key)
+            alias[rows] = np.maximum(alias[rows], value)
+    author = np.zeros(count, np.float32)
+    owner = np.repeat(np.arange(count), np.diff(columns.surname_starts))
+    for surname in place.authors:
+        author[owner[columns.surname == np.uint32(name_hash(surname))]] = 1
+    title, phrase = _titles(place, columns)
+    shaped = np.zeros(count, np.float32)
+    owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
+    for word in place.shaped:
+        for part in normalise_title(word).split():
+            shaped[owner[columns.word == np.uint32(word_hash(part))]] = 1
+    return {
+        "name": name, "alias": alias, "author": author, "title": title, "phrase": phrase,
+        "shaped": shaped, "best": np.full(count, best, np.float32),
+    }  # fmt: skip
+
+
+def _titles(place: Place, columns: Columns) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The share of each title's words among those of the place, and the most of them in a row."""
+    spelled = [
+        part
+        for word, _ in place.words
+        for part in normalise_title(word).split()
+        if part.encode() not in STOPWORDS
+    ]
+    hashes = np.array(sorted({word_hash(word) for word in spelled}), np.uint32)
+    count = len(columns)
+    owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
+    hit = np.isin(columns.word, hashes)
+    length = np.maximum(np.diff(columns.word_starts), 1)
+    title = (np.bincount(owner, hit, count) / length).astype(np.float32)
+    # Consecutive title words of the place: the count restarts at each miss.
+    run = np.zeros(len(hit) + 1, np.int64)
+    np.cumsum(hit, out=run[1:])
+    starts = columns.word_starts[:-1][owner]
+    misses = np.where(hit, starts, np.arange(len(hit)) + 1)
+    last = np.maximum.accumulate(np.maximum(misses, starts)) if len(hit) else misses
+    lengths = np.where(hit, np.arange(len(hit)) + 1 - last, 0)
+    phrase = np.zeros(count, np.float32)
+    np.maximum.at(phrase, owner, lengths.astype(np.float32))
+    return title, phrase

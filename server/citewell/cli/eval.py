@@ -59,7 +59,7 @@ PATH = click.Path(path_type=Path)
     multiple=True,
     metavar="NAME",
     help="Also measure without this retriever or the ranker; with --mode explore, without "
-    "passes, references, papers, refchain, evolve or understand.",
+    "passes, references, papers, refchain, judge, evolve or understand.",
 )
 @click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(

@@ -39,7 +39,7 @@ def show_explore(answers: list[Explored], info: DataInfo, flags: dict[str, Any])
     a record."""
     from rich.table import Table
 
-    from citewell.evaluation.explore import METRICS, lines_of
+    from citewell.evaluation.explore import METRICS, RANKED, SET, lines_of
     from citewell.evaluation.table import number
 
     out = console()
@@ -48,19 +48,30 @@ def show_explore(answers: list[Explored], info: DataInfo, flags: dict[str, Any])
     title = f"{lines[0].questions} questions; recall of the papers that the library holds"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("list", overflow="fold")
-    for name in METRICS:
+    for name in RANKED:
         table.add_column(name.replace("recall", "R"), justify="right", no_wrap=True)
     table.add_column("ms p50", justify="right")
     table.add_column("p95", justify="right")
     for line in lines:
         label = f"after {line.step}" if line.step != "last" else line.method
-        values = (number(line.values[name].mean) for name in METRICS)
+        values = (number(line.values[name].mean) for name in RANKED)
         table.add_row(label, *values, f"{line.p50:,.0f}", f"{line.p95:,.0f}")
     out.print(table)
+    title = "the papers judged relevant, as a set; and what a question costs, means"
+    judged = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    judged.add_column("list", overflow="fold")
+    for name in ("papers", *SET, "queries", "requests", "tokens"):
+        judged.add_column(name, justify="right")
+    for line in lines:
+        label = f"after {line.step}" if line.step != "last" else line.method
+        values = (number(line.values[name].mean) for name in SET)
+        costs = (f"{cost:,.1f}" for cost in (line.queries, line.requests, line.tokens))
+        judged.add_row(label, f"{line.relevant:.1f}", *values, *costs)
+    out.print(judged)
     out.print("95% intervals over questions", style="bold")
     for line in lines:
         label = f"after {line.step}" if line.step != "last" else line.method
-        for name in METRICS[1:5]:
+        for name in (*METRICS[1:7], "F1", "F1 of all"):
             own = line.values[name]
             interval = "-" if own.low is None else f"{own.low:.3f} to {own.high:.3f}"
             gain = line.gains.get(name)

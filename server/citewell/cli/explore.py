@@ -121,6 +121,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     if found.overview is not None:
         _show_overview(found.overview)
     _show(papers)
+    if saved is None and papers and found.relevant is not None:
+        echo(f"Judged relevant: the first {found.relevant} of {len(papers)} papers.", err=True)
     ctx.exit(OK if papers else FINDINGS)
 
 

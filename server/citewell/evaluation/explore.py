@@ -14,7 +14,7 @@ import numpy as np
 from citewell.engine.local import LocalEngine
 from citewell.evaluation import metrics
 from citewell.evaluation.evaluate import open_engine, sample, with_unique_ids
-from citewell.evaluation.matching import Gold, Offered, judge
+from citewell.evaluation.matching import Gold, Offered, judge, targets_of
 from citewell.evaluation.plan import Reporter
 from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
 from citewell.model import Question
@@ -23,7 +23,13 @@ from citewell.usecases.explore.contract import ExploreRequest
 from citewell.usecases.explore.passes import explore
 
 DEPTH = 200
-METRICS = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
+RANKED = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
+SET = ("precision", "recall", "F1", "recall of all", "F1 of all")
+"""Of the papers that are judged relevant: against the answers that the library holds, and against
+all answers (precision is the same)."""
+METRICS = (*RANKED, *SET)
+UNJUDGED = 4
+"""Papers that count as the set where none is judged."""
 WHOLE = "explore"
 PASSES = ("references", "papers", "citations")
 PARTS = {
@@ -32,9 +38,11 @@ PARTS = {
     "papers": frozenset({"papers"}),
     "refchain": frozenset({"citations"}),
     "evolve": frozenset({"aspects"}),
+    "judge": frozenset({"judge"}),
     "understand": frozenset(),
 }
-"""What can be left out: all passes but the first, one pass, or the reading of the question."""
+"""What can be left out: all passes but the first, one pass, the judgement of the papers, or the
+reading of the question."""
 
 
 class Explored(msgspec.Struct, frozen=True):
@@ -51,6 +59,15 @@ class Explored(msgspec.Struct, frozen=True):
     """1-based, of those that are in the list."""
     milliseconds: float
     """From the start of the search to this list."""
+    all_answers: int = 0
+    """Correct papers, held or not."""
+    relevant: int = 0
+    """Papers at the head of the list that are judged relevant."""
+    queries: int = 0
+    """Queries put to the engine until this list."""
+    requests: int = 0
+    """Requests to the language model."""
+    tokens: int = 0
     unbacked: int = 0
     """Papers of the list that the library has no record of."""
 
@@ -66,6 +83,11 @@ class Line(msgspec.Struct, frozen=True):
     p50: float
     """Milliseconds until this list."""
     p95: float
+    queries: float = 0.0
+    """Means per question, as those that follow."""
+    requests: float = 0.0
+    tokens: float = 0.0
+    relevant: float = 0.0
     gains: dict[str, Difference] = {}
     """By metric, of the whole over an ablation."""
 
@@ -109,12 +131,16 @@ def _lists(
         text = " ".join(f"+{word}" for word in text.split())
     request = ExploreRequest(text=text, count=DEPTH, without=PARTS[part] if part else frozenset())
     method = f"without {part}" if part else WHOLE
-    spent = 0.0
+    spent, queries = 0.0, 0
+    before = engine.spent()
     for state in explore(engine, request):
         spent += state.passes[-1].milliseconds
+        queries += len(state.passes[-1].queries)
         ids = tuple(one.work.id for one in state.papers)
         ranks = judge(question, right, Offered(ids, (None,) * len(ids))).ranks
         unbacked = sum(work is None for work in engine.works(ids)) if state.ending else 0
+        used = engine.spent()
+        relevant = state.relevant if state.relevant is not None else min(UNJUDGED, len(ids))
         steps = [state.passes[-1].name, *(["last"] if state.ending else [])]
         for step in steps:
             yield Explored(
@@ -125,6 +151,11 @@ def _lists(
                 len(right),
                 ranks,
                 spent,
+                len(targets_of(question)),
+                relevant,
+                queries,
+                used.requests - before.requests,
+                used.input_tokens + used.output_tokens - before.input_tokens - before.output_tokens,
                 unbacked,
             )
 
@@ -163,17 +194,24 @@ def _by_step(answers: Sequence[Explored]) -> list[dict[str, Explored]]:
 
 
 def _values(lists: Sequence[dict[str, Explored]], step: str) -> np.ndarray:
-    return np.array(
-        [
-            [metrics.score(name, one[step].ranks, one[step].answers, DEPTH) for name in METRICS]
-            for one in lists
-        ]
-    )
+    return np.array([_scores(one[step]) for one in lists])
+
+
+def _scores(one: Explored) -> list[float]:
+    """The values of `METRICS`."""
+    ranked = [metrics.score(name, one.ranks, one.answers, DEPTH) for name in RANKED]
+    held = metrics.set_scores(one.ranks, one.relevant, one.answers)
+    _, share, both = metrics.set_scores(one.ranks, one.relevant, max(one.all_answers, one.answers))
+    return [*ranked, *held, share, both]
 
 
 def _line(lists: Sequence[dict[str, Explored]], step: str, seed: int) -> Line:
     groups = Groups([one[step].paper for one in lists], seed=seed)
     estimates = [one for one, _ in bootstrap(_values(lists, step), groups)]
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(one[step], name) for one in lists]))
+
     p50, p95 = np.percentile([one[step].milliseconds for one in lists], [50, 95])
     return Line(
         lists[0][step].method,
@@ -182,4 +220,8 @@ def _line(lists: Sequence[dict[str, Explored]], step: str, seed: int) -> Line:
         dict(zip(METRICS, estimates, strict=True)),
         float(p50),
         float(p95),
+        mean("queries"),
+        mean("requests"),
+        mean("tokens"),
+        mean("relevant"),
     )

@@ -52,6 +52,15 @@ def average_precision(ranks: Sequence[int], right: int, k: int = 10) -> float:
     return sum(n / rank for n, rank in enumerate(found, start=1)) / min(right, k)
 
 
+def set_scores(ranks: Sequence[int], size: int, right: int) -> tuple[float, float, float]:
+    """Precision, recall and F1 of the first `size` papers as a set; 0 for an empty one."""
+    found = sum(rank <= size for rank in ranks)
+    if not found:
+        return 0.0, 0.0, 0.0
+    precision, share = found / size, found / right
+    return precision, share, 2 * precision * share / (precision + share)
+
+
 def score(name: str, ranks: Sequence[int], right: int, depth: int) -> float:
     """The metric called `name`. MRR is cut off at `depth`, the length of the lists asked for."""
     kind, _, cutoff = name.partition("@")

@@ -57,6 +57,10 @@ class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
     editions: Annotated[
         tuple[str, ...], Meta(description="Ids of other records of the same work.")
     ] = ()
+    relevance: Annotated[
+        float | None,
+        Meta(description="Probability that it answers the question; absent where not judged."),
+    ] = None
 
 
 class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,6 +71,11 @@ class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     passes: Annotated[
         tuple[contract.Pass, ...], Meta(description="The passes so far, the last one last.")
     ] = ()
+    relevant: Annotated[
+        int | None,
+        Meta(description="So many papers at the head are judged relevant; absent where the papers "
+             "are not judged."),
+    ] = None  # fmt: skip
     ending: Annotated[
         contract.Ending, Meta(description="Empty while there are passes to come.")
     ] = ""
@@ -171,10 +180,12 @@ def _answer(found: contract.Exploration, *, abstracts: bool) -> ExploreAnswer:
                 **fields_of(one.work, abstract=abstracts),
                 reasons=one.reasons,
                 editions=tuple(work.id for work in one.editions),
+                relevance=None if one.relevance is None else round(one.relevance, 4),
             )
             for one in found.papers
         ),
         passes=found.passes,
+        relevant=found.relevant,
         ending=found.ending,
         understood=found.understood.parts,
         snapshot=found.snapshot,

@@ -54,7 +54,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
     overview: bool = False
     """Whether the last list comes with an overview."""
     without: frozenset[str] = frozenset()
-    """Names of passes to leave out, to measure what they give."""
+    """Names of passes to leave out, or "judge" for the judgement, to measure what they give."""
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -78,6 +78,9 @@ class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
     """In the order of the passes."""
     editions: tuple[Work, ...] = ()
     """Other records of the same work, such as its preprint."""
+    relevance: float | None = None
+    """Probability that it answers the question, by all passes so far; None where the papers are
+    not judged."""
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,5 +113,9 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     snapshot: str = ""
     """Of the library that was searched."""
     problems: tuple[Problem, ...] = ()
+    relevant: int | None = None
+    """So many papers at the head of the list are judged relevant, kept ones included; the others
+    fall below the cut. None where the papers are not judged: without words to search for, and
+    without the trained ranker."""
     overview: Overview | None = None
     """Of the last list, where it was asked for."""

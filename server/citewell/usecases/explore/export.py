@@ -46,10 +46,13 @@ def _csl(work: Work) -> dict[str, Any]:
 
 
 def record_of(paper: Explored) -> dict[str, Any]:
-    """The paper for programs: its record with reasons and the ids of its other editions."""
+    """The paper for programs: its record with reasons, its relevance where it is judged, and the
+    ids of its other editions."""
     found: dict[str, Any] = msgspec.to_builtins(paper.work)
     found["authors"] = [author.display for author in paper.work.authors]
     found["reasons"] = msgspec.to_builtins(paper.reasons)
+    if paper.relevance is not None:
+        found["relevance"] = round(paper.relevance, 4)
     if paper.editions:
         found["editions"] = [work.id for work in paper.editions]
     return found

@@ -23,6 +23,8 @@ class Ranked(msgspec.Struct, frozen=True):
 
     name: PassName
     ids: tuple[str, ...]
+    chances: tuple[float | None, ...] = ()
+    """The probability that the ranker states of each paper; empty where it states none."""
 
 
 HEAD: Mapping[PassName, float] = {
@@ -30,8 +32,8 @@ HEAD: Mapping[PassName, float] = {
     "citations": 0.02, "sources": 0.5, "chains": 0.02,
 }  # fmt: skip
 TAIL: Mapping[PassName, float] = {
-    "search": 0.1, "reading": 0.3, "references": 1.0, "papers": 0.3, "aspects": 0.1,
-    "citations": 0.05, "sources": 0.5, "chains": 0.05,
+    "search": 1.0, "reading": 0.6, "references": 1.0, "papers": 0.45, "aspects": 0.1,
+    "citations": 0.05, "sources": 0.8, "chains": 0.05,
 }  # fmt: skip
 
 
@@ -39,7 +41,7 @@ def fused(lists: Sequence[Ranked]) -> list[str]:
     """All ids of the lists, each once, best first."""
     tail = TAIL
     if not any(one.name == "references" for one in lists):
-        tail = {**TAIL, "search": 1.0}
+        tail = {**TAIL, "search": 2.0}
     head = _order(lists, HEAD)[:HEAD_LENGTH]
     placed = set(head)
     return head + [name for name in _order(lists, tail) if name not in placed]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from citewell.engine.contract import Engine
 from citewell.model import Work
@@ -38,11 +39,12 @@ def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
 
 
 def by_preference(
-    engine: Engine, works: Sequence[Work], wanted: Sequence[str], now: int
+    engine: Engine, works: Sequence[Work], wanted: Sequence[str], now: int, relevant: int = 0
 ) -> tuple[list[Work], dict[str, Reason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 
-    `now` is the year from which the age of a paper counts.
+    `now` is the year from which the age of a paper counts. The first `relevant` works are judged
+    relevant: no band holds papers from both sides of the cut.
     """
     if not wanted:
         return list(works), {}
@@ -56,8 +58,9 @@ def by_preference(
         values[work.id] = sum(value for value, _ in each)
         words[work.id] = "; ".join(text for _, text in each if text)
     out: list[Work] = []
-    for start in range(0, len(works), BAND):
-        out += sorted(works[start : start + BAND], key=lambda work: -values[work.id])
+    starts = [*range(0, relevant, BAND), *range(relevant, len(works), BAND), len(works)]
+    for start, end in pairwise(starts):
+        out += sorted(works[start:end], key=lambda work: -values[work.id])
     query = ", ".join(wanted)
     reasons = {
         work.id: Reason("order", query, place, words[work.id])

@@ -22,6 +22,7 @@ from citewell.usecases.explore.contract import (
     Pass,
     PassName,
 )
+from citewell.usecases.explore.judging import Judge
 from citewell.usecases.explore.overview import overview
 from citewell.usecases.explore.problems import EMPTY, NOTHING_FOUND
 from citewell.usecases.explore.steps import Steps
@@ -41,25 +42,29 @@ def explore(
     request: ExploreRequest,
     *,
     cancel: Cancel | None = None,
+    judge: Judge | None = None,
 ) -> Iterator[Exploration]:
-    """The list after each pass, best first; `ending` of the last one is not empty.
+    """The list after each pass, best first; `ending` of the last one is not empty. `judge` judges
+    the papers; by default the one that ships.
 
     Raises `CitewellError` for an empty request, where the request has an id that no record has,
     and where no search could be made; `Cancelled` between and inside passes.
     """
     if not any((request.text.strip(), request.author, request.venue, request.kept)):
         raise CitewellError(EMPTY)
-    return _Run(engine, request, cancel or Cancel()).passes()
+    return _Run(engine, request, cancel or Cancel(), judge).passes()
 
 
 class _Run:
     """One literature search."""
 
-    def __init__(self, engine: Engine, request: ExploreRequest, cancel: Cancel) -> None:
+    def __init__(
+        self, engine: Engine, request: ExploreRequest, cancel: Cancel, judge: Judge | None
+    ) -> None:
         self._engine = engine
         self._request = request
         self._cancel = cancel
-        self._steps = Steps(engine, request, cancel)
+        self._steps = Steps(engine, request, cancel, judge)
         self._passes: list[Pass] = []
         self._snapshot = ""
 
@@ -150,6 +155,7 @@ class _Run:
             understood=steps.understood,
             ending=ending,
             snapshot=self._snapshot,
+            relevant=steps.found.relevant,
             problems=tuple(dict.fromkeys(steps.problems)),
             overview=own,
         )

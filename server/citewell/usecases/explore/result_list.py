@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from citewell.engine.contract import Engine
 from citewell.features.text.evidence import why
-from citewell.model import SearchResult, Work
+from citewell.model import CitewellError, SearchResult, Work
 from citewell.model.typed_query import Understood
 from citewell.sources.merge import same_works
 from citewell.usecases.explore.contract import (
@@ -20,11 +20,13 @@ from citewell.usecases.explore.contract import (
     Reason,
 )
 from citewell.usecases.explore.fusion import Ranked, fused
+from citewell.usecases.explore.judging import Judge, by_relevance, shipped_judge
 from citewell.usecases.explore.order import by_preference, preferences
 
 HEAD = 50
 """Papers of the list that `Pass.entered` looks at."""
 MAX_REASONS = 8
+_ONLINE = ("sources", "chains")
 
 
 class ResultList:
@@ -36,9 +38,12 @@ class ResultList:
         request: ExploreRequest,
         kept: Sequence[Work],
         rejected: Sequence[Work],
+        judge: Judge | None = None,
     ) -> None:
+        """`judge`: the one that ships by default."""
         self._engine = engine
         self._request = request
+        self._judge = judge
         self.count = min(request.count, MAX_COUNT)
         """Papers that the list has room for."""
         self._kept, self._rejected = kept, rejected
@@ -51,6 +56,8 @@ class ResultList:
         """From which papers a pass has started."""
         self.papers: tuple[Explored, ...] = ()
         """The list."""
+        self.relevant: int | None = None
+        """So many papers at its head are judged relevant; None where they are not judged."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._works
@@ -72,7 +79,10 @@ class ResultList:
             self._works.setdefault(hit.work.id, hit.work)
             detail = why(hit) if hit.evidence else ""
             self._add_reason(hit.work.id, Reason(name, query, rank, detail))
-        self._lists.append(Ranked(name, tuple(hit.work.id for hit in result.hits)))
+        chances = tuple(hit.confidence for hit in result.hits)
+        stated = any(chance is not None for chance in chances)
+        ids = tuple(hit.work.id for hit in result.hits)
+        self._lists.append(Ranked(name, ids, chances if stated else ()))
 
     def keep_linked(self, name: PassName, query: str, papers: Sequence[tuple[Work, str]]) -> None:
         """Add papers that a link led to, each with the reason of its link."""
@@ -145,12 +155,41 @@ class ResultList:
         editions = {group[0].id: tuple(group[1:]) for group in listed}
         wanted = preferences(understood.query, self._request.order)
         now = datetime.date.today().year
-        order, moved = by_preference(self._engine, [group[0] for group in others], wanted, now)
+        chances, relevant = self._judged(ids)
+        best = {
+            group[0].id: max(chances[one.id] for one in group if one.id in chances)
+            for group in others
+            if any(one.id in chances for one in group)
+        }
+        others = by_relevance(others, best, relevant)
+        passed = sum(chance >= relevant for chance in best.values())
+        order, moved = by_preference(
+            self._engine, [group[0] for group in others], wanted, now, passed
+        )
         own = [group[0] for group in chosen]
+        self.relevant = min(len(own) + passed, self.count) if chances else None
         papers = []
         for work in (*own, *order):
             reasons = [Reason("kept", "the request")] if work.id in kept else []
             reasons += self._reasons.get(work.id, ())
             reasons += [moved[work.id]] if work.id in moved else []
-            papers.append(Explored(work, tuple(reasons), editions[work.id]))
+            found = Explored(work, tuple(reasons), editions[work.id], best.get(work.id))
+            papers.append(found)
         return tuple(papers), len(works)
+
+    def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
+        """The probability that each paper answers the question, and the cut; empty where the papers
+        are not judged."""
+        if "judge" in self._request.without:
+            return {}, 1.0
+        try:
+            judge = self._judge or shipped_judge()
+        except CitewellError:
+            return {}, 1.0  # the ranker has reported the file
+        chances = judge.chances(self._lists, ids)
+        if chances is None:
+            return {}, 1.0
+        # Of papers that the library lacks, the passes say too little to judge them.
+        held = {name for one in self._lists if one.name not in _ONLINE for name in one.ids}
+        pairs = zip(ids, chances, strict=True)
+        return {name: chance for name, chance in pairs if name in held}, judge.cut

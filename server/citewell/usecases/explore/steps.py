@@ -15,6 +15,7 @@ from citewell.model.typed_query import Understood
 from citewell.usecases.explore.citation_links import QUESTIONS, STARTS, linked
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
 from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
+from citewell.usecases.explore.judging import Judge
 from citewell.usecases.explore.problems import CUT
 from citewell.usecases.explore.queries import filters_of, references
 from citewell.usecases.explore.result_list import ResultList
@@ -34,7 +35,9 @@ ASPECT_PAPERS, COMPARED = 10, 60
 class Steps:
     """The passes over one engine and one question; what they find goes into `found`."""
 
-    def __init__(self, engine: Engine, request: ExploreRequest, cancel: Cancel) -> None:
+    def __init__(
+        self, engine: Engine, request: ExploreRequest, cancel: Cancel, judge: Judge | None
+    ) -> None:
         self._engine = engine
         self._cancel = cancel
         self._is_online = request.online
@@ -53,7 +56,7 @@ class Steps:
         )
         self.problems: list[Problem] = [CUT] if len(text) > MAX_TEXT else []
         self.understood = Understood()
-        self.found = ResultList(engine, request, self.kept, self._rejected)
+        self.found = ResultList(engine, request, self.kept, self._rejected, judge)
         self._filters = self.query
         self._queried = [self.query.text]
         """Words of the queries so far."""

@@ -1,0 +1,111 @@
+"""Which papers of a literature search are judged relevant, and how that orders the list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.model import CitewellError, Work
+from citewell.usecases.explore.contract import Exploration, ExploreRequest
+from citewell.usecases.explore.fusion import Ranked
+from citewell.usecases.explore.judging import (
+    JUDGED,
+    LAST,
+    LEAST,
+    NAMES,
+    Judge,
+    by_relevance,
+    judged_features,
+    shipped_judge,
+)
+from citewell.usecases.explore.passes import explore
+
+TOPIC = "irrigation of apple orchards"
+
+
+def last(engine: LocalEngine, **request: object) -> Exploration:
+    *_, state = explore(engine, ExploreRequest(**request))  # type: ignore[arg-type]
+    return state
+
+
+def test_papers_from_the_cut_on_are_the_head_of_the_list(orchards: LocalEngine) -> None:
+    cut = shipped_judge().cut
+    for state in explore(orchards, ExploreRequest(text=TOPIC)):
+        assert state.relevant is not None and 0 < state.relevant < len(state.papers)
+        chances = [one.relevance for one in state.papers]
+        assert all(chance is not None and 0 <= chance <= 1 for chance in chances)
+        assert all(chance >= cut for chance in chances[: state.relevant])
+        assert all(chance < cut for chance in chances[state.relevant :])
+        assert chances[:JUDGED] == sorted(chances[:JUDGED], reverse=True)
+
+
+def test_what_is_judged_relevant_is_on_the_topic(
+    orchards: LocalEngine, about: tuple[str, ...]
+) -> None:
+    state = last(orchards, text=TOPIC)
+    assert {one.work.title for one in state.papers[: state.relevant]} <= set(about)
+
+
+def test_kept_papers_count_as_relevant_and_have_no_probability(orchards: LocalEngine) -> None:
+    kept = orchards.lookup(title="Orchard Irrigation under Drought")[0].id
+    state = last(orchards, text=TOPIC, kept=(kept,))
+    assert state.papers[0].work.id == kept
+    assert state.papers[0].relevance is None
+    assert state.relevant is not None and state.relevant >= 1
+
+
+@pytest.mark.parametrize(
+    "request_", [{"author": "Ana Grower1"}, {"text": TOPIC, "without": frozenset({"judge"})}]
+)
+def test_without_words_or_without_the_judge_nothing_is_judged(
+    orchards: LocalEngine, request_: dict[str, object]
+) -> None:
+    state = last(orchards, **request_)
+    assert state.papers and state.relevant is None
+    assert all(one.relevance is None for one in state.papers)
+
+
+def test_the_features_of_a_paper_are_what_the_passes_say_of_it() -> None:
+    search = Ranked("search", ("a", "b"), (0.5, None))
+    papers = Ranked("papers", ("b", "c"))
+    table = judged_features([search, papers], ["a", "b", "c"])
+    assert table is not None
+    rows = [dict(zip(NAMES, row, strict=True)) for row in table]
+    assert [row["search_odds"] for row in rows] == [0.0, LEAST, LEAST]
+    # Until the words are asked beside references, the search stands for both.
+    assert all(row["references_odds"] == row["search_odds"] for row in rows)
+    assert rows[0]["search_rank"] == 1.0 and rows[2]["search_rank"] > 9 and LAST == 800
+    assert rows[0]["papers"] == 0 < rows[2]["papers"] < rows[1]["papers"]
+
+
+def test_a_search_without_probabilities_is_not_judged() -> None:
+    assert judged_features([Ranked("search", ("a",))], ["a"]) is None
+    assert Judge((0.0,) * len(NAMES), 0.1).chances([Ranked("papers", ("a",))], ["a"]) is None
+
+
+def test_beyond_the_likeliest_papers_the_fused_order_stands() -> None:
+    groups = [[Work(id=str(n), title="")] for n in range(JUDGED + 20)]
+    chances = {str(n): (n + 1) / 1000 for n in range(len(groups))}
+    ordered = [group[0].id for group in by_relevance(groups, chances, 1.0)]
+    assert ordered[0] == str(len(groups) - 1)
+    assert ordered[JUDGED:] == [str(n) for n in range(20)]
+    sure = by_relevance(groups, chances, 0.0)
+    assert [group[0].id for group in sure] == [str(n) for n in reversed(range(len(groups)))]
+    assert by_relevance(groups, {}, 0.1) == groups
+
+
+def test_a_paper_without_a_probability_keeps_its_place_below_the_cut() -> None:
+    groups = [[Work(id=name, title="")] for name in "abcd"]
+    ordered = by_relevance(groups, {"a": 0.01, "c": 0.05, "d": 0.4}, 0.1)
+    assert [group[0].id for group in ordered] == ["d", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut"])
+def test_a_file_that_does_not_fit_says_what_to_do(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "literature.npz"
+    path.write_bytes(content)
+    with pytest.raises(CitewellError) as caught:
+        Judge.read(path)
+    assert caught.value.problem.code == "ranker-weights"

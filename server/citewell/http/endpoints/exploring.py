@@ -73,7 +73,7 @@ class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     ] = ()
     relevant: Annotated[
         int | None,
-        Meta(description="So many papers at the head are judged relevant; absent where the papers "
+        Meta(description="Number of papers at the head judged relevant; absent where the papers "
              "are not judged."),
     ] = None  # fmt: skip
     ending: Annotated[

@@ -114,7 +114,7 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Of the library that was searched."""
     problems: tuple[Problem, ...] = ()
     relevant: int | None = None
-    """So many papers at the head of the list are judged relevant, kept ones included; the others
+    """Number of papers at the head judged relevant, kept ones included; the others
     fall below the cut. None where the papers are not judged: without words to search for, and
     without the trained ranker."""
     overview: Overview | None = None

@@ -57,7 +57,7 @@ class ResultList:
         self.papers: tuple[Explored, ...] = ()
         """The list."""
         self.relevant: int | None = None
-        """So many papers at its head are judged relevant; None where they are not judged."""
+        """Number of papers at its head judged relevant; None where they are not judged."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._works

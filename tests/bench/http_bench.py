@@ -1,13 +1,14 @@
 """What `citewell serve` costs beyond the engine, and whether many clients at once go well.
 
-    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside]
+    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside|crowd]
 
 Prints milliseconds (p50, p95) of a call of the engine through its worker, as the server makes it,
 and of the same over HTTP; and of a bare Starlette application on uvicorn that sends back as many
 bytes, started the same way: what no server in this language can go below. Calls of all take turns,
 so that a busy machine slows all alike. Then the processor's time for a call, the memory of both
-servers, and 1,000 calls from 16 clients: errors, and the growth of memory. At last, what a check of
-one reference takes alone and beside 64 clients that search.
+servers, and 1,000 calls from 16 clients: errors, and the growth of memory. Then 2,000 searches from
+64 clients at once, of the server and of the bare application in turns. At last, what a check of one
+reference takes alone and beside 64 clients that search.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from citewell.usecases.find import passage_queries
 CLIENTS = 16
 CALLS = 1000
 SEARCHERS = 64
+CROWD, CROWD_CALLS, SLICE = 64, 2_000, 250
 SERVE = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
 
 
@@ -184,6 +186,45 @@ class Bench:
               f"{time.perf_counter() - begin:.1f} s, {shown(spent)}, memory {before:.0f} -> "
               f"{memory():.0f} MB")  # fmt: skip
 
+    async def many_at_once(self) -> None:
+        """What a search takes while `CROWD` clients search at once, and the bare application as
+        many times with answers of the same size; both in slices that take turns."""
+        body = {"query": "graph networks", "k": 10}
+        size = self.http.post("/v1/search", json=body).raise_for_status().content
+        spent: dict[str, list[float]] = {"citewell": [], "bare": []}
+        wall = {"citewell": 0.0, "bare": 0.0}
+        errors = 0
+
+        async def ask(client: httpx2.AsyncClient, name: str, numbers: Iterator[int]) -> None:
+            nonlocal errors
+            for number in numbers:
+                begin = time.perf_counter()
+                if name == "bare":
+                    found = await client.post("/", content=size)
+                else:
+                    asked = {"query": f"graph networks of kind {number}", "k": 10}
+                    found = await client.post("/v1/search", json=asked)
+                spent[name].append(time.perf_counter() - begin)
+                errors += found.status_code != 200
+
+        limits = httpx2.Limits(max_connections=CROWD, max_keepalive_connections=CROWD)
+        urls = {"citewell": str(self.http.base_url), "bare": str(self.echo.base_url)}
+        clients = {
+            name: httpx2.AsyncClient(base_url=url, timeout=300, limits=limits)
+            for name, url in urls.items()
+        }
+        for start in range(0, CROWD_CALLS, SLICE):
+            for name, client in clients.items():
+                numbers = iter(range(start, start + SLICE))
+                begin = time.perf_counter()
+                await asyncio.gather(*(ask(client, name, numbers) for _ in range(CROWD)))
+                wall[name] += time.perf_counter() - begin
+        for name, client in clients.items():
+            await client.aclose()
+            print(f"{len(spent[name]):,} requests from {CROWD} clients at once, {name}: "
+                  f"{shown(spent[name])}, {len(spent[name]) / wall[name]:.0f} a second")  # fmt: skip
+        print(f"  {errors} errors")
+
     def beside_searches(self, calls: int) -> None:
         """What a check of one reference takes alone, and beside `SEARCHERS` clients that search all
         the time, each in words of its own."""
@@ -247,6 +288,9 @@ def measure(options: Options, library: Path, calls: int, only: str) -> None:
             echo_server,
         ),
     ):
+        if only == "crowd":
+            asyncio.run(Bench(worker, url, server, echo_url, echo_server).many_at_once())
+            return
         if only == "beside":
             Bench(worker, url, server, echo_url, echo_server).beside_searches(calls)
             return
@@ -276,6 +320,7 @@ def measure(options: Options, library: Path, calls: int, only: str) -> None:
         print(f"memory: server {rss(server):.0f} MB, its worker {sum(map(rss, workers)):.0f} MB, "
               f"the bare server {rss(echo_server):.0f} MB")  # fmt: skip
         asyncio.run(bench.crowd())
+        asyncio.run(bench.many_at_once())
         bench.beside_searches(calls)
 
 
@@ -284,7 +329,10 @@ def main() -> None:
     parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
     parser.add_argument("--calls", type=int, default=100)
     parser.add_argument(
-        "--only", choices=("all", "beside"), default="all", help="`beside`: the checks alone"
+        "--only",
+        choices=("all", "beside", "crowd"),
+        default="all",
+        help="`beside`: the checks alone; `crowd`: 64 clients at once",
     )
     given = parser.parse_args()
     path = given.library or corpus_library()

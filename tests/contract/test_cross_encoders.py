@@ -527,7 +527,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_tokenizer(folder)
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     export(untrained(torch), tokenizer, folder)
-    write_combination(Combination(weight=3.0, calibration=(-1.0, 0.5, 1.0)), folder)
+    write_combination(Combination(weight=3.0), folder)
     return folder
 
 
@@ -639,7 +639,7 @@ def test_a_damaged_model_trained_on_citations_is_a_problem_and_the_list_stands(
 ) -> None:
     pytest.importorskip("onnxruntime", reason="the `onnx` extra is not installed")
     write_tokenizer(tmp_path)
-    write_combination(Combination(weight=1.0, calibration=(0.0, 0.0, 0.0)), tmp_path)
+    write_combination(Combination(weight=1.0), tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"no graph at all")
     engine = LocalEngine.open(asking(options, cross_encoder=str(tmp_path)))
     engine.load(30)

@@ -2,7 +2,7 @@
 `python -m citewell_corpus.training.crossencoder_fit --data ../shared/data`.
 
 One weight, by the likelihood of the right papers of the tuning part (of `contexts/dev` and of newer
-LaTeX papers), cold and warm; then the calibration of the sum, questions without an answer included.
+LaTeX papers), cold and warm. The confidence stays that of the ranker, from the changed scores.
 What the score gains is measured with the weight fitted on the other half of the papers. It takes
 minutes, and is run again when the head or the priors are retrained.
 """
@@ -28,14 +28,13 @@ from citewell.ranking.citation_cross_encoder import (
     write_combination,
 )
 from citewell.ranking.contract import Ordering
-from citewell.ranking.learned import Model, calibration_inputs, head_scores
+from citewell.ranking.learned import Model, head_scores
 from citewell.ranking.pair_models import load_cross_encoder
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
 from citewell_corpus.training.crossencoder import START
 from citewell_corpus.training.data import Context, read_contexts, read_papers
 from citewell_corpus.training.figures import by_paper, gains
-from citewell_corpus.training.head import logistic
 from citewell_corpus.training.pairs import load
 from citewell_corpus.training.questions import (
     CandidateQuestion,
@@ -45,7 +44,6 @@ from citewell_corpus.training.questions import (
     dev_references,
     training_references,
     tuning_contexts,
-    unanswerable_contexts,
 )
 from citewell_corpus.training.split import fold
 from citewell_corpus.training.world import World, as_work
@@ -112,19 +110,6 @@ def best_weight(lists: Sequence[Listed]) -> Combination:
     """The weight under which the right papers are likeliest."""
     tried = [msgspec.structs.replace(START, weight=weight) for weight in WEIGHTS_TRIED]
     return min(tried, key=lambda how: loss(lists, how))
-
-
-def fit(lists: Sequence[Listed], unanswered: Sequence[Listed]) -> Combination:
-    """The weight and the calibration."""
-    best = best_weight(lists)
-    inputs, right = [], []
-    for one in (*lists, *unanswered):
-        scores, answers = summed(one, best)
-        inputs.append(calibration_inputs(scores)[:10])
-        right.append(answers[:10])
-    found = logistic(np.concatenate(inputs), np.concatenate(right).astype(np.float64))
-    calibration = (float(found[0]), float(found[1]), float(found[2]))
-    return msgspec.structs.replace(best, calibration=calibration)
 
 
 def ranks(lists: Sequence[Listed], how: Combination) -> NDArray[np.float64]:
@@ -197,11 +182,7 @@ def main(data: Path, work: Path, weights: Path, model: Path, *, papers: int, tes
         for setting, warm in (("cold", 0.0), ("warm", 1.0))
     }
     every = [one for part in found.values() for one in part]
-    unanswered = [
-        *lists(dev_contexts(dev, "valid", answered=False), of_dev, 0.5),
-        *lists(unanswerable_contexts(data, len(newer)), of_newer, 0.5),
-    ]
-    how = fit(every, unanswered)
+    how = best_weight(every)
     write_combination(how, model)
     click.echo(json.dumps(msgspec.to_builtins(how)))
     plain, names = ranks(every, START), [one.paper for one in every]

@@ -233,7 +233,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
             ge=0,
             le=1,
         ),
-    ] = 0.85
+    ] = 0.7
     typed_threshold: Annotated[
         float,
         about(

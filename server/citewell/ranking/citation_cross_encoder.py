@@ -1,7 +1,8 @@
 """A cross-encoder trained on citations, as `citewell_corpus.training.crossencoder` writes it.
 
 Its score is evidence beside the ranker's, not an order of its own: the two are added with a weight
-that was fitted, with a calibration, on papers that trained neither (`combination.json`).
+that was fitted on papers that trained neither (`combination.json`). The confidence is the ranker's,
+of the changed scores.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
 from citewell.ranking.contract import Calibrate, Ordering
 from citewell.ranking.cross_encoder import Moved
-from citewell.ranking.learned import calibrated
 from citewell.ranking.pair_texts import PairTexts
 
 MODEL, TOKENIZER, COMBINATION = "model.onnx", "tokenizer.json", "combination.json"
@@ -35,8 +35,6 @@ class Combination(msgspec.Struct, frozen=True):
 
     weight: float
     """Of the score, whose mean over the list is taken off, beside the ranker's."""
-    calibration: tuple[float, float, float] | None = None
-    """Logistic weights of `ranking.learned.calibration_inputs`; None: the ranker's own hold."""
 
 
 class CitationCrossEncoder:
@@ -97,9 +95,7 @@ def combine(
     rest = np.minimum(ordering.scores[count:], added.min())
     changed = np.concatenate([added[places], rest]).astype(np.float32)
     calibrate = ordering.calibrate
-    if how.calibration is not None:
-        calibrate = partial(calibrated, weights=np.array(how.calibration))
-    elif calibrate is not None and (places != np.arange(count)).any():
+    if calibrate is not None and (places != np.arange(count)).any():
         calibrate = partial(_of_places, calibrate, places)
     moved = [Moved(rank, float(scores[p]), int(p) + 1) for rank, p in enumerate(places, 1)]
     order = np.concatenate([ordering.order[:count][places], ordering.order[count:]])
@@ -122,8 +118,8 @@ def read_combination(folder: Path) -> Combination:
     """The combination of a model's folder. Raises OSError, and ValueError for another file."""
     with (folder / COMBINATION).open("rb") as stream:
         found = msgspec.json.decode(stream.read(_MAX_FILE), type=Combination)
-    if not all(map(math.isfinite, (found.weight, *(found.calibration or ())))):
-        raise ValueError("its numbers are not finite")
+    if not math.isfinite(found.weight):
+        raise ValueError("its weight is not finite")
     return found
 
 

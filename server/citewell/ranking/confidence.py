@@ -8,6 +8,7 @@ the encoder, with and without an answer, in large and in small libraries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.ranking.contract import Calibrate
 from citewell.ranking.features import UNKNOWN
 from citewell.ranking.named import NAMES as NAMED
 
@@ -72,6 +74,13 @@ class SentenceConfidence:
         inputs = np.concatenate([shapes(scores), known], axis=1)
         odds = np.clip(inputs @ self.weights, -50, 50)
         return np.asarray(np.minimum(1 / (1 + np.exp(-odds)), MOST_SURE), np.float32)
+
+
+def lowest(scores: NDArray[np.float32], calibrations: Sequence[Calibrate]) -> NDArray[np.float32]:
+    """The lowest of several confidences, shape (n,): a paper that is written unasked has to
+    convince all."""
+    found = np.stack([calibrate(scores) for calibrate in calibrations])
+    return np.asarray(found.min(axis=0), np.float32)
 
 
 def shapes(scores: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part
-from citewell.ranking.confidence import SentenceConfidence, known_inputs
+from citewell.ranking.confidence import SentenceConfidence, known_inputs, lowest
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import (
     UNKNOWN,
@@ -135,7 +135,8 @@ class LearnedRanker:
         if self._confidence_path is not None and MARK in query.sentence and not query.typed:
             words = named(query.sentence, known.columns, signals.aliases())
             inputs = known_inputs(table, feature_names(PRIOR_SIGNALS), words)[order]
-            calibrate = partial(self._sentence_confidence.of, known=inputs)
+            own = partial(self._sentence_confidence.of, known=inputs)
+            calibrate = partial(lowest, calibrations=(calibrate, own))
         return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
 
     def _typed(

@@ -164,7 +164,7 @@ def test_a_hover_over_a_placeholder_lists_the_papers_for_it():
         ("graph stars", 0.85, "sure"),
         ("", 0.85, "sure"),
         ("graph stars", 0.75, "likely"),
-        ("", 0.75, "likely"),
+        ("", 0.75, "sure"),
         ("graph stars", 0.55, "likely"),
         ("", 0.1, "a guess"),
         ("graph stars", None, ""),

@@ -20,7 +20,7 @@ from citewell.ranking.contract import Ordering
 from citewell.ranking.pair_texts import PAPER_TOKENS, PASSAGE_TOKENS, PairTexts
 from citewell.retrieval.encoders.onnx import TOKENIZER
 
-HOW = Combination(weight=0.5, calibration=(-1.0, 0.5, 1.0))
+HOW = Combination(weight=0.5)
 RANKED = Ordering(np.array([7, 5, 9, 2, 4]), np.array([2.0, 1.8, 1.0, 0.9, 0.1], np.float32))
 
 
@@ -38,11 +38,15 @@ def test_a_paper_that_loses_its_place_does_not_fall_below_those_that_were_not_re
 
 
 def test_the_confidence_follows_the_changed_scores():
-    found, _ = combine(RANKED, np.array([-4.0, 4.0, 0.0], np.float32), HOW)
+    def of(scores):
+        return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
+
+    ranked = Ordering(RANKED.order, RANKED.scores, of(RANKED.scores), of)
+    found, _ = combine(ranked, np.array([-4.0, 4.0, 0.0], np.float32), HOW)
     assert found.confidence is not None and found.calibrate is not None
     assert np.all(np.diff(found.confidence) <= 0)
     assert found.calibrate(found.scores) == pytest.approx(found.confidence)
-    unmoved, _ = combine(RANKED, np.zeros(3, np.float32), HOW)
+    unmoved, _ = combine(ranked, np.zeros(3, np.float32), HOW)
     assert unmoved.confidence is not None
     assert found.confidence[0] > unmoved.confidence[0]
 

@@ -24,7 +24,7 @@ _IN_THIS_PAPER = {
 }
 """Words for the features of the ranker that concern the paper being written."""
 _SHORT = {"learned": "ranker"}
-SURE_TYPED, SURE_SENTENCE = 0.8, 0.85
+SURE_TYPED, SURE_SENTENCE = 0.8, 0.7
 """From these probabilities a paper is called sure: the defaults of `fill`, which writes it."""
 LIKELY = 0.5
 Certainty = Literal["", "sure", "likely", "a guess"]

@@ -58,3 +58,24 @@ def test_every_problem_with_a_status_is_a_problem(problem_codes: object) -> None
     from citewell.http.statuses import BY_CODE
 
     assert set(BY_CODE) <= set(problem_codes.places)  # type: ignore[attr-defined]
+
+
+NOT_OVER_HTTP = (
+    *("action-", "address-", "argument-", "baseline-", "command-", "compare-", "data-set-"),
+    *("demo-", "diagnostic-", "document-", "edit-", "encoding-", "entries-", "evaluation-"),
+    *("fetch-", "graph-", "http-missing", "insert-", "labels-", "mcp-", "merge-", "method-"),
+    *("mode-", "no-paper-found", "part-", "placeholders-", "program-", "record-bad", "rename-"),
+    *("settings-", "token-unusable", "tune-", "workspace-"),
+)
+"""Beginnings of the codes of commands, of editors and of MCP."""
+
+
+def test_no_problem_is_an_internal_error_by_omission() -> None:
+    from citewell.http.statuses import status_of
+    from citewell.model import Problem
+
+    page = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+    codes = re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)
+    assert len(codes) > 200
+    internal = {code for code in codes if status_of(Problem(code, "", "")) == 500}
+    assert {code for code in internal if not code.startswith(NOT_OVER_HTTP)} == {"internal-error"}

@@ -42,7 +42,7 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
     """Calibrated probability in [0, 1] that an author would cite this work here, if known."""
 
 
-NO_FAILURE = frozenset({"filter-empty", "identifier-unknown"})
+NO_FAILURE = frozenset({"filter-empty", "identifier-unknown", "not-held"})
 """Codes of problems of a search that was made, and for a reason of its own found nothing."""
 
 

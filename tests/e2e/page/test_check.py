@@ -85,3 +85,16 @@ def test_a_text_without_references_says_so(checking: Any) -> None:
     checking.get_by_label("Paste BibTeX").fill("@comment{nothing}")
     checking.get_by_role("button", name="Check", exact=True).click()
     expect(checking.get_by_text("No reference was found")).to_be_visible()
+
+
+def test_the_way_back_from_a_record_shows_the_verdicts_again(checking: Any) -> None:
+    checking.get_by_label("Paste BibTeX").fill(BIB)
+    checking.get_by_role("button", name="Check", exact=True).click()
+    rows = checking.locator(".reference")
+    expect(rows).to_have_count(2)
+    rows.get_by_role("link", name="Long Short-Term Memory").click()
+    expect(checking.locator("aside .tag")).to_have_text("verified")
+    checking.go_back()
+    expect(rows).to_have_count(2)
+    expect(checking.get_by_label("Diff").locator(".added")).to_contain_text("year = {1997}")
+    expect(checking.locator(".busy")).to_have_count(0)

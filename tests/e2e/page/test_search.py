@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from playwright.sync_api import expect
 
+from citewell.corpus.card import Card
+from citewell.corpus.layout import CARD, CURRENT
+
+PAPERS = sorted((Path(__file__).resolve().parents[2] / "fixtures").glob("*papers.jsonl"))
 FIRST = "Attention Is All You Need"
 
 
@@ -145,3 +152,39 @@ def test_the_focus_moves_once_and_not_when_later_passes_arrive(page: Any) -> Non
     settled(page)
     assert page.evaluate("window.focused") == ["main"]
     expect(page.locator("#main")).to_be_focused()
+
+
+def test_the_order_and_the_years_keep_the_ticked_boxes(page: Any) -> None:
+    search(page, "attention")
+    page.get_by_role("group", name="Kind").get_by_role("checkbox").first.check()
+    ticked = re.search(r"kind=[^&]+", page.url)
+    assert ticked is not None
+    page.get_by_label("Order").select_option("recent")
+    expect(page).to_have_url(re.compile("order=recent"))
+    settled(page)
+    assert ticked[0] in page.url
+    page.get_by_label("Year from").fill("2000")
+    page.get_by_label("Year from").press("Enter")
+    expect(page).to_have_url(re.compile("from=2000"))
+    settled(page)
+    assert ticked[0] in page.url
+    expect(page.get_by_role("group", name="Kind").get_by_role("checkbox").first).to_be_checked()
+
+
+def test_words_that_no_paper_has_find_nothing(
+    open_page: Any, env: dict[str, str], serving: Any, add: Any, tmp_path: Path
+) -> None:
+    """Over a library that says what it covers, as the starter library does."""
+    folder = tmp_path / "libraries"
+    given = env | {"CITEWELL_LIBRARY_PATH": str(folder), "CITEWELL_RETRIEVAL_DENSE": "false"}
+    add(given, tmp_path, *PAPERS)
+    (current,) = folder.rglob(CURRENT)
+    card = Card(name="own", works=3, abstracts=3, first=2001, last=2003, sources={}, years={})
+    (current.parent / CARD).write_bytes(msgspec.json.encode(card))
+    with serving(given) as (address, _):
+        page, _seen = open_page(address, "/?q=qqqqzzzz")
+        expect(page.get_by_role("heading", name="No paper found")).to_be_visible()
+        expect(page.get_by_text("The library own holds 3 works")).to_be_visible()
+        page.get_by_role("searchbox").fill("attention")
+        page.get_by_role("button", name="Search").click()
+        settled(page)

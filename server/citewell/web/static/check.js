@@ -8,11 +8,11 @@ const VERDICTS = {
   "unchecked": ["not checked", ""], "verified": ["verified", "good"],
 };
 const MAX_PDF = 8_900_000;
-/** Nothing is stored: the references live as long as the window. */
-const written = { text: "", pdf: "", name: "references.bib" };
+/** Nothing is stored: the references and their verdicts live as long as the window. */
+const written = { text: "", pdf: "", name: "references.bib", found: null };
 
 export async function show(main, given, signal, restore) {
-  const text = h("textarea", { id: "references", class: "code", spellcheck: "false", maxlength: 1_000_000 });
+  const text = h("textarea", { id: "references", class: "code", spellcheck: "false", maxlength: 1_000_000, oninput: () => (written.text = text.value) });
   text.value = written.text;
   const file = h("input", { type: "file", id: "file", accept: ".bib,.bbl,.tex,.txt,.md,.pdf,text/*,application/pdf", onchange: () => read(file.files[0]) });
   const name = h("p", { class: "small", role: "status" }, written.pdf ? written.name : "");
@@ -45,10 +45,12 @@ export async function show(main, given, signal, restore) {
     written.text = text.value;
     if (!written.text.trim() && !written.pdf) return text.focus();
     button.disabled = true;
+    written.found = null;
     out.replaceChildren(h("p", { class: "busy muted" }, "Checking"));
     try {
       const source = written.pdf ? { pdf: written.pdf } : { text: written.text };
       const found = await ask("v1/check", { ...source, name: written.name, forms: ["fixes", "sarif", "html"], online: online.checked }, { signal });
+      written.found = found;
       out.replaceChildren(...report(found, written.name));
       announce(`${count(found.references.length, "reference")} checked.`);
     } catch (error) {
@@ -60,6 +62,7 @@ export async function show(main, given, signal, restore) {
 
   main.append(h("h1", {}, "Check references"),
     h("form", { class: "stack", onsubmit: run }, drop, onlineLine, h("div", { class: "row" }, button)), out);
+  if (written.found) out.append(...report(written.found, written.name));
   restore();
   const status = await ask("v1/status", undefined, { signal });
   onlineLine.hidden = !status.sources?.length;

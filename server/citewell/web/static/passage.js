@@ -6,8 +6,9 @@ import { card } from "./paper.js";
 const MARK = "[CITATION]";
 const FRONT = "---\nbibliography: references.bib\n---\n\n";
 const EXAMPLE = `Neighbours in a graph can be weighed by attention ${MARK}. Very deep networks are trained with residual connections ${MARK}.`;
-/** Nothing is stored: the passage lives as long as the window. */
+/** Nothing is stored: the passage and what is chosen for it live as long as the window. */
 const written = { text: "", bib: "", markup: "auto" };
+let searched = null;
 
 export async function show(main, given, signal, restore) {
   const text = h("textarea", { id: "passage", spellcheck: "true", maxlength: 100_000, required: true, placeholder: EXAMPLE });
@@ -23,9 +24,12 @@ export async function show(main, given, signal, restore) {
     event.preventDefault();
     Object.assign(written, { text: text.value, bib: bib.value, markup: markup.value });
     button.disabled = true;
+    searched = null;
     out.replaceChildren(h("p", { class: "busy muted" }, "Searching"));
     try {
-      await places(out, { ...written, choose: model.checked }, signal);
+      searched = await search({ ...written, choose: model.checked }, signal);
+      announce(count(searched.found.places.length, "place"));
+      places(out, searched, signal);
     } catch (error) {
       out.replaceChildren(failed(error) ?? "");
     } finally {
@@ -42,21 +46,26 @@ export async function show(main, given, signal, restore) {
       h("div", { class: "row" }, button,
         h("button", { type: "button", class: "quiet", onclick: () => { text.value = EXAMPLE; text.focus(); } }, "Example"))),
     out);
+  if (searched) places(out, searched, signal);
   restore();
   const status = await ask("v1/status", undefined, { signal });
   modelLine.hidden = !status.llm;
   model.checked = Boolean(status.llm);
 }
 
-async function places(out, given, signal) {
+/** The places of a passage with their papers; `chosen` has the id of the paper for each place. */
+async function search(given, signal) {
   const open = await ask("v1/places", { text: given.text, markup: given.markup }, { signal });
   const letters = [...given.text];
   const marked = open.placeholders ? [] : open.places;
   const text = open.placeholders ? given.text : withMarks(letters, marked.map((one) => one.at));
   const found = await ask("v1/find", { text, markup: given.markup, k: 5, bib: given.bib, choose: given.choose }, { signal });
-  const chosen = found.places.map(() => null);
+  return { given, open, letters, marked, found, chosen: found.places.map(() => null) };
+}
+
+function places(out, { given, open, letters, marked, found, chosen }, signal) {
   const result = h("section", { class: "stack panel result", "aria-label": "Passage with citations" });
-  const sections = found.places.map((place, n) => section(place, n, found.places.length, marked[n], (id) => {
+  const sections = found.places.map((place, n) => section(place, n, found.places.length, marked[n], chosen[n], (id) => {
     chosen[n] = id;
     write();
   }));
@@ -93,7 +102,6 @@ async function places(out, given, signal) {
 
   if (!sections.length) out.replaceChildren(problems(found.problems) ?? h("p", { class: "notice" }, "No place for a citation was found. Mark one with [CITATION]."));
   else out.replaceChildren(problems(found.problems) ?? "", h("div", { class: "split wide-left" }, h("div", { class: "stack" }, sections), result));
-  announce(count(sections.length, "place"));
   write();
 }
 
@@ -110,11 +118,11 @@ function withMarks(letters, offsets) {
 
 const percent = (share) => `${Math.round(share * 100)}%`;
 
-function section(place, n, total, mark, choose) {
+function section(place, n, total, mark, cited, choose) {
   const [before, ...after] = place.sentence.split(MARK);
   const buttons = [];
   const papers = place.papers.map((paper, rank) => {
-    const button = h("button", { type: "button", class: "accept", "aria-pressed": "false", "aria-label": `Cite here: ${paper.title}`.slice(0, 200), onclick: () => press(button, paper.id) }, "Cite here");
+    const button = h("button", { type: "button", class: "accept", "aria-pressed": String(paper.id === cited), "aria-label": `Cite here: ${paper.title}`.slice(0, 200), onclick: () => press(button, paper.id) }, paper.id === cited ? "Cited here" : "Cite here");
     buttons.push(button);
     const confidence = paper.confidence ?? (rank === 0 ? place.confidence : null);
     const note = confidence === null || confidence === undefined ? null

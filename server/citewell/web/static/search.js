@@ -88,7 +88,8 @@ function results(given) {
   let ticked = chosen(given);
   const rows = new Map();
 
-  const plain = () => Object.fromEntries([...new Set(given.keys())].filter((name) => !FACETS[name]).map((name) => [name, given.getAll(name)]));
+  /** The parameters of this list, with the boxes as they are ticked now. */
+  const plain = () => Object.fromEntries([...new Set([...given.keys(), ...Object.keys(FACETS)])].map((name) => [name, ticked[name] ? [...ticked[name]] : given.getAll(name)]));
 
   /** Papers that are not listed yet go to the end: nothing moves that may be being read. */
   function take(found) {
@@ -159,7 +160,7 @@ function results(given) {
 
   function tick(name, value, on) {
     on ? ticked[name].add(value) : ticked[name].delete(value);
-    note(address({ ...plain(), ...Object.fromEntries(Object.entries(ticked).map(([one, values]) => [one, [...values]])) }));
+    note(address(plain()));
     announce(`${papers.length} papers, narrowed.`);
     draw();
   }

@@ -68,6 +68,7 @@ class Finder:
         return msgspec.structs.replace(
             result,
             understood=understood,
+            conditions=parsed.typed_query,
             timings={stage: round(spent, 2) for stage, spent in timings.items()},
         )
 
@@ -94,7 +95,7 @@ class Finder:
 
         def result(query: Query, understood: Understood) -> SearchResult:
             one = self._with_empty_reason(query, next(found))
-            return msgspec.structs.replace(one, understood=understood)
+            return msgspec.structs.replace(one, understood=understood, conditions=query.typed_query)
 
         return [result(*next(searched)) if answer is None else answer for answer in named]
 

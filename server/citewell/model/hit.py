@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model.problem import Problem
-from citewell.model.typed_query import Understood
+from citewell.model.typed_query import TypedQuery, Understood
 from citewell.model.work import Work
 
 
@@ -64,6 +64,9 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Milliseconds per stage."""
     understood: Understood = Understood()
     """What was understood of the typed words, for front ends to show."""
+    conditions: TypedQuery = TypedQuery()
+    """The conditions of the typed words as the search applied them: the years beside a stated one
+    count too where it may be a word of a title."""
     queries: tuple[str, ...] = ()
     """Texts that were searched for beside the query's own: by rules, or by the language model."""
     variant: str = ""

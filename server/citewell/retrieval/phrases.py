@@ -41,6 +41,11 @@ def rows_with_phrase(
     return out
 
 
+def holds_phrase(work: Work, phrase: str) -> bool:
+    """Whether the title or the abstract of a record holds the phrase."""
+    return _holds(work, split(phrase))
+
+
 def _holds(work: Work, wanted: list[bytes]) -> bool:
     phrase = b" " + b" ".join(wanted) + b" "
     return any(

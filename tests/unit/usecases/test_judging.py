@@ -67,6 +67,35 @@ def test_without_words_or_without_the_judge_nothing_is_judged(
     assert all(one.relevance is None for one in state.papers)
 
 
+@pytest.mark.parametrize("order", ["auto", "cited"])
+def test_papers_that_meet_the_conditions_come_before_those_that_do_not(
+    orchards: LocalEngine, order: str
+) -> None:
+    author = "Ana Grower3"
+    for state in explore(orchards, ExploreRequest(text=f"{TOPIC} by {author}", order=order)):
+        assert [part.kind for part in state.understood.parts] == ["author"]
+        first, *others = state.papers
+        assert first.work.authors[0].display == author
+        assert first.relevance is not None
+        assert others and all(one.relevance is None for one in others)
+        assert state.relevant is not None and state.relevant <= 1
+
+
+def test_a_paper_of_another_year_is_not_judged_relevant(
+    orchards: LocalEngine, about: tuple[str, ...]
+) -> None:
+    state = last(orchards, text=f"{TOPIC} published in 2016")
+    years = [one.work.year for one in state.papers]
+    inside = years.count(2016)
+    assert years[:inside] == [2016] * inside
+    assert [one.relevance is not None for one in state.papers] == [year == 2016 for year in years]
+    relevant = [one.work.title for one in state.papers[: state.relevant]]
+    assert relevant == [about[6]]
+    # The years beside it follow: people often err by one.
+    near = sum(year in (2015, 2017) for year in years)
+    assert {*years[inside : inside + near]} <= {2015, 2017}
+
+
 def test_the_features_of_a_paper_are_what_the_passes_say_of_it() -> None:
     search = Ranked("search", ("a", "b"), (0.5, None))
     papers = Ranked("papers", ("b", "c"))

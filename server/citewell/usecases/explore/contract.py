@@ -80,7 +80,7 @@ class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
     """Other records of the same work, such as its preprint."""
     relevance: float | None = None
     """Probability that it answers the question, by all passes so far; None where the papers are
-    not judged."""
+    not judged, and for a paper that fails a condition of the words."""
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -39,12 +39,16 @@ def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
 
 
 def by_preference(
-    engine: Engine, works: Sequence[Work], wanted: Sequence[str], now: int, relevant: int = 0
+    engine: Engine,
+    works: Sequence[Work],
+    wanted: Sequence[str],
+    now: int,
+    cuts: Sequence[int] = (),
 ) -> tuple[list[Work], dict[str, Reason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 
-    `now` is the year from which the age of a paper counts. The first `relevant` works are judged
-    relevant: no band holds papers from both sides of the cut.
+    `now` is the year from which the age of a paper counts. No band holds papers from
+    both sides of one of the `cuts`, which are indices of works.
     """
     if not wanted:
         return list(works), {}
@@ -58,7 +62,9 @@ def by_preference(
         values[work.id] = sum(value for value, _ in each)
         words[work.id] = "; ".join(text for _, text in each if text)
     out: list[Work] = []
-    starts = [*range(0, relevant, BAND), *range(relevant, len(works), BAND), len(works)]
+    edges = sorted({0, *cuts, len(works)})
+    starts = [start for low, high in pairwise(edges) for start in range(low, high, BAND)]
+    starts.append(len(works))
     for start, end in pairwise(starts):
         out += sorted(works[start:end], key=lambda work: -values[work.id])
     query = ", ".join(wanted)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Sequence
+from itertools import accumulate
 
 from citewell.engine.contract import Engine
 from citewell.features.text.evidence import why
 from citewell.model import CitewellError, SearchResult, Work
-from citewell.model.typed_query import Understood
+from citewell.model.typed_query import TypedQuery, Understood
 from citewell.sources.merge import same_works
+from citewell.usecases.explore.conditions import Conditions
 from citewell.usecases.explore.contract import (
     MAX_COUNT,
     Explored,
@@ -44,6 +46,7 @@ class ResultList:
         self._engine = engine
         self._request = request
         self._judge = judge
+        self._conditions = Conditions(engine, TypedQuery())
         self.count = min(request.count, MAX_COUNT)
         """Papers that the list has room for."""
         self._kept, self._rejected = kept, rejected
@@ -70,6 +73,10 @@ class ResultList:
     def ids_since(self, answers: int) -> set[str]:
         """Ids of the papers that the answers from this one on hold."""
         return {name for one in self._lists[answers:] for name in one.ids}
+
+    def require(self, typed: TypedQuery) -> None:
+        """List papers that meet more of these conditions first."""
+        self._conditions = Conditions(self._engine, typed)
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -161,10 +168,14 @@ class ResultList:
             for group in others
             if any(one.id in chances for one in group)
         }
-        others = by_relevance(others, best, relevant)
-        passed = sum(chance >= relevant for chance in best.values())
+        tiers, most = self._tiers(others), self._conditions.most
+        met = {group[0].id for points, tier in tiers if points >= most for group in tier}
+        judged = {name: chance for name, chance in best.items() if name in met}
+        passed = sum(chance >= relevant for chance in judged.values())
+        others = [group for _, tier in tiers for group in by_relevance(tier, best, relevant)]
+        ends = accumulate(len(tier) for _, tier in tiers)
         order, moved = by_preference(
-            self._engine, [group[0] for group in others], wanted, now, passed
+            self._engine, [group[0] for group in others], wanted, now, (passed, *ends)
         )
         own = [group[0] for group in chosen]
         self.relevant = min(len(own) + passed, self.count) if chances else None
@@ -173,9 +184,18 @@ class ResultList:
             reasons = [Reason("kept", "the request")] if work.id in kept else []
             reasons += self._reasons.get(work.id, ())
             reasons += [moved[work.id]] if work.id in moved else []
-            found = Explored(work, tuple(reasons), editions[work.id], best.get(work.id))
+            found = Explored(work, tuple(reasons), editions[work.id], judged.get(work.id))
             papers.append(found)
         return tuple(papers), len(works)
+
+    def _tiers(self, groups: Sequence[list[Work]]) -> list[tuple[float, list[list[Work]]]]:
+        """The groups of editions by the points of the conditions they meet, most points first; each
+        in the order given. A group meets what one of its editions meets."""
+        tiers: dict[float, list[list[Work]]] = {}
+        for group in groups:
+            points = max(self._conditions.points(work) for work in group)
+            tiers.setdefault(points, []).append(group)
+        return sorted(tiers.items(), reverse=True, key=lambda tier: tier[0])
 
     def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
         """The probability that each paper answers the question, and the cut; empty where the papers

@@ -82,6 +82,7 @@ class Steps:
         if result.failed and not result.hits:
             raise CitewellError(result.failed[0])
         self.understood = result.understood
+        self.found.require(result.conditions)
         self.problems += [*result.problems, *result.dropped]
         self._filters = filters_of(self.query, result.understood)
         label = self.query.text or "the filters"
@@ -102,6 +103,7 @@ class Steps:
             return []
         self._filters = filters_of(query, result.understood)
         self.understood = Understood(query=result.understood.query, parts=self.understood.parts)
+        self.found.require(result.conditions)
         self.found.keep("reading", read.text, result)
         return [read.text]
 

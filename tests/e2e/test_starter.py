@@ -202,6 +202,53 @@ def test_works_that_bibliographies_agree_on_are_there_and_say_so(
     assert json.loads(found.stdout)["hits"][0]["work"]["title"] == "A book of oaks"
 
 
+@pytest.fixture
+def cut_list(inputs: Path, tmp_path: Path) -> Path:
+    """A folder of installed packages whose starter holds a work with a cut list of authors."""
+    cut = {
+        "title": "Pollarded willows of the marshes",
+        "authors": [[f"Willow{letter}", "Ann", ""] for letter in "abcdefghij"],
+        "year": 2021,
+        "kind": "article",
+        "journal": "rXiv:2110.14168v2 [cs.LG] 18 Nov 2021",
+    }
+    changed = tmp_path / "inputs"
+    shutil.copytree(inputs, changed)
+    (changed / "agreed.jsonl").write_text(json.dumps(cut) + "\n", encoding="utf-8")
+    package = tmp_path / "site" / "citewell_starter"
+    package.mkdir(parents=True)
+    shutil.copy(DISTRIBUTION / "__init__.py", package)
+    make(changed, package / "library")
+    return tmp_path / "site"
+
+
+def test_a_list_of_authors_that_was_cut_ends_with_others(cut_list: Path, tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(
+        "\\documentclass{article}\\begin{document}\n"
+        "See \\cite<pollarded willows of the marshes>.\n\\bibliography{refs}\n\\end{document}\n",
+        encoding="utf-8",
+    )
+    refs = tmp_path / "refs.bib"
+    refs.write_text("", encoding="utf-8")
+    done = run(tmp_path, cut_list, "fill", "--yes", "paper.tex")
+    assert done.returncode == 0, done.stderr
+    entry = refs.read_text(encoding="utf-8")
+    assert "Willowj, Ann and others}" in entry, entry
+    # A stamp of arXiv is no journal.
+    assert "cs.LG" not in entry and "2110.14168" in entry, entry
+
+    def codes(text: str) -> list[str]:
+        refs.write_text(text, encoding="utf-8")
+        done = run(tmp_path, cut_list, "check", "refs.bib", "--format", "json")
+        (check,) = json.loads(done.stdout)["checks"]
+        assert check["verdict"] == "verified", check
+        return [one["code"] for one in check.get("findings", ())]
+
+    assert codes(entry) == []
+    assert codes(entry.replace(" and others}", "}")) == ["author-cut"]
+    assert codes(entry.replace(" and others}", " and Elm, Eve and Oak, Bo}")) == []
+
+
 def test_works_of_later_years_are_left_out(site: Path, tmp_path: Path) -> None:
     done = run(tmp_path, site, "find", "A paper of next year", "--json")
     titles = [hit["work"]["title"] for hit in json.loads(done.stdout)["hits"]]

@@ -7,6 +7,7 @@ import re
 from citewell.model import Author, Provenance, Work
 from citewell.model.bib import BibEntry
 from citewell.model.ids import acl_id
+from citewell.model.names import ends_with_others
 from citewell_corpus.importers import fields
 
 KINDS = {
@@ -57,6 +58,7 @@ def work_of(entry: BibEntry, identifier: str, origin: Provenance) -> Work | str:
         id=identifier,
         title=f"{title}: {subtitle}" if subtitle else title,
         authors=authors[: fields.MAX_AUTHORS],
+        others=len(authors) > fields.MAX_AUTHORS or ends_with_others(body.get("author")),
         year=body.year or fields.year(body.get("year")) or fields.year(body.get("date")),
         kind=kind,
         venue=fields.text(body.get("eventtitle") or body.get("series"), 200)

@@ -37,6 +37,10 @@ _ACL_MARKED = re.compile(
     rf"(?:/[A-Z](?:/[A-Z]\d\d)?)?/(?P<id>{_NEW_ACL}|{_OLD_ACL})(?![\w])",
     re.IGNORECASE,
 )
+_ARXIV_STAMP = re.compile(
+    r"a?rxiv:\s*(?P<id>\d{4}\.\d{4,5})(?:v\d+)?(?:\s*\[[^\]]*\])?(?:\s+\d{1,2} \w+ \d{4})?",
+    re.IGNORECASE,
+)
 
 
 def normalise_doi(text: str) -> str:
@@ -87,6 +91,14 @@ def arxiv_id(text: str) -> str:
     identifier = found["id"].lower()
     archive, slash, number = identifier.partition("/")
     return f"{archive.partition('.')[0]}/{number}" if slash else identifier
+
+
+def plain_arxiv_venue(text: str) -> str:
+    """The text; a stamp of arXiv, also one that lost its first letter, as the journal that stands
+    for a preprint: "rXiv:2110.14168v2 [cs.LG] 18 Nov 2021" is "arXiv preprint arXiv:2110.14168".
+    """
+    found = _ARXIV_STAMP.fullmatch(text)
+    return f"arXiv preprint arXiv:{found['id']}" if found else text
 
 
 def acl_id(text: str) -> str:

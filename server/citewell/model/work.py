@@ -59,6 +59,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     """Stable identifier in the library that holds it, such as "acl:2020.acl-main.1"."""
     title: str
     authors: tuple[Author, ...] = ()
+    others: bool = False
+    """There are, or may be, more authors than named."""
     year: int | None = None
     kind: str = "misc"
     venue: str = ""

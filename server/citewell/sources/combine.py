@@ -36,10 +36,12 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
     publication = [lead, *same]
     doi = _doi(publication) or _preprint_doi(ranked)
     counts = [work.citations for work in ranked if work.citations is not None]
+    authors, incomplete = _authors(ranked)
     merged = msgspec.structs.replace(
         lead,
         id=identifier or lead.id,
-        authors=_authors(ranked),
+        authors=authors,
+        others=incomplete,
         year=next((work.year for work in publication if work.year), None)
         or next((work.year for work in ranked if work.year), None),
         venue=_first(publication, "venue"),
@@ -93,6 +95,7 @@ def fill_gaps(own: Work, other: Work) -> Work:
     merged = msgspec.structs.replace(
         own,
         authors=own.authors or other.authors,
+        others=own.others if own.authors else other.others,
         year=own.year if own.year is not None else other.year,
         kind=other.kind if same and own.kind == "misc" else own.kind,
         venue=_first(publication, "venue"),
@@ -142,14 +145,17 @@ def _rank(work: Work) -> tuple[bool, int, bool, int]:
     return is_preprint(work), -work_trust(work), is_workshop(work), -complete
 
 
-def _authors(works: Sequence[Work]) -> tuple[Author, ...]:
+def _authors(works: Sequence[Work]) -> tuple[tuple[Author, ...], bool]:
     """The first author list that was not damaged on its way, else the first of names, else the
-    first one."""
-    lists = [work.authors for work in works if work.authors]
+    first one; complete lists before incomplete ones. Also whether it is incomplete."""
+    given = [work for work in works if work.authors]
+    complete = [work.authors for work in given if not work.others]
+    lists = complete or [work.authors for work in given]
+    incomplete = bool(given) and not complete
     if len(lists) < 2:
-        return lists[0] if lists else ()
+        return (lists[0] if lists else ()), incomplete
     named = [authors for authors in lists if malformed_name(authors) is None] or lists
-    return next((authors for authors in named if not is_malformed(authors)), named[0])
+    return next((one for one in named if not is_malformed(one)), named[0]), incomplete
 
 
 def _first(works: Sequence[Work], field: str) -> str:

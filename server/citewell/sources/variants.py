@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from citewell.model.cut_lists import is_cut
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.work import Author, RecordVariant, Work
 
@@ -61,7 +62,9 @@ def records_of(work: Work) -> tuple[Work, ...]:
         return (work,)
     found = []
     for number, one in enumerate(statements(work)):
-        changes = {} if number == 0 else _values(one)
+        changes: dict[str, object] = {} if number == 0 else _values(one)
+        if one.authors != work.authors:
+            changes["others"] = is_cut(one.authors, one.sources)
         origins = tuple(p for p in work.provenance if p.source in one.sources)
         found.append(msgspec.structs.replace(work, **changes, provenance=origins, variants=()))
     return tuple(found)

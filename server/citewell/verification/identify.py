@@ -63,11 +63,12 @@ def identify(claim: Claim, found: Candidates) -> Match | None:
 
 def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
     records = [(work, record) for work in works for record in records_of(work)]
-    compared: dict[tuple[Author, ...], Comparison] = {}  # records have the same names for the most
+    # Records have the same names for the most part.
+    compared: dict[tuple[tuple[Author, ...], bool], Comparison] = {}
     for _, record in records:
-        if record.authors not in compared:
-            compared[record.authors] = compare_authors(claim, record)
-    people = [compared[record.authors] for _, record in records]
+        if (record.authors, record.others) not in compared:
+            compared[record.authors, record.others] = compare_authors(claim, record)
+    people = [compared[record.authors, record.others] for _, record in records]
     ranks = [_fit(claim, record, one) for (_, record), one in zip(records, people, strict=True)]
     place = max(range(len(records)), key=ranks.__getitem__)
     (work, record), best = records[place], people[place]
@@ -140,7 +141,9 @@ def compare_authors(claim: Claim, work: Work) -> Comparison:
 
     A list in free text may be parsed wrongly, so a name that stands anywhere in it is not missing.
     """
-    result = compare_people(without_anonymous(claim.authors), work.authors, others=claim.others)
+    result = compare_people(
+        without_anonymous(claim.authors), work.authors, others=claim.others, more=work.others
+    )
     if not claim.raw or not work.authors:
         return result
     words = set(_WORD.findall(fold(claim.raw)))

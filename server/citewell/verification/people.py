@@ -61,9 +61,13 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
 
 
 def compare_people(
-    given: Sequence[Author], known: Sequence[Author], *, others: bool = False
+    given: Sequence[Author], known: Sequence[Author], *, others: bool = False, more: bool = False
 ) -> Comparison:
-    """Compare a reference's authors with a record's, position first, then anywhere."""
+    """Compare a reference's authors with a record's, position first, then anywhere.
+
+    `others` follow the given names; with `more`, the record names the first authors only, and
+    names given after those are not compared.
+    """
     if not given or not known:
         return Comparison(Difference.UNKNOWN)
     theirs = [author_name(author) for author in known]
@@ -73,6 +77,9 @@ def compare_people(
     found = [place for place in partner if place is not None]
     taken = set(found)
     missing = tuple(author for n, author in enumerate(known) if n not in taken)
+    if more and not missing:
+        end = 1 + max(n for n, place in enumerate(partner) if place is not None)
+        given, ours, partner = given[:end], ours[:end], partner[:end]
     added = tuple(a for a, place in zip(given, partner, strict=True) if place is None)
     misspelt = tuple(
         (given[n], known[place])

@@ -54,7 +54,7 @@ class _Difference(NamedTuple):
 def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     """Missing, added, replaced and reordered names; initials, accents and particles are none."""
     people, record = match.people, match.record
-    found = _difference(claim, match)
+    found = _difference(claim, match) or _end(claim, record)
     if claim.authors and not without_anonymous(claim.authors):
         message = "The authors are known."
         found = _Difference("author-anonymous", message, Severity.WARNING, 0.75)
@@ -64,12 +64,15 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
             # The list may have been read wrongly.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
+        if record.others and people.difference in (Difference.ADDED, Difference.REPLACED):
+            # The names may be those that the record lacks.
+            found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if is_malformed(claim.authors) or is_malformed(record.authors):
             found = found._replace(severity=Severity.WARNING,
                                    confidence=min(found.confidence, DOUBTFUL))  # fmt: skip
     if found is None:
         return []
-    given, expected = names(claim.authors), names(record.authors)
+    given, expected = names(claim.authors), names(record.authors) + ", …" * record.others
     return [
         finding(claim, found.code, "author", found.message, found.severity, found.confidence,
                 given=given, expected=expected)
@@ -121,6 +124,14 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
         cut = len(claim.authors) == 1 and not claim.authors[0].given
         return _Difference("author-unrelated", message, Severity.ERROR, DOUBTFUL if cut else 0.9)
     return _spelling(people)
+
+
+def _end(claim: Claim, record: Work) -> _Difference | None:
+    """A note on a list that ends where the record's was cut: nothing shows that it is whole."""
+    if not record.others or claim.others or len(claim.authors) != len(record.authors):
+        return None
+    message = f"The record has only the first {len(record.authors)} authors: there may be others."
+    return _Difference("author-cut", message, Severity.INFO, 0.9)
 
 
 def _order(claim: Claim, match: Match) -> _Difference:

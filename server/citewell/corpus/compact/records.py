@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.model import Author, Work
+from citewell.model.cut_lists import is_cut
+from citewell.model.ids import arxiv_id, plain_arxiv_venue
 from citewell.model.work import Provenance, RecordVariant
 
 _ID, _DOI, _UPPER = "\x01", "\x02", "\x03"
@@ -129,21 +131,38 @@ def work_of(
     bare = _bare(record.id)
     doi = record.doi.replace(_ID, bare)
     venue, booktitle, journal, publisher, kind = shared
+    authors = record.authors or authors
+    variants = tuple(
+        RecordVariant(
+            sources=tuple(sources[source] for source in variant.sources),
+            title=variant.title,
+            authors=variant.authors,
+            year=variant.year,
+            venue=labels[variant.venue],
+            booktitle=labels[variant.booktitle],
+            journal=labels[variant.journal],
+            doi=variant.doi,
+        )
+        for variant in record.variants
+    )
+    varied = {source for variant in variants if variant.authors for source in variant.sources}
+    agreeing = {sources[source] for source, _ in record.provenance} - varied
     return Work(
         id=record.id,
         title=record.title or title,
-        authors=record.authors or authors,
+        authors=authors,
+        others=is_cut(authors, agreeing, record.id),
         year=year,
         kind=kind,
         venue=venue,
         booktitle=booktitle,
-        journal=journal,
+        journal=plain_arxiv_venue(journal),
         volume=record.volume,
         issue=record.issue,
         pages=record.pages,
         publisher=publisher,
         doi=doi,
-        arxiv=record.arxiv,
+        arxiv=record.arxiv or arxiv_id(plain_arxiv_venue(journal)),
         url=_expand(record.url, bare, doi),
         bibkey=_expand(record.bibkey, bare, ""),
         citations=record.citations,
@@ -154,19 +173,7 @@ def work_of(
             Provenance(source=sources[source], source_id=_full_id(own, ids))
             for source, own in record.provenance
         ),
-        variants=tuple(
-            RecordVariant(
-                sources=tuple(sources[source] for source in variant.sources),
-                title=variant.title,
-                authors=variant.authors,
-                year=variant.year,
-                venue=labels[variant.venue],
-                booktitle=labels[variant.booktitle],
-                journal=labels[variant.journal],
-                doi=variant.doi,
-            )
-            for variant in record.variants
-        ),
+        variants=variants,
     )
 
 

@@ -76,7 +76,9 @@ def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
     """Entry type and fields of a work as LaTeX text; no field that the record leaves empty."""
     kind, container = _kind(work)
     fields: dict[str, str] = {"title": escape_title(work.title)}
-    fields["author"] = " and ".join(name_text(author) for author in work.authors)
+    fields["author"] = " and ".join(
+        [*map(name_text, work.authors), *["others"] * (work.others and bool(work.authors))]
+    )
     if kind in ("inproceedings", "incollection"):
         fields["booktitle"] = escape(container)
     elif kind == "article":

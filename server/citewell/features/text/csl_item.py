@@ -67,6 +67,8 @@ def csl_of_work(work: Work) -> CslItem:
     """The item of a library's record."""
     item: CslItem = {"id": work.id, "type": TYPES.get(work.kind, "document"), "title": work.title}
     item["author"] = [_name(author) for author in work.authors]
+    if work.others:
+        item["author"].append({"literal": "others"})
     known = venue_named(work.venue)
     container = work.journal or work.booktitle or (known.name if known else work.venue)
     if work.kind in _THESES:

@@ -26,6 +26,7 @@ def _fields(work: Work) -> Iterator[tuple[str, str]]:
         ("ID", work.id),
         ("TI", work.title),
         *(("AU", _author(one.family, one.given, one.suffix)) for one in work.authors),
+        ("AU", "others" if work.others else ""),
         ("PY", str(work.year or "")),
         ("T2", work.journal or work.booktitle or work.venue),
         ("VL", work.volume),

@@ -98,13 +98,30 @@ def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_pat
     assert run("explore", "teapots", "--csv", "out.csv", "--replace").returncode == 0
 
     nothing = run("explore", "--again", "search.toml")
-    assert nothing.returncode == 1
+    assert nothing.returncode == 0
     assert "0 of " in nothing.stderr
+    assert "No papers found" not in nothing.stderr
     (tmp_path / "more.jsonl").write_text(records("e"), encoding="utf-8")
     assert run("library", "add", "more.jsonl").returncode == 0
     new = run("explore", "--again", "search.toml")
     assert new.returncode == 0
     assert [line.split("\t")[0] for line in new.stdout.splitlines()] == ["s2:e"]
+
+
+def test_a_folder_that_is_missing_is_reported_before_the_search(run: Run, tmp_path: Path) -> None:
+    for flag in ("--csv", "--html", "--save"):
+        found = run("explore", "teapots", "--trace", flag, str(tmp_path / "none" / "out"))
+        assert found.returncode == 2
+        assert "there is no folder" in found.stderr
+        assert "search: " not in found.stderr
+
+
+def test_short_lists_are_described_as_they_are(run: Run) -> None:
+    found = run("explore", "zebras", "teapots", "-k", "2", "--trace")
+    assert "added" in found.stderr and "among the first 50" not in found.stderr
+    assert "the first 0" not in found.stderr
+    long = run("explore", "teapots", "-k", "60", "--trace")
+    assert "among the first 50" in long.stderr
 
 
 def test_an_overview_is_shown_beside_the_lines_of_papers(run: Run) -> None:

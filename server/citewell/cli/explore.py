@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     of the library (and, with --online, of the allowed sources) is listed. --overview groups the
     first 100 by theme. A pipe gets a line for each paper: id, title, authors, year, venue and its
     rank in each pass, separated by tabs; the overview goes to standard error then. Exits
-    with 1 if nothing is found.
+    with 1 if nothing is found; --again exits with 0 if nothing is new.
     """
     from citewell.usecases.explore.databases import databases
     from citewell.usecases.explore.labels import read_labels
@@ -102,13 +103,16 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     saved = read_saved(flags["again"]) if flags["again"] else None
     request = _request(" ".join(text), flags, saved)
     files = {form: flags[form] for form, _ in _FORMS if flags[form]}
-    _refuse_existing([*files.values(), flags["html_path"], flags["save"]], flags)
+    _check_targets([*files.values(), flags["html_path"], flags["save"]], flags)
     labels = read_labels(flags["labels"]) if flags["labels"] else []
+    if flags["labels"] and not labels:
+        echo(f"{flags['labels']} labels no paper yet.", err=True)
     request, found, library = _explored(options, request, labels, trace=flags["trace"])
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
     if saved is not None:
         echo(f"{len(papers)} of {len(found.papers)} papers are new since {saved.date}.", err=True)
+    nothing_new = saved is not None and bool(found.papers) and not papers
     _write(papers, files, options)
     if flags["html_path"]:
         from citewell.usecases.explore.page import to_html
@@ -120,10 +124,20 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
         _write_file(flags["save"], saved_text(request, found, searched, saved).encode())
     if found.overview is not None:
         _show_overview(found.overview)
-    _show(papers)
+    if not nothing_new:
+        _show(papers)
     if saved is None and papers and found.relevant is not None:
-        echo(f"Judged relevant: the first {found.relevant} of {len(papers)} papers.", err=True)
-    ctx.exit(OK if papers else FINDINGS)
+        echo(f"Judged relevant: {_first(found.relevant, len(papers))}.", err=True)
+    ctx.exit(OK if papers or nothing_new else FINDINGS)
+
+
+def _first(relevant: int, listed: int) -> str:
+    """How many papers at the head of a list are meant: "the first 3 of 50 papers"."""
+    if not relevant:
+        return f"none of {listed} papers"
+    if relevant == listed:
+        return "the only paper" if listed == 1 else f"all {listed} papers"
+    return f"the first {relevant if relevant > 1 else 'one'} of {listed} papers"
 
 
 def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreRequest:
@@ -171,7 +185,7 @@ def _explored(
         found = None
         for found in library.explore(request):
             if trace:
-                _show_pass(found.passes[-1])
+                _show_pass(found.passes[-1], request.count)
         assert found is not None
         return request, found, library.engine.status().library
 
@@ -199,11 +213,15 @@ def _labelled(engine: Engine, request: ExploreRequest, labels: list[Label]) -> E
     )
 
 
-def _show_pass(one: Pass) -> None:
+def _show_pass(one: Pass, count: int) -> None:
+    from citewell.usecases.explore.result_list import HEAD
+
     head = f"{one.name}{f' (round {one.round})' if one.round > 1 else ''}"
+    # In a list of 50 papers or fewer, all that were added are among the first 50.
+    entered = f"{one.entered} among the first {HEAD}, " if count > HEAD else ""
     echo(
-        f"{head}: {one.found:,} found, {one.added:,} added, {one.entered} among the first 50, "
-        f"{one.cut:,} not listed; {one.milliseconds:,.0f} ms",
+        f"{head}: {one.found:,} found, {one.added:,} added, {entered}{one.cut:,} not listed; "
+        f"{one.milliseconds:,.0f} ms",
         err=True,
     )
     for text in one.queries:
@@ -217,9 +235,14 @@ def _show_overview(found: Overview) -> None:
     echo(overview_text(found), err=not console().is_terminal)
 
 
-def _refuse_existing(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
-    """Raises `click.UsageError` where a file would be replaced that the user did not name so."""
+def _check_targets(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
+    """Raises `click.UsageError` where a file would be replaced that the user did not name so, and
+    where its folder is missing or cannot be written to: no search is made in vain."""
     for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise click.UsageError(f"{path} cannot be written: {path.parent} is write-protected.")
         own = flags["again"] is not None and path == flags["again"]
         if path is not None and path.is_file() and not own and not flags["replace"]:
             raise click.UsageError(f"{path} exists. Add --replace to replace it.")

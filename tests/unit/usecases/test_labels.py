@@ -48,8 +48,12 @@ def test_a_table_in_latin_1_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "title,year\nOne,2019\n", "\x00\x01", "a" * 200_000, "{}\n[]\n"]
-)
+    "content",
+    [
+        "", "title,year\nOne,2019\n", "\x00\x01", "a" * 200_000, "{}\n[]\n",
+        "TY  - JOUR\r\nTI  - One\r\nN1  - a note\r\nER  - \r\n",
+    ],
+)  # fmt: skip
 def test_a_file_without_labels_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "export.csv"
     path.write_text(content, encoding="utf-8")

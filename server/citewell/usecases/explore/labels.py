@@ -62,6 +62,8 @@ def read_labels(path: Path) -> list[Label]:
         raise _unreadable(path, "it is too large")
     text = _decoded(data)
     if re.search(r"^TY  -", text, re.MULTILINE):
+        if not _NOTE.search(text):
+            raise _unreadable(path, "no note (N1) is ASReview_relevant or ASReview_irrelevant")
         return list(_of_ris(text))
     try:
         return list(_of_table(text, path))

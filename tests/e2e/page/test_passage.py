@@ -56,6 +56,8 @@ def test_a_passage_that_marks_no_place_shows_where_citations_belong(passage: Any
     first, second = places_of(passage, BARE).all()
     expect(first).to_contain_text("seldom without a citation")
     expect(second).not_to_contain_text("seldom without a citation")
+    expect(second).to_contain_text("probably needs no citation")
+    expect(first).not_to_contain_text("probably needs no citation")
     cite(first, "Attention Is All You Need")
     text = passage.get_by_label("Passage", exact=True)
     expect(text).to_have_text(BARE.replace("well.", "well [@vaswani2017attention]."))

@@ -1,5 +1,5 @@
 // Requests to the JSON endpoints of the server that the page comes from.
-import { $, announce, h } from "./dom.js";
+import { $, announce, h, prose } from "./dom.js";
 
 const TOKEN = "citewell-token";
 const RETRIES = 5;
@@ -103,7 +103,7 @@ export function failed(error) {
   if (error.name === "AbortError") return null;
   if (error.status === 401) return tokenForm();
   if (!(error instanceof Failure)) throw error;
-  return h("div", { class: "notice bad stack", role: "alert" }, h("p", {}, error.message), error.hint && h("p", {}, error.hint));
+  return h("div", { class: "notice bad stack", role: "alert" }, h("p", {}, prose(error.message)), error.hint && h("p", {}, prose(error.hint)));
 }
 
 function tokenForm() {

@@ -77,7 +77,9 @@ function base64(bytes) {
 
 function report(found, name) {
   if (!found.references.length) return [problems(found.problems) ?? "", h("p", { class: "notice" }, "No reference was found in this text.")];
-  const rows = found.references.map(reference);
+  const order = Object.keys(VERDICTS);
+  const place = (one) => order.indexOf(one.verdict) - (one.findings?.length ? 0.5 : 0);
+  const rows = [...found.references].sort((a, b) => place(a) - place(b)).map(reference);
   const list = h("ol", { class: "papers references", "aria-label": "References" }, rows);
   const boxes = Object.entries(VERDICTS).filter(([verdict]) => found.counts[verdict]).map(([verdict, [label]]) => {
     const box = h("input", { type: "checkbox", checked: true, value: verdict, onchange: () => filter() });
@@ -107,7 +109,8 @@ const diff = (text) => h("pre", { class: "diff", tabindex: "0", "aria-label": "D
 }));
 
 function reference(one) {
-  const [label, kind] = VERDICTS[one.verdict] ?? [one.verdict, ""];
+  const [name, tone] = VERDICTS[one.verdict] ?? [one.verdict, ""];
+  const [label, kind] = tone === "good" && one.findings?.length ? [`${name}, with remarks`, "warn"] : [name, tone];
   const place = [one.line && `line ${one.line}`, one.page && `page ${one.page}`].filter(Boolean).join(", ");
   return h("li", { class: "paper reference", "data-verdict": one.verdict },
     h("h2", { dir: "auto" }, bdi(one.reference), " ", h("span", { class: `tag ${kind}` }, label)),

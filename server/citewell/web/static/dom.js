@@ -20,6 +20,9 @@ export const svg = (tag, props, ...children) =>
 /** Text from a record: its own direction must not turn the text around it. */
 export const bdi = (text, props) => h("bdi", { dir: "auto", ...props }, text);
 
+/** A message whose `names` in backticks are shown as code. */
+export const prose = (text) => (text ?? "").split("`").map((part, n, all) => (n % 2 && n < all.length - 1 ? h("code", {}, part) : part));
+
 export const $ = (id) => document.getElementById(id);
 
 /** Report something to screen readers without moving the focus. */
@@ -91,5 +94,5 @@ export const downloadButton = (name, text, type, label = `Download ${name}`) =>
 export const problems = (list, kind = "warn") =>
   list?.length
     ? h("div", { class: `notice ${kind} stack` }, list.map((one) =>
-        h("p", {}, bdi(one.message ?? one.detail), " ", one.hint ? bdi(one.hint) : "")))
+        h("p", {}, bdi(prose(one.message ?? one.detail)), " ", one.hint ? bdi(prose(one.hint)) : "")))
     : null;

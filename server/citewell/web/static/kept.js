@@ -3,7 +3,7 @@ import { ask } from "./api.js";
 import { announce, count, downloadButton, h } from "./dom.js";
 import { card } from "./paper.js";
 import { address } from "./route.js";
-import { kept, save } from "./store.js";
+import { kept, onKept, save } from "./store.js";
 
 const AT_ONCE = 50;
 
@@ -14,7 +14,10 @@ export async function show(main, given, signal, restore) {
     main.append(h("p", { class: "muted" }, "Keep papers with the button below each, or with the key x. They stay in this browser."));
     return restore();
   }
-  const ids = papers.map((one) => one.id);
+  let ids = [];
+  const line = h("p", { class: "muted" });
+  const like = h("a", { class: "quiet-link" }, "More like these");
+  const map = h("a", { class: "quiet-link" }, "Map");
   const out = h("div", { class: "stack" });
   const button = (label, form, make) => h("button", { type: "button", onclick: (event) => exported(event.currentTarget, form, make) }, label);
   async function exported(pressed, form, [name, type, join]) {
@@ -37,17 +40,24 @@ export async function show(main, given, signal, restore) {
     }
   }
   main.append(
-    h("p", { class: "muted" }, `${count(papers.length, "paper")}, in this browser only.`),
+    line,
     h("div", { class: "row toolbar" },
       h("div", { class: "row" },
         button("BibTeX", "bibtex", ["kept.bib", "application/x-bibtex", (records) => `${records.map((one) => one.bibtex.trim()).join("\n\n")}\n`]),
         button("CSL-JSON", "csl", ["kept.json", "application/json", (records) => `${JSON.stringify(records.map((one) => one.csl), null, 2)}\n`]),
         button("APA", "reference", ["kept.txt", "text/plain", (records) => `${records.map((one) => one.reference).join("\n\n")}\n`])),
       h("div", { class: "row" },
-        h("a", { class: "quiet-link", href: address({ like: ids }) }, "More like these"),
-        h("a", { class: "quiet-link", href: address({ view: "map", id: ids.slice(0, 60) }) }, "Map"),
+        like, map,
         h("button", { type: "button", class: "quiet", onclick: () => confirm("Drop all kept papers?") && (save([]), dispatchEvent(new Event("route"))) }, "Drop all"))),
     out,
     h("ol", { class: "papers" }, papers.map((one) => card(one))));
+  onKept((now) => {
+    ids = now.map((one) => one.id);
+    line.textContent = `${count(ids.length, "paper")}, in this browser only.`;
+    like.href = address({ like: ids });
+    map.href = address({ view: "map", id: ids.slice(0, 60) });
+    // A file of the former list would be wrong.
+    out.replaceChildren();
+  }, signal);
   restore();
 }

@@ -16,6 +16,10 @@ const LABEL = 20;
 
 export async function show(main, given, signal, restore) {
   const ids = given.getAll("id").slice(0, 60);
+  if (!ids.length) {
+    main.append(h("h1", {}, "Map"), h("p", { class: "notice" }, "A map shows the papers of a list: ", h("a", { href: "?" }, "search first"), ", then choose Map."));
+    return restore();
+  }
   main.append(h("h1", {}, "Map"), h("p", { class: "busy muted" }, "Drawing"));
   const found = await ask("v1/map", { ids, k: Math.max(ids.length, 30) }, { signal });
   main.lastChild.remove();

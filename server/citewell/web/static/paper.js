@@ -1,6 +1,6 @@
 // One paper in a list: what it is, why it is there, and what can be done with it.
 import { ask, failed, recordPath } from "./api.js";
-import { announce, bdi, copyButton, disclosure, h } from "./dom.js";
+import { announce, bdi, copyButton, disclosure, h, prose } from "./dom.js";
 import { address } from "./route.js";
 import { isKept, toggle } from "./store.js";
 
@@ -15,6 +15,9 @@ const FORMS = [
 
 /** A venue as people write it: "ICLR" for "iclr". */
 export const venueName = (venue) => NAMED[venue] ?? (/^[a-z]{2,7}$/.test(venue) ? venue.toUpperCase() : venue);
+
+/** An entry type as people say it. */
+export const kindName = (kind) => ({ inproceedings: "conference paper", proceedings: "conference", incollection: "chapter", inbook: "chapter", phdthesis: "PhD thesis", mastersthesis: "master's thesis", techreport: "report", misc: "other" })[kind] ?? kind;
 
 /** Names of the sources of a record, without its identifiers there. */
 export const sourcesOf = (paper) => [...new Set((paper.source ?? "").split("; ").map((one) => one.split(":")[0]).filter(Boolean))];
@@ -42,6 +45,7 @@ export function whyOf(paper) {
   const words = new Set([...text.matchAll(/\(([^)]*)\)/g)].flatMap((one) => one[1].split(", ")).filter((word) => !/^from \d+$/.test(word) && !/^\d+$/.test(word)));
   if (words.size) return `Matches ${[...words].slice(0, 8).join(", ")}`;
   if (first?.step === "kept") return "Kept by you";
+  if (first?.step === "references") return "Found with your words and the best papers together";
   if (first && first.step !== "search") return `Found as ${first.query}${first.detail ? ` (${first.detail})` : ""}`;
   return text ? "Found by meaning and by how others cite it" : "";
 }
@@ -51,16 +55,18 @@ export function citeForms(panel, id) {
   const output = h("pre", { tabindex: "0", "aria-label": "Formatted reference" });
   const buttons = FORMS.map(([label, form, style]) =>
     h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: (event) => choose(event.currentTarget, form, style) }, label));
-  panel.append(h("div", { class: "row" }, buttons, copyButton(() => output.textContent)), output);
+  const trouble = h("p", { class: "small muted", role: "status" });
+  panel.append(h("div", { class: "row" }, buttons, copyButton(() => output.textContent)), trouble, output);
   async function choose(button, form, style) {
-    for (const one of buttons) one.setAttribute("aria-pressed", String(one === button));
     try {
       const query = `?forms=${form}${style ? `&style=${style}` : ""}`;
       const record = await ask(recordPath(id, query));
+      trouble.textContent = "";
+      for (const one of buttons) one.setAttribute("aria-pressed", String(one === button));
       output.textContent = form === "csl" ? JSON.stringify(record.csl, null, 2) : record[form];
       announce(`${button.textContent} is shown.`);
     } catch (error) {
-      output.textContent = [error.message, error.hint].filter(Boolean).join(" ");
+      trouble.replaceChildren(`${button.textContent}: `, prose(error.message), " ", prose(error.hint));
     }
   }
   buttons[0].click();
@@ -76,7 +82,9 @@ async function abstractOf(panel, id) {
   }
 }
 
-const reason = (one) => h("li", {}, `${one.step}${one.rank ? `, rank ${one.rank}` : ""}: `, bdi(one.query), one.detail ? [" (", bdi(one.detail), ")"] : "");
+const RETRIEVERS = { citation_context: "how others cite it", exact_match: "exact words", bm25: "words", dense: "meaning", full_text: "full text" };
+const plainly = (detail) => detail.replace(/\b([a-z][a-z_0-9]*) #(\d+)/g, (_, name, rank) => `${RETRIEVERS[name] ?? name} ${rank}.`);
+const reason = (one) => h("li", {}, `${one.step}${one.rank ? `, rank ${one.rank}` : ""}: `, bdi(one.query), one.detail ? [" (", bdi(plainly(one.detail)), ")"] : "");
 
 /** The button that keeps a paper, or drops it. */
 export function keepButton(paper, props) {

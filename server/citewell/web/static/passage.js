@@ -116,7 +116,10 @@ function withMarks(letters, offsets) {
   return parts.join("") + letters.slice(from).join("");
 }
 
-const percent = (share) => `${Math.round(share * 100)}%`;
+/** As the editors say it, for the sentence of a place. */
+const LIKELY = 0.5;
+const SURE = 0.7;
+const certainty = (share) => `${share >= SURE ? "sure" : share >= LIKELY ? "likely" : "a guess"}, ${Math.round(share * 100)}%`;
 
 function section(place, n, total, mark, cited, choose) {
   const [before, ...after] = place.sentence.split(MARK);
@@ -126,7 +129,7 @@ function section(place, n, total, mark, cited, choose) {
     buttons.push(button);
     const confidence = paper.confidence ?? (rank === 0 ? place.confidence : null);
     const note = confidence === null || confidence === undefined ? null
-      : h("p", { class: "why" }, h("span", { class: `tag ${paper.id === place.pick ? "good" : ""}` }, percent(confidence)), " likely to be cited here", paper.key ? [", key ", h("code", {}, bdi(paper.key)), " in your .bib"] : "");
+      : h("p", { class: "why" }, h("span", { class: `tag ${paper.id === place.pick ? "good" : ""}` }, certainty(confidence)), paper.key ? [" key ", h("code", {}, bdi(paper.key)), " in your .bib"] : "");
     return card(paper, { level: 3, first: button, note });
   });
   function press(button, id) {
@@ -141,6 +144,7 @@ function section(place, n, total, mark, cited, choose) {
   return h("section", { class: "place stack" },
     h("h2", { class: "small muted" }, `Place ${n + 1} of ${total}`, mark?.likely ? [" ", h("span", { class: "tag warn" }, "seldom without a citation")] : ""),
     h("p", { class: "quote", dir: "auto" }, before, h("mark", {}, "citation"), after.join("")),
+    mark && !mark.likely && papers.length && place.confidence < LIKELY ? h("p", { class: "muted" }, "This sentence probably needs no citation.") : null,
     place.chosen ? h("p", { class: "small" }, bdi(place.chosen)) : null,
     papers.length ? shown : h("p", { class: "muted" }, "The library holds no paper for this place."));
 }

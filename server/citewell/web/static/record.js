@@ -1,7 +1,7 @@
 // One paper: its record with its origin, and its neighbours in the citation graph.
 import { ask, failed, recordPath } from "./api.js";
 import { bdi, count, h, outside, problems } from "./dom.js";
-import { card, citeForms, keepButton, metaOf, sourcesOf } from "./paper.js";
+import { card, citeForms, keepButton, kindName, metaOf, sourcesOf } from "./paper.js";
 import { address } from "./route.js";
 
 const BESIDE = { cites: "Cites", cited_by: "Cited by", cocited: "Cited together with" };
@@ -64,7 +64,7 @@ function facts(record) {
     record.doi && ["DOI", outside(`https://doi.org/${encodeURI(record.doi)}`, record.doi)],
     record.arxiv && ["arXiv", outside(`https://arxiv.org/abs/${encodeURI(record.arxiv)}`, record.arxiv)],
     record.url && ["Page", outside(record.url)],
-    record.kind && ["Kind", record.kind],
+    record.kind && ["Kind", kindName(record.kind)],
     ["Origin", bdi(sourcesOf(record).join(", "))],
     ["Records", h("ul", { class: "code" }, record.source.split("; ").map((one) => h("li", {}, bdi(one))))],
   ].filter(Boolean);

@@ -1,7 +1,7 @@
 // Search: a question, what was understood of it, the papers, and boxes to narrow them.
 import { ask, askLines, failed } from "./api.js";
 import { announce, bdi, copyButton, count, disclosure, h, problems } from "./dom.js";
-import { card, sourcesOf, venueName } from "./paper.js";
+import { card, kindName, sourcesOf, venueName } from "./paper.js";
 import { address, go, note, params } from "./route.js";
 
 const EXAMPLES = ["attention for machine translation since 2017", "survey of graph neural networks", "papers by Kaiming He at CVPR"];
@@ -85,6 +85,7 @@ function results(given) {
     facets);
   let papers = [];
   let answer = null;
+  let below = 0;
   let ticked = chosen(given);
   const rows = new Map();
 
@@ -100,12 +101,14 @@ function results(given) {
     papers = [...papers, ...added];
     for (const one of added) rows.set(one.id, card(one));
     list.append(...added.map((one) => rows.get(one.id)));
-    if (added.length && !first) announce(`${count(added.length, "more paper")}, at the end of the list.`);
+    if (!first) below += added.length;
+    if (added.length && !first) announce(`${count(added.length, "more paper")} below.`);
     else if (first) announce(count(papers.length, "paper"));
     draw();
   }
 
   function sort() {
+    below = 0;
     const place = new Map(answer.papers.map((one, n) => [one.id, n]));
     papers = [...papers].sort((a, b) => (place.get(a.id) ?? 1e6) - (place.get(b.id) ?? 1e6));
     list.append(...papers.map((one) => rows.get(one.id)));
@@ -119,6 +122,7 @@ function results(given) {
     const done = answer.ending !== "" && answer.ending !== undefined;
     line.className = done ? "" : "busy";
     line.textContent = shown.length === papers.length ? count(papers.length, "paper") : `${shown.length} of ${count(papers.length, "paper")}`;
+    if (below) line.textContent += ` · ${count(below, "more paper")} added below`;
     const sorted = answer.papers.every((one, n) => papers[n]?.id === one.id);
     later.replaceChildren(...(done && !sorted ? ["Papers that were found later are at the end. ", h("button", { type: "button", class: "quiet", onclick: sort }, "Sort all")] : []));
     trouble.replaceChildren(...[problems(answer.problems), done && !papers.length ? nothing(request.query) : null].filter(Boolean));
@@ -133,8 +137,8 @@ function results(given) {
     const parts = (answer.understood ?? []).filter((one) => one.kind !== "topic");
     chips.replaceChildren(...parts.map((one) => {
       const rest = [...letters.slice(0, one.start), ...letters.slice(one.end)].join("").replace(/\s+/g, " ").trim();
-      return h("li", { class: "chip" }, h("span", {}, `${one.kind}: `, bdi(one.value)),
-        h("button", { type: "button", "aria-label": `Remove ${one.kind} ${one.value}`, onclick: () => go(address({ ...plain(), q: rest })) }, "×"));
+      return h("li", { class: "chip" }, h("span", {}, `${one.kind}: `, bdi(partName(one))),
+        h("button", { type: "button", "aria-label": `Remove ${one.kind} ${partName(one)}`, onclick: () => go(address({ ...plain(), q: rest })) }, "×"));
     }));
   }
 
@@ -148,7 +152,7 @@ function results(given) {
       const values = [...counts].sort(name === "year" ? (a, b) => b[0].localeCompare(a[0]) : (a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
       const box = ([value, n]) => h("label", {},
         h("input", { type: "checkbox", checked: ticked[name].has(value), "data-facet": `${name}=${value}`, onchange: (event) => tick(name, value, event.target.checked) }),
-        bdi(value, { class: "clamp" }), h("span", {}, String(n)));
+        bdi(name === "kind" ? kindName(value) : value, { class: "clamp" }), h("span", {}, String(n)));
       const more = values.slice(SHOWN);
       return h("fieldset", {}, h("legend", {}, label), name === "year" && h("div", { class: "years" }, year("from", "from"), "–", year("to", "to")),
         values.slice(0, SHOWN).map(box),
@@ -215,6 +219,9 @@ async function survey(panel, request) {
     panel.replaceChildren(failed(error) ?? "");
   }
 }
+
+/** A part of the question as people say it: "since 2017" for "2017-". */
+const partName = ({ kind, value }) => (kind === "year" ? value.replace(/^(\d+)-$/, "since $1").replace(/^-(\d+)$/, "until $1") : value);
 
 const chosen = (given) => Object.fromEntries(Object.keys(FACETS).map((name) => [name, new Set(given.getAll(name))]));
 

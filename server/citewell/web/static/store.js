@@ -24,14 +24,15 @@ export function toggle(paper) {
 
 export function save(papers) {
   localStorage.setItem(NAME, JSON.stringify(papers));
-  for (const one of listeners) one(papers);
+  for (const one of [...listeners]) one(papers);
 }
 
-/** Call a function with the kept papers, now and after each change, in another tab too. */
-export function onKept(listener) {
+/** Call a function with the kept papers, now and after each change, in another tab too, until the signal. */
+export function onKept(listener, signal) {
   listeners.push(listener);
+  signal?.addEventListener("abort", () => listeners.splice(listeners.indexOf(listener), 1));
   listener(kept());
 }
 addEventListener("storage", (event) => {
-  if (event.key === NAME) for (const one of listeners) one(kept());
+  if (event.key === NAME) for (const one of [...listeners]) one(kept());
 });

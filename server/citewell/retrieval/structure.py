@@ -6,6 +6,8 @@ and stays one.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from citewell.model import Query
@@ -42,7 +44,7 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     if (
         typed.year_from is not None
         and typed.year_to is not None
-        and (is_plain or (is_single and query.sentence))
+        and ((is_plain and not _names_coauthors(query, reading)) or (is_single and query.sentence))
     ):
         # So are the years beside it: people often err by one. In a search the year is a condition,
         # in a placeholder it says which paper is meant.
@@ -79,6 +81,13 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
         language=language,
     )
     return changed, understood
+
+
+def _names_coauthors(query: Query, reading: Reading) -> bool:
+    """Whether the words are surnames joined by "and", with a year: "Kingma and Welling 2014"."""
+    parts = [query.text[part.start : part.end] for part in reading.understood.parts
+             if part.kind == "author"]  # fmt: skip
+    return any(re.search(r"\s(?:and|&)\s", part) for part in parts)
 
 
 def _is_plain(reading: Reading) -> bool:

@@ -219,3 +219,21 @@ def test_no_input_fails_and_every_paper_is_of_the_library(engine: LocalEngine, t
 
 def test_there_are_forty_hostile_inputs() -> None:
     assert len(set(HOSTILE)) == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "meets_year"),
+    [
+        ("Ruiz and Okafor 2017", True),
+        ("Ruiz & Okafor 2016", False),
+        ("Ruiz and Okafor 2016", False),
+        ("ruiz 2016", True),
+    ],
+)
+def test_surnames_joined_by_and_mean_that_year(
+    engine: LocalEngine, text: str, meets_year: bool
+) -> None:
+    result = find(engine, text)
+    (hit,) = (hit for hit in result.hits if hit.work.title == "Attention for Rivers")
+    (met,) = (one for one in hit.evidence if one.retriever == "criteria")
+    assert ("authors" in met.fields, "year" in met.fields) == (True, meets_year)

@@ -94,6 +94,9 @@ def _literature(found: Exploration, budget: int) -> Literature:
         "status": "found" if papers else "nothing_found",
         "papers": papers[:kept],
     }
+    if found.relevant is not None:
+        # Not in the schema, which every conversation pays for.
+        page["relevant"] = found.relevant  # type: ignore[typeddict-unknown-key]
     if about:
         page["overview"] = about
     notes = notes_of(found.problems)
@@ -107,6 +110,8 @@ def _literature(found: Exploration, budget: int) -> Literature:
 
 
 def _paper(one: Explored) -> FoundPaper:
-    """The record in short; a list of reasons can be long."""
+    """The record in short, with its relevance where it is judged; a list of reasons can be long."""
     found: dict[str, Any] = {**paper_of(one.work), "why": shorten(reasons_text(one), MAX_WHY)}
+    if one.relevance is not None:
+        found["relevance"] = round(one.relevance, 2)
     return found  # type: ignore[return-value]

@@ -26,6 +26,14 @@ async def test_papers_come_with_reasons_and_with_what_was_understood(agent: Agen
     assert "Understood: year: 2016-" in page["notes"]
 
 
+async def test_papers_come_with_their_relevance(agent: Agent) -> None:
+    page = (await ask(agent, query="attention", k=8)).structured_content
+    assert 0 <= page["relevant"] <= len(page["papers"])
+    chances = [paper["relevance"] for paper in page["papers"]]
+    assert all(0 <= chance <= 1 for chance in chances)
+    assert chances == sorted(chances, reverse=True)
+
+
 async def test_kept_papers_come_first_and_rejected_ones_do_not_come(agent: Agent) -> None:
     found = await ask(agent, query="attention", kept=["fx:5"], rejected=["fx:1"])
     ids = [paper["id"] for paper in found.structured_content["papers"]]

@@ -586,8 +586,7 @@ def test_the_score_of_a_model_trained_on_citations_is_added_to_the_rankers(
     for hit in full.hits[:12]:
         (evidence,) = [one for one in hit.evidence if one.retriever == "cross-encoder"]
         assert evidence.before == before[hit.work.id]
-    sure = [hit.confidence or 0.0 for hit in full.hits]
-    assert sure[0] > 0 and sure == sorted(sure, reverse=True)
+    assert all(0 < (hit.confidence or 0.0) < 1 for hit in full.hits)
     engine.close()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewell.engine.local import LITERATURE, RANKER, TYPED, LocalEngine
+from citewell.engine.local import CONFIDENCE, LITERATURE, RANKER, TYPED, LocalEngine
 from citewell.model import CitingPaper, Query
 from citewell.model.query import Reference
 from citewell.options import Options
@@ -31,7 +31,8 @@ OTHERS = (
 @pytest.fixture(scope="module")
 def without(orchard_options: Options) -> Iterator[LocalEngine]:
     """The engine without the weights for literature questions."""
-    engine = LocalEngine.open(orchard_options, ranker=LearnedRanker(RANKER, TYPED))
+    ranker = LearnedRanker(RANKER, TYPED, confidence=CONFIDENCE)
+    engine = LocalEngine.open(orchard_options, ranker=ranker)
     engine.load(120)
     yield engine
     engine.close()

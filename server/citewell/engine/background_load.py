@@ -12,6 +12,11 @@ from citewell.model.cancel import Cancel
 
 logger = logging.getLogger(__name__)
 
+TRIES = 3
+"""How often loading is tried. Some versions of CPython 3.11 count the recursion depth of `ast` over
+all threads, and numpy reads the header of an array with it: a thread that reads an array while
+another one does gets a `SystemError`, for no fault of the file."""
+
 T = TypeVar("T")
 
 
@@ -57,9 +62,17 @@ class BackgroundLoad(Generic[T]):
             raise CitewellError(self.problem)
         return self.value
 
+    def _tried(self) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return self._load()
+            except SystemError:
+                logger.warning("%s is loaded again", self._name, exc_info=True)
+        return self._load()
+
     def _run(self) -> None:
         try:
-            self.value = self._load()
+            self.value = self._tried()
         except CitewellError as error:
             self.problem = error.problem
         except Exception as error:

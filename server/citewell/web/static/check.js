@@ -103,7 +103,7 @@ function report(found, name) {
     list];
 }
 
-const diff = (text) => h("pre", { class: "diff", tabindex: "0", "aria-label": "Diff" }, text.split("\n").map((line) => {
+const diff = (text) => h("pre", { role: "group", class: "diff", tabindex: "0", "aria-label": "Diff" }, text.split("\n").map((line) => {
   const kind = /^(---|\+\+\+|@@)/.test(line) ? "muted" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
   return h("span", { class: `diffline ${kind}` }, `${line}\n`);
 }));

@@ -33,7 +33,7 @@ export async function show(main, given, signal, restore) {
       const text = join(records);
       out.replaceChildren(h("div", { class: "row" }, downloadButton(name, text, type)),
         ...(unknown.length ? [h("p", { class: "notice warn" }, `The library no longer holds ${unknown.join(", ")}.`)] : []),
-        h("pre", { tabindex: "0", "aria-label": name }, text));
+        h("pre", { role: "group", tabindex: "0", "aria-label": name }, text));
       announce(`${name} is ready.`);
     } finally {
       pressed.disabled = false;

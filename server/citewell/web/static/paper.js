@@ -52,7 +52,7 @@ export function whyOf(paper) {
 
 /** The texts of a paper to copy, in a panel. */
 export function citeForms(panel, id) {
-  const output = h("pre", { tabindex: "0", "aria-label": "Formatted reference" });
+  const output = h("pre", { role: "group", tabindex: "0", "aria-label": "Formatted reference" });
   const buttons = FORMS.map(([label, form, style]) =>
     h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: (event) => choose(event.currentTarget, form, style) }, label));
   const trouble = h("p", { class: "small muted", role: "status" });

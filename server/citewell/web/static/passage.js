@@ -94,7 +94,7 @@ function places(out, { given, open, letters, marked, found, chosen }, signal) {
     if (!given.text.startsWith("---") && cited.startsWith(FRONT)) cited = cited.slice(FRONT.length);
     const bib = filled.texts["references.bib"] ?? given.bib;
     const box = (title, content, file) => [h("h2", {}, title), h("div", { class: "row" }, copyButton(content, `Copy ${title.toLowerCase()}`), downloadButton(file, content)),
-      h("pre", { tabindex: "0", "aria-label": title }, content)];
+      h("pre", { role: "group", tabindex: "0", "aria-label": title }, content)];
     result.replaceChildren(...box("Passage", cited, name ?? "paper.md"), ...box("Bibliography", bib, "references.bib"),
       problems(filled.problems?.filter((one) => one.code !== "bib-undeclared")) ?? "");
     announce("The passage and its bibliography are updated.");

@@ -26,13 +26,13 @@ from citewell.evaluation.results import Setting
 from citewell.evaluation.runner import query_for
 from citewell.model import Query, Question
 from citewell.model.cancel import Cancel
-from citewell.options import Options
 from citewell.ranking.confidence import INPUTS, SentenceConfidence, known_inputs, shapes
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import Evidence, feature_names, places
 from citewell.ranking.learned import PRIOR_SIGNALS, LearnedRanker, Model, head_scores
 from citewell.ranking.named import named
 from citewell.ranking.trees import Trees
+from citewell_corpus.training.engine import open_library
 from citewell_corpus.training.ridge import ridge_logistic
 from citewell_corpus.training.split import fraction
 from citewell_corpus.training.tuning import tuning_citations
@@ -212,15 +212,8 @@ def save(weights: NDArray[np.float64], path: Path) -> None:
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
 def main(data: Path, library: Path, into: Path) -> None:
     """Ask the citations of the papers that tune, fit the confidence and cross-validate it."""
-    options = Options()
-    options = replace(
-        options,
-        library=replace(options.library, path=library.parent, name=library.name, starter=False),
-        learning=replace(options.learning, enabled=False),
-        sources=replace(options.sources, keep=False),
-    )
     recorder = Recorder(RANKER, TYPED)
-    engine = LocalEngine.open(options, ranker=recorder)
+    engine = open_library(library, recorder)
     with Library.open(library) as held:
         lists = list(ask(engine, recorder, held, tuning_citations(data)))
     engine.close()

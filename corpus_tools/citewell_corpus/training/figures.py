@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -37,20 +37,11 @@ def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any
     values = {f"R@{k}": (found <= k).astype(float) for k in CUTS}
     values["MRR"] = 1 / found
     names, owner = np.unique(np.array(papers), return_inverse=True)
-    count = np.bincount(owner).astype(float)
-    random = np.random.default_rng(0)
-    draws = random.integers(0, len(names), (RESAMPLES, len(names)))
+    count = np.bincount(owner)
     out: dict[str, Any] = {"questions": len(found), "papers": len(names)}
-    for name, value in values.items():
-        total = np.bincount(owner, value)
-        resampled = total[draws].sum(axis=1) / count[draws].sum(axis=1)
-        low, high = np.quantile(resampled, (0.025, 0.975))
-        out[name] = {
-            "record": round(float(value.mean()), 4),
-            "low": round(float(low), 4),
-            "high": round(float(high), 4),
-            "paper": round(float((total / count).mean()), 4),
-        }
+    for name, (mean, low, high) in with_intervals(values, papers).items():
+        each = float((np.bincount(owner, values[name]) / count).mean())
+        out[name] = {"record": mean, "low": low, "high": high, "paper": round(each, 4)}
     return out
 
 
@@ -63,19 +54,25 @@ def gains(
         "R@10": (after <= 10).astype(float) - (before <= 10),
         "MRR": 1 / after - 1 / before,
     }
+    return {
+        name: {"gain": mean, "low": low, "high": high}
+        for name, (mean, low, high) in with_intervals(values, papers).items()
+    }
+
+
+def with_intervals(
+    values: Mapping[str, NDArray[np.float64]], papers: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
+    """The mean of each row of values, one a question, with its 95% bootstrap interval over the
+    papers that they belong to."""
     names, owner = np.unique(np.array(papers), return_inverse=True)
     count = np.bincount(owner).astype(float)
     draws = np.random.default_rng(0).integers(0, len(names), (RESAMPLES, len(names)))
-    out: dict[str, dict[str, float]] = {}
+    out = {}
     for name, value in values.items():
-        total = np.bincount(owner, value)
-        resampled = total[draws].sum(axis=1) / count[draws].sum(axis=1)
+        resampled = np.bincount(owner, value)[draws].sum(axis=1) / count[draws].sum(axis=1)
         low, high = np.quantile(resampled, (0.025, 0.975))
-        out[name] = {
-            "gain": round(float(value.mean()), 4),
-            "low": round(float(low), 4),
-            "high": round(float(high), 4),
-        }
+        out[name] = (round(float(value.mean()), 4), round(float(low), 4), round(float(high), 4))
     return out
 
 

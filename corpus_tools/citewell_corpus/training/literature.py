@@ -17,6 +17,7 @@ import numpy as np
 from citewell.corpus.library import Library
 from citewell.engine.local import LITERATURE
 from citewell.ranking.literature import NAMES, LiteratureModel
+from citewell_corpus.training.engine import open_library
 from citewell_corpus.training.literature_judge import NAMES as JUDGE_NAMES
 from citewell_corpus.training.literature_judge import choose_cut, fit_judge, search_all
 from citewell_corpus.training.literature_order import (
@@ -25,7 +26,6 @@ from citewell_corpus.training.literature_order import (
     calibrate,
     fit_order,
     fold_of,
-    open_library,
     out_of_fold,
     questions_of,
     recall,

@@ -18,7 +18,6 @@ from citewell.engine.local import RANKER, TYPED, LocalEngine
 from citewell.evaluation.matching import Gold
 from citewell.model import Query, Question
 from citewell.model.cancel import Cancel
-from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.literature import NAMES, LiteratureModel, calibration_inputs
@@ -66,18 +65,6 @@ class Recorder(LearnedRanker):
         self.rows, self.head, self.table = self.rows[best], scores[best], table
         model = self.model or LiteratureModel(start(), np.zeros(4))
         return model.ordering(best, scores, table)
-
-
-def open_library(library: Path, recorder: Recorder) -> LocalEngine:
-    """The engine with this ranker; nothing that was learned from use, nothing of sources."""
-    options = Options()
-    options = replace(
-        options,
-        library=replace(options.library, path=library.parent, name=library.name, starter=False),
-        learning=replace(options.learning, enabled=False),
-        sources=replace(options.sources, keep=False),
-    )
-    return LocalEngine.open(options, ranker=recorder)
 
 
 def questions_of(data: Path, parts: Sequence[str]) -> list[Question]:

@@ -17,14 +17,12 @@ from typing import Any
 import click
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.corpus.library import Library
 from citewell.engine.local import RANKER, TYPED, LocalEngine
 from citewell.model import Query
 from citewell.model.cancel import Cancel
-from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import places
 from citewell.ranking.learned import LearnedRanker
@@ -32,6 +30,7 @@ from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.ranking.typed import calibration_inputs, hopeful, read_trees, typed_scores
 from citewell.ranking.typed_features import FALLING, FIRST, NAMES, RISING, TITLE_SHARE
 from citewell_corpus.datasets.typed import KINDS
+from citewell_corpus.training.engine import open_library
 from citewell_corpus.training.ridge import ridge_logistic
 from citewell_corpus.training.split import fraction
 from citewell_corpus.training.typed_questions import (
@@ -314,15 +313,8 @@ def main(
     keep_trees: bool,
 ) -> None:
     """Derive the words, ask them, train the trees and calibrate them."""
-    options = Options()
-    options = replace(
-        options,
-        library=replace(options.library, path=library.parent, name=library.name, starter=False),
-        learning=replace(options.learning, enabled=False),
-        sources=replace(options.sources, keep=False),
-    )
     recorder = Recorder(RANKER, TYPED)
-    engine = LocalEngine.open(options, ranker=recorder)
+    engine = open_library(library, recorder)
     with Library.open(library) as held:
         tune = tabulate(engine, recorder, held, tuning_questions(data, held, share), "tune")
         if keep_trees:

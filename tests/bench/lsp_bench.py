@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lsp_navigation import bench_navigation, bench_workspace
+from lsp_navigation import bench_navigation, bench_one_line, bench_workspace
 from rpc_client import RpcClient, percentiles
 
 TOPICS = """neural machine translation with attention
@@ -402,6 +402,7 @@ BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "hover": bench_hover,
     "shown": bench_shown,
     "navigation": bench_navigation,
+    "one_line": bench_one_line,
     "workspace": bench_workspace,
 }
 

@@ -167,6 +167,36 @@ def bench_navigation(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def bench_one_line(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The outline of a .bib of 10 MB in one line, beside that of the same entries on their own lines:
+    from opening to the first answer, and after an edit."""
+    from lsp_bench import citewell_command, make_bib, project
+
+    result: dict[str, Any] = {}
+    bib = make_bib(36_000)
+    for name, text in (("lines", bib), ("one line", bib.replace("\n", " "))):
+        with project("") as (folder, _):
+            client = RpcClient(
+                citewell_command(arguments), unread=("textDocument/publishDiagnostics",)
+            )
+            client.initialize(folder)
+            watch = Stopwatch(client, arguments.count)
+            cpu, start = watch.cpu(), time.perf_counter()
+            refs = Typist(client, folder / "refs.bib", "bibtex", text)
+            assert client.request("textDocument/documentSymbol", refs.whole, 300.0)
+            row: dict[str, Any] = {
+                "megabytes": round(len(text) / 1e6, 1),
+                "first outline after s": round(time.perf_counter() - start, 2),
+                "processor time until then s": round(watch.cpu() - cpu, 2),
+            }
+            row["outline after an edit"] = watch.time(
+                "textDocument/documentSymbol", lambda n, refs=refs: refs.whole, refs.type, 5
+            )
+            client.close()
+        result[name] = row
+    return result
+
+
 def bench_workspace(arguments: argparse.Namespace) -> dict[str, Any]:
     """500 files: a book of 250 parts, and 249 notes, over one .bib of 2,000 entries."""
     import tempfile

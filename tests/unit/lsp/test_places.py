@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.lsp.documents.positions import Places
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex, units
+from citewell.model.document import Span
 
 TEXT = st.text(alphabet="ab\n\ré神🎉\u2028\x0c ", max_size=60)
 
@@ -15,3 +16,20 @@ def test_positions_are_those_of_the_line_index_in_any_order(text, offsets, encod
     for offset in offsets:
         found, right = places.position(offset), index.position(offset)
         assert (found.line, found.character) == (right.line, right.character)
+
+
+@given(
+    st.lists(st.text(alphabet="aé神🎉", min_size=1, max_size=9), min_size=1, max_size=4),
+    st.integers(200, 900),
+    st.lists(st.integers(0, 40_000), min_size=1, max_size=8),
+    st.sampled_from(["utf-8", "utf-16", "utf-32"]),
+)
+def test_columns_of_a_long_line_are_counted_from_its_beginning(parts, times, offsets, encoding):
+    text = "first\n" + "".join(parts) * times
+    index = LineIndex.of(text, encoding)
+    for offset in offsets:
+        end = max(6, min(offset, len(text)))
+        column = units(text[6:end], encoding)
+        found = index.position(end)
+        assert (found.line, found.character) == (1, column)
+        assert index.places(Span(6, end)) == (1, 0, 1, column)

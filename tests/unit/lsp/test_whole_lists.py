@@ -11,7 +11,8 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.features.navigation.folding import block_folds, body_folds, comment_folds
 from citewell.features.navigation.links import entry_links
 from citewell.features.navigation.symbols import entry_symbol, macro_symbols
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.documents import entry_positions
+from citewell.lsp.protocol.line_index import LineIndex, units
 from citewell.lsp.requests.folding import _folds
 from citewell.lsp.requests.links import _bib_links
 from citewell.lsp.requests.symbols import _outline
@@ -111,3 +112,14 @@ def test_where_a_client_takes_few_folds_it_gets_the_entries():
     bib = parse_bib("% a\n% b\n@misc{a,\n title = {x\n y}}\n@misc{b,\n title = {z}}\n")
     found = json.loads(_folds(bib, 2).data)
     assert [(f["startLine"], f["endLine"]) for f in found] == [(2, 4), (5, 6)]
+
+
+def test_each_character_of_a_bib_in_one_line_is_counted_once(monkeypatch):
+    text = " ".join(f"@misc{{k{n}, title = {{Größe}}}}" for n in range(400))
+    bib, counted = parse_bib(text), []
+    monkeypatch.setattr(
+        entry_positions, "units", lambda part, of: (counted.append(len(part)), units(part, of))[1]
+    )
+    places = [(line, column) for _, line, column in entry_positions.placed(bib, "utf-8")]
+    assert places == [(0, units(text[: entry.start], "utf-8")) for entry in bib.entries]
+    assert sum(counted) <= len(text)

@@ -65,15 +65,22 @@ def placed(bib: BibFile, encoding: str) -> Iterator[tuple[BibEntry, int, int]]:
     """Each entry with line and character of its `@`."""
     text = bib.text
     returns = "\r" in text and text.count("\r") != text.count("\r\n")
-    line = at = 0
+    line = at = begin = column = 0
+    is_plain = encoding == "utf-32" or text.isascii()
     for entry in bib.entries:
         start = entry.start
-        line += text.count("\n", at, start)
+        passed = text.count("\n", at, start)
         if returns:
-            line += text.count("\r", at, start) - text.count("\r\n", at, start)
+            passed += text.count("\r", at, start) - text.count("\r\n", at, start)
+        if passed:
+            line += passed
+            last = text.rfind("\n", at, start)
+            begin = at = max(last, text.rfind("\r", at, start) if returns else -1) + 1
+            column = 0
+        if is_plain:
+            column = start - begin
+        elif start > at:
+            # Counted from the entry before: a file may have all its entries in one line.
+            column += units(text[at:start], encoding)
         at = start
-        if start == 0 or text[start - 1] in "\n\r":
-            yield entry, line, 0
-        else:
-            begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start) if returns else -1)
-            yield entry, line, units(text[begin + 1 : start], encoding)
+        yield entry, line, column

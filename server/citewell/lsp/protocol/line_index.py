@@ -19,6 +19,9 @@ from citewell.lsp.protocol.wire import Position, Range
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_LONG_LINE = 4096
+_STEP = 1024
+"""In a longer line than `_LONG_LINE`, units are counted from a multiple of this many characters."""
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
@@ -78,6 +81,8 @@ class LineIndex:
         self._starts = (
             array("q", accumulate(map(len, lines), initial=0)) if starts is None else starts
         )
+        self._long: dict[int, array[int]] = {}
+        """Of long lines that are not ASCII: the units before each `_STEP` characters."""
 
     @property
     def encoding(self) -> str:
@@ -106,8 +111,7 @@ class LineIndex:
         """The position of an offset, which is clamped to the text."""
         offset = max(0, min(offset, self._starts[-1]))
         line = self._line_at(offset)
-        head = self._lines[line][: offset - self._starts[line]]
-        return types.Position(line=line, character=units(head, self._encoding))
+        return types.Position(line=line, character=self._units(line, offset - self._starts[line]))
 
     def line_end(self, line: int) -> int:
         """The offset at which a line's text ends, before its line end."""
@@ -124,8 +128,7 @@ class LineIndex:
         if begin <= end < start + len(text):
             if text.isascii():
                 return line, begin - start, line, end - start
-            head = units(text[: begin - start], self._encoding)
-            return line, head, line, units(text[: end - start], self._encoding)
+            return line, self._units(line, begin - start), line, self._units(line, end - start)
         one, other = self.position(begin), self.position(end)
         return one.line, one.character, other.line, other.character
 
@@ -139,6 +142,21 @@ class LineIndex:
 
     def span(self, range_: types.Range) -> Span:
         return Span(self.offset(range_.start), self.offset(range_.end))
+
+    def _units(self, line: int, column: int) -> int:
+        """How many units the first `column` characters of a line have."""
+        text = self._lines[line]
+        if text.isascii():
+            return min(column, len(text))
+        if len(text) < _LONG_LINE:
+            return units(text[:column], self._encoding)
+        counts = self._long.get(line)
+        if counts is None:
+            parts = (text[at : at + _STEP] for at in range(0, len(text), _STEP))
+            sizes = (units(part, self._encoding) for part in parts)
+            self._long[line] = counts = array("q", accumulate(sizes, initial=0))
+        number = min(column, len(text)) // _STEP
+        return counts[number] + units(text[number * _STEP : column], self._encoding)
 
     def _line_at(self, offset: int) -> int:
         return min(bisect_right(self._starts, offset) - 1, len(self._lines) - 1)

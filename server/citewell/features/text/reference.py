@@ -43,6 +43,10 @@ _TAGS = {
 _PRIVATE = re.compile("[\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _HTML = {"sc": ('<span style="font-variant:small-caps">', "</span>")}
 _MARKDOWN = {"i": "*", "b": "**"}
+_NAMESPACES = {
+    "cs": "http://purl.org/net/xbiblio/csl",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+}
 _LINK = re.compile(r"https?://[^\s<>\"'`\ue000-\uf8ff]{4,400}")
 _NUMBER = re.compile(r"^(?:\[\d+\]|\(?\d+[.)]?)\s*(?=\D)")
 _DOUBLED = re.compile(
@@ -135,11 +139,14 @@ def style_named(name: str, folders: Sequence[Path] = ()) -> Style:
     if style is None:
         if len(_STYLES) >= 8:
             _STYLES.clear()
+            _FOUND.clear()
         _STYLES[key] = style = Style(_style_path(name, folders), name)
     return style
 
 
 _STYLES: dict[tuple[str, tuple[Path, ...]], Style] = {}
+_FOUND: dict[tuple[Any, str], Any] = {}
+"""Elements of styles and locales by where the processor looks for them, and from which element."""
 
 
 def plain_reference(item: CslItem) -> Rendered:
@@ -228,10 +235,22 @@ def _in_package(package: str, folder: str, name: str, depth: int = 3) -> Path | 
 
 def _load(path: Path) -> Any:
     from citeproc import CitationStylesStyle
+    from citeproc.model import CitationStylesElement
 
+    CitationStylesElement.xpath_search = _search
     # It warns of each variable of an item that it does not know.
     warnings.filterwarnings("ignore", module=r"citeproc\b")
     return CitationStylesStyle(str(path), validate=False)
+
+
+def _search(element: Any, expression: str) -> Any:
+    """What an XPath expression gives, looked for once: the processor asks the same fifty questions
+    for each reference, which took half of its time, and a style never changes."""
+    found = _FOUND.get((element, expression))
+    if found is None:
+        found = element.xpath(expression, namespaces=_NAMESPACES)
+        _FOUND[element, expression] = found
+    return found
 
 
 def _first_line(error: Exception) -> str:

@@ -141,9 +141,11 @@ def test_tokens_are_encoded_relative_to_the_one_before():
 
     def place(span):
         start = text.rfind("\n", 0, span.start) + 1
-        return text.count("\n", 0, span.start), span.start - start, span.end - span.start
+        line = text.count("\n", 0, span.start)
+        return line, span.start - start, line, span.end - start
 
-    assert encode(tokens, place) == [0, 6, 1, 1, 0, 0, 2, 1, 0, 0, 2, 7, 1, 1, 0]
+    places = [place(token.span) for token in tokens]
+    assert encode(tokens, places) == [0, 6, 1, 1, 0, 0, 2, 1, 0, 0, 2, 7, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

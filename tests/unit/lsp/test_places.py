@@ -33,3 +33,14 @@ def test_columns_of_a_long_line_are_counted_from_its_beginning(parts, times, off
         found = index.position(end)
         assert (found.line, found.character) == (1, column)
         assert index.places(Span(6, end)) == (1, 0, 1, column)
+
+
+@given(
+    TEXT,
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12),
+    st.sampled_from(["utf-8", "utf-16", "utf-32"]),
+)
+def test_many_spans_have_the_places_that_each_has_alone(text, pairs, encoding):
+    index = LineIndex.of(text, encoding)
+    spans = [Span(*sorted(min(offset, len(text)) for offset in pair)) for pair in pairs]
+    assert list(index.places_of_all(spans)) == [index.places(span) for span in spans]

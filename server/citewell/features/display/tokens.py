@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 
 import msgspec
@@ -63,14 +63,14 @@ def bib_tokens(
     bib: BibFile, is_cited: Callable[[str], bool], span: Span | None = None
 ) -> list[Token]:
     """The keys of a .bib, or of a part of it: cited by a document of the workspace, or not."""
-    part = span or Span(0, len(bib.text))
-    return _in_order(
-        [
-            Token(key, TokenKind.DEFINED if is_cited(entry.key) else TokenKind.UNUSED)
-            for entry in entries_within(bib, part)
-            if (key := entry.key_span).start < key.end
-        ]
-    )
+    entries = bib.entries if span is None else entries_within(bib, span)
+    found = [
+        Token(entry.key_span, TokenKind.DEFINED if is_cited(entry.key) else TokenKind.UNUSED)
+        for entry in entries
+        if entry.key
+    ]
+    # The keys of a file are in order, and do not overlap.
+    return found[:MAX_TOKENS]
 
 
 def _lines(text: str, span: Span, kind: TokenKind) -> Iterator[Token]:
@@ -94,13 +94,13 @@ def _in_order(tokens: list[Token]) -> list[Token]:
     return kept
 
 
-def encode(tokens: Sequence[Token], place: Callable[[Span], tuple[int, int, int]]) -> list[int]:
-    """The protocol's five numbers for each token; `place` gives line, column and length."""
+def encode(tokens: Sequence[Token], places: Iterable[tuple[int, int, int, int]]) -> list[int]:
+    """The protocol's five numbers for each token; `places` are line and column of their ends."""
     data: list[int] = []
     line = column = 0
-    for token in tokens:
-        at, start, length = place(token.span)
-        data += (at - line, start - column if at == line else start, length, token.kind.value, 0)
+    for token, (at, start, _, end) in zip(tokens, places, strict=True):
+        shift = start - column if at == line else start
+        data += (at - line, shift, end - start, int(token.kind), 0)
         line, column = at, start
     return data
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from lsprotocol import types
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.positions import Locator
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.wire import Encoded
+from citewell.lsp.protocol.wire import Encoded, range_json
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Checking
 
@@ -74,16 +76,25 @@ def _lenses(checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
         checks.answers.source_of(bib) if options.source else None,
         citations=options.citations,
     )
-    return Encoded([_lens(snapshot, lens) for lens in found])
+    uri = msgspec.json.encode(snapshot.uri)
+    encode = lru_cache(msgspec.json.encode)  # the few different titles come again and again
+    places = snapshot.index.places_of_all([lens.span for lens in found])
+    lenses = [
+        _lens(lens, range_json(*place), uri, encode(lens.title))
+        for lens, place in zip(found, places, strict=True)
+    ]
+    return Encoded(msgspec.Raw(b"[%b]" % b",".join(lenses)))
 
 
-def _lens(snapshot: WorkspaceSnapshot, lens: Lens) -> dict[str, Any]:
-    line, start, last, end = snapshot.index.places(lens.span)
-    command: dict[str, Any] = {"title": lens.title, "command": SHOW_USES if lens.key else ""}
-    if lens.key:
-        command["arguments"] = [snapshot.uri, lens.key]
-    place = {
-        "start": {"line": line, "character": start},
-        "end": {"line": last, "character": end},
-    }
-    return {"range": place, "command": command}
+def _lens(lens: Lens, place: bytes, uri: bytes, title: bytes) -> bytes:
+    """A lens as JSON: of a large file there are tens of thousands."""
+    if not lens.key:
+        return b'{"range":%b,"command":{"title":%b,"command":""}}' % (place, title)
+    key = msgspec.json.encode(lens.key)
+    return b'{"range":%b,"command":{"title":%b,"command":"%b","arguments":[%b,%b]}}' % (
+        place,
+        title,
+        SHOW_USES.encode(),
+        uri,
+        key,
+    )

@@ -16,7 +16,6 @@ from citewell.lsp.registration.registry import Handlers, Request
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
-    from citewell.model.document import Span
 
 LEGEND = types.SemanticTokensLegend(token_types=list(NAMES), token_modifiers=[])
 MAX_KNOWN = 32
@@ -113,8 +112,4 @@ def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
     else:
         tokens = []
 
-    def place(token: Span) -> tuple[int, int, int]:
-        line, start, _, end = snapshot.index.places(token)
-        return line, start, end - start
-
-    return encode(tokens, place)
+    return encode(tokens, snapshot.index.places_of_all([token.span for token in tokens]))

@@ -1,9 +1,13 @@
-"""Resident memory of this process, without a dependency."""
+"""Resident memory of this process: its size, and how to keep it small. Without a dependency."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+_TRIM_THRESHOLD, _ARENA_MAX = -1, -8
+"""Parameters of glibc's `mallopt`."""
+_FREE_AT_END = 128 * 1024
 
 
 def rss_mb() -> float:
@@ -24,3 +28,17 @@ def _peak_mb() -> float:
         return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def share_one_heap() -> None:
+    """Have all threads that start from now on allocate from the heaps that exist, and give free
+    memory back. By default, glibc keeps a heap for each thread, and what one thread has freed no
+    other can use. Elsewhere nothing happens."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, 1)
+        mallopt(_TRIM_THRESHOLD, _FREE_AT_END)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from citewell.engine.process_memory import share_one_heap
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
@@ -66,6 +67,7 @@ class Session:
     def start(self) -> None:
         """The settings are known: load the scanners, in the background. The worker starts when a
         document is opened, or written, that cites or wants to (`wake`)."""
+        share_one_heap()
         self._editor.settings_are_known()
         self.engine.configure(self.buffers.workspace_options())
         self.projects.start()

@@ -47,10 +47,11 @@ def worker_environment() -> dict[str, str]:
     """
     environment = dict(os.environ)
     threads = str(max(1, min(4, (os.cpu_count() or 2) // 2)))
+    # OpenBLAS spins between its short products: a second thread doubled a search's processor time.
     defaults = {
         "OMP_WAIT_POLICY": "PASSIVE",
         "OMP_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": threads,
         "NUMBA_NUM_THREADS": threads,
         "TOKENIZERS_PARALLELISM": "false",

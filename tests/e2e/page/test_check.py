@@ -81,6 +81,15 @@ def test_a_pdf_can_be_dropped(checking: Any, pdf_files: ModuleType, tmp_path: Pa
     expect(checking.locator(".busy")).to_have_count(0)
 
 
+def test_an_unclosed_brace_is_named_with_its_line(checking: Any) -> None:
+    checking.get_by_label("Paste BibTeX").fill(
+        f"{BIB}@misc{{open, title = {{Saucers, year = 2001}}\n"
+    )
+    checking.get_by_role("button", name="Check", exact=True).click()
+    expect(checking.locator(".notice.warn")).to_contain_text(f"Line {BIB.count(chr(10)) + 1}: ")
+    expect(checking.locator(".reference").first).to_be_visible()
+
+
 def test_a_text_without_references_says_so(checking: Any) -> None:
     checking.get_by_label("Paste BibTeX").fill("@comment{nothing}")
     checking.get_by_role("button", name="Check", exact=True).click()

@@ -54,6 +54,15 @@ def test_a_text_without_references_is_no_report_that_all_is_well(client: Any) ->
         assert client.post("/v1/check", json=body).json()["status"] == "no_references"
 
 
+def test_an_unclosed_brace_is_reported_with_its_line(client: Any) -> None:
+    text = RIGHT + "@misc{open, title = {Porcelain Teacups, year = {2001}\n" + WRONG
+    found = client.post("/v1/check", json={"text": text}).json()
+    (one,) = [each for each in found["problems"] if each["code"].startswith("bib-unclosed")]
+    assert one["line"] == RIGHT.count("\n") + 1 and one["hint"]
+    assert "problems" not in client.post("/v1/check", json={"text": RIGHT + WRONG}).json()
+    assert "problems" not in client.post("/v1/check", json={"text": IN_WORDS}).json()
+
+
 def test_text_and_entries_together_are_refused(client: Any, problem: Any) -> None:
     body = {"text": RIGHT, "entries": [RIGHT]}
     assert problem(client.post("/v1/check", json=body)) == (422, "request-invalid")

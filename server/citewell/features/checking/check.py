@@ -19,8 +19,10 @@ from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
 from citewell.engine.pdf_papers import PdfPapers
+from citewell.features.checking.lint_bibs import SYNTAX
 from citewell.model import Problem
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.diagnostic import Level
 from citewell.model.document import Format
 from citewell.options.pdf import PdfOptions
 from citewell.options.tree import DocumentOptions
@@ -119,6 +121,15 @@ def claims_in_text(text: str, path: str = "") -> list[Claim]:
     if "\\bibitem" in text:
         return claims_of_thebibliography(text, path)
     return claims_of_text(text, path)
+
+
+def syntax_errors(text: str) -> tuple[Problem, ...]:
+    """What keeps BibTeX from reading the entries of a text as they are meant, with the lines; empty
+    for a text that is no BibTeX."""
+    if not _ENTRY.search(text):
+        return ()
+    found = parse_bib(text).problems
+    return tuple(one for one in found if SYNTAX.get(one.code) is Level.ERROR)
 
 
 def _claims_of_paper(

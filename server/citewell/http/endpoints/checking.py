@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.checking.check import claims_in_text, tally
+from citewell.features.checking.check import claims_in_text, syntax_errors, tally
 from citewell.features.checking.report import label
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.endpoints.check_forms import CheckForm, claims_of_pdf_file, forms_of
@@ -115,6 +115,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         numbers = list(range(1, len(claims) + 1))
     else:
         claims, numbers, unread = _claims(request)
+        problems = syntax_errors(request.text)
     task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks

@@ -94,5 +94,5 @@ export const downloadButton = (name, text, type, label = `Download ${name}`) =>
 export const problems = (list, kind = "warn") =>
   list?.length
     ? h("div", { class: `notice ${kind} stack` }, list.map((one) =>
-        h("p", {}, bdi(prose(one.message ?? one.detail)), " ", one.hint ? bdi(prose(one.hint)) : "")))
+        h("p", {}, one.line ? `Line ${one.line}: ` : "", bdi(prose(one.message ?? one.detail)), " ", one.hint ? bdi(prose(one.hint)) : "")))
     : null;

@@ -114,6 +114,23 @@ def test_the_model_takes_part_in_every_place_and_its_text_cites_the_list(
         assert "Smith" not in sentence.text and "10.1000" not in sentence.text
 
 
+def test_a_search_without_the_model_asks_it_nothing(
+    engine: LocalEngine, server: Any, chat: Any
+) -> None:
+    asked: list[Any] = []
+
+    def script(request: dict[str, Any]) -> Any:
+        asked.append(request)
+        return chat.Reply("{}")
+
+    server.script = script
+    request = ExploreRequest(text="attention without a model", overview=True, model=False)
+    *_, last = explore(engine, request)
+    assert asked == []
+    assert last.papers and last.overview is not None and last.overview.summary is None
+    assert "reading" not in [one.name for one in last.passes]
+
+
 ANSWERS = (
     "", "null", "[]", "{", "<html>502</html>", '{"sentences": 5}', '{"methods": 7}',
     json.dumps({"sentences": [f"{PLANTED} [1]."], "topic": PLANTED, "authors": ["Smith"],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from playwright.sync_api import expect
 
 from citewell.corpus.card import Card
@@ -212,3 +213,40 @@ def test_dropping_a_kept_paper_changes_what_is_exported(page: Any) -> None:
     text = page.locator("pre")
     expect(text).to_contain_text("@")
     assert (text.text_content() or "").count("@") == 1
+
+
+def test_a_box_leaves_the_language_model_out_of_a_search(
+    open_page: Any, page_env: dict[str, str], serving: Any, chat: Any
+) -> None:
+    pytest.importorskip("dspy")
+    asked: list[Any] = []
+
+    def script(request: Any) -> Any:
+        asked.append(request)
+        return chat.Reply("{}")
+
+    model = chat.ChatServer(script)
+    given = page_env | {
+        "CITEWELL_LLM_PROVIDER": "llamacpp",
+        "CITEWELL_LLM_MODEL": "scripted",
+        "CITEWELL_LLM_BASE_URL": model.url,
+    }
+    try:
+        with serving(given) as (address, _):
+            page, _seen = open_page(address, "/?q=residual+networks&model=no")
+            settled(page)
+            box = page.get_by_role("checkbox", name="Ask the language model")
+            expect(box).not_to_be_checked()
+            assert asked == []
+            box.check()
+            expect(page).not_to_have_url(re.compile("model="))
+            settled(page)
+            expect(box).to_be_checked()
+            assert asked
+    finally:
+        model.close()
+
+
+def test_without_a_language_model_there_is_no_box_for_it(page: Any) -> None:
+    search(page, "attention")
+    expect(page.get_by_label("Ask the language model")).to_be_hidden()

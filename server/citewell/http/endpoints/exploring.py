@@ -45,6 +45,10 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         bool,
         Meta(description="Also list what the sources answer, if the settings let searches ask."),
     ] = True
+    model: Annotated[
+        bool,
+        Meta(description="Let the language model take part, if the settings name one."),
+    ] = True
     overview: Annotated[
         bool, Meta(description="Say what the first 100 papers of the last list are about.")
     ] = False
@@ -134,6 +138,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
         rounds=request.rounds,
         order=request.order,
         online=request.online and bool(sources.allow) and sources.search,
+        model=request.model,
         overview=request.overview,
     )
     if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):

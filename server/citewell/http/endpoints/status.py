@@ -33,6 +33,9 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     cross_encoder: str = ""
     sources: Annotated[tuple[str, ...], Meta(description="The allowed scholarly sources.")] = ()
     llm: Annotated[str, Meta(description="The configured language model.")] = ""
+    explores: Annotated[
+        bool, Meta(description="Whether the language model takes part in literature searches.")
+    ] = False
     budget: Annotated[Budget, Meta(description="Today's cost of the model.")] = Budget()
     read_only: Annotated[bool, Meta(description="Whether this is a public demo.")] = False
     problems: tuple[Problem, ...] = ()
@@ -61,6 +64,7 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
         cross_encoder=found.cross_encoder,
         sources=service.options.sources.allow,
         llm=found.llm,
+        explores=found.explores,
         budget=found.budget,
         read_only=service.options.serve.read_only,
         problems=public_problems(found.problems),

@@ -51,6 +51,8 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
     order: Order = "auto"
     online: bool = False
     """Whether to list what the allowed sources answer, where the engine asks them."""
+    model: bool = True
+    """Whether the language model takes part, where one is configured for literature searches."""
     overview: bool = False
     """Whether the last list comes with an overview."""
     without: frozenset[str] = frozenset()

@@ -73,7 +73,7 @@ class _Run:
         status = self._engine.status()
         self._snapshot = status.snapshot
         steps, found = self._steps, self._steps.found
-        steps.asks_model = status.explores
+        steps.asks_model = status.explores and self._request.model
         plan = self._plan()
         offline_over = False
         for number, (name, turn) in enumerate(plan):

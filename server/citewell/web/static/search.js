@@ -54,7 +54,7 @@ function searchForm(given) {
   const field = h("input", { type: "search", id: "q", name: "q", value: given.get("q"), "aria-label": "Search for papers", placeholder: "Topic, title, author, venue, year …", autocomplete: "off", spellcheck: "false", maxlength: 2000 });
   const submit = (event) => {
     event.preventDefault();
-    const kept = Object.fromEntries(["order", "from", "to", "sources"].map((name) => [name, given.get(name)]));
+    const kept = Object.fromEntries(["order", "from", "to", "sources", "model"].map((name) => [name, given.get(name)]));
     go(address({ q: field.value.trim(), ...kept }));
   };
   return h("form", { class: "searchbar", role: "search", onsubmit: submit }, field, h("button", { class: "main" }, "Search"));
@@ -62,7 +62,7 @@ function searchForm(given) {
 
 function results(given) {
   const request = {
-    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no",
+    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no", model: given.get("model") !== "no",
     ...(given.get("from") && { year_from: Number(given.get("from")) }),
     ...(given.get("to") && { year_to: Number(given.get("to")) }),
   };
@@ -75,13 +75,15 @@ function results(given) {
   const trouble = h("div", { class: "stack" });
   const order = h("select", { "aria-label": "Order", onchange: () => go(address({ ...plain(), order: order.value === "auto" ? "" : order.value })) },
     Object.entries(ORDERS).map(([value, label]) => h("option", { value, selected: value === request.order }, label)));
-  const sources = h("input", { type: "checkbox", checked: request.online, onchange: () => go(address({ ...plain(), sources: sources.checked ? "" : "no" })) });
-  const sourcesLine = h("label", { class: "line", hidden: true }, sources, "Ask sources");
+  const part = (name, label, checked) => h("label", { class: "line", hidden: true },
+    h("input", { type: "checkbox", checked, onchange: (event) => go(address({ ...plain(), [name]: event.target.checked ? "" : "no" })) }), label);
+  const sourcesLine = part("sources", "Ask sources", request.online);
+  const modelLine = part("model", "Ask the language model", request.model);
   const themes = h("div", { class: "themes" });
   const overview = disclosure("Overview", (panel) => survey(panel, request), { hidden: true }, themes);
   const map = h("a", { class: "quiet-link", hidden: true }, "Map");
   const body = h("div", { class: "results" },
-    h("section", { "aria-label": "Results" }, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, sourcesLine, order, overview, map)), themes, trouble, list, later),
+    h("section", { "aria-label": "Results" }, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, sourcesLine, modelLine, order, overview, map)), themes, trouble, list, later),
     facets);
   let papers = [];
   let answer = null;
@@ -170,6 +172,10 @@ function results(given) {
   }
 
   async function run(signal, restore) {
+    ask("v1/status", undefined, { signal }).then((found) => {
+      sourcesLine.hidden = !found.sources?.length;
+      modelLine.hidden = !found.explores;
+    }, () => {});
     const before = made.get(key);
     if (before) {
       take(before.papers ? { ...before.answer, papers: before.papers } : before.answer);
@@ -177,7 +183,6 @@ function results(given) {
       draw();
       return restore();
     }
-    ask("v1/status", undefined, { signal }).then((found) => (sourcesLine.hidden = !found.sources?.length), () => {});
     line.textContent = "Searching";
     line.className = "busy";
     try {

@@ -65,7 +65,7 @@ function venues(list) {
   const most = Math.max(...list.map((one) => one.works));
   return h("table", {}, h("caption", {}, "Largest venues"),
     h("thead", {}, h("tr", {}, ["Venue", "Works", "Years", "Years with few or none"].map((one, n) => h("th", { scope: "col", class: n === 1 ? "num" : "" }, one)))),
-    h("tbody", {}, list.map((one) => h("tr", {}, h("th", { scope: "row" }, bdi(one.venue)),
+    h("tbody", {}, list.map((one) => h("tr", {}, h("th", { scope: "row", class: "nowrap" }, bdi(one.venue)),
       h("td", { class: "num" }, one.works.toLocaleString("en"), svg("svg", { class: "share", width: 60, height: 8, "aria-hidden": "true" }, svg("rect", { class: "bar", width: (60 * one.works) / most, height: 8 }))),
-      h("td", {}, `${one.first}–${one.last}`), h("td", {}, one.missing?.join(", ") || "none")))));
+      h("td", { class: "nowrap" }, `${one.first}–${one.last}`), h("td", {}, one.missing?.join(", ") || "none")))));
 }

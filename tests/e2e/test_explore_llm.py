@@ -117,16 +117,16 @@ def test_the_model_takes_part_in_every_place_and_its_text_cites_the_list(
 def test_a_search_without_the_model_asks_it_nothing(
     engine: LocalEngine, server: Any, chat: Any
 ) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def script(request: dict[str, Any]) -> Any:
-        asked.append(request)
+        requests.append(request)
         return chat.Reply("{}")
 
     server.script = script
     request = ExploreRequest(text="attention without a model", overview=True, model=False)
     *_, last = explore(engine, request)
-    assert asked == []
+    assert requests == []
     assert last.papers and last.overview is not None and last.overview.summary is None
     assert "reading" not in [one.name for one in last.passes]
 

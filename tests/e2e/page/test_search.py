@@ -219,10 +219,10 @@ def test_a_box_leaves_the_language_model_out_of_a_search(
     open_page: Any, page_env: dict[str, str], serving: Any, chat: Any
 ) -> None:
     pytest.importorskip("dspy")
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def script(request: Any) -> Any:
-        asked.append(request)
+        requests.append(request)
         return chat.Reply("{}")
 
     model = chat.ChatServer(script)
@@ -237,12 +237,12 @@ def test_a_box_leaves_the_language_model_out_of_a_search(
             settled(page)
             box = page.get_by_role("checkbox", name="Ask the language model")
             expect(box).not_to_be_checked()
-            assert asked == []
+            assert requests == []
             box.check()
             expect(page).not_to_have_url(re.compile("model="))
             settled(page)
             expect(box).to_be_checked()
-            assert asked
+            assert requests
     finally:
         model.close()
 

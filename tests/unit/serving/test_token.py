@@ -64,6 +64,11 @@ def test_an_address_of_other_machines_needs_a_token(host: str) -> None:
         bind(host, 0, token="abc", variable=NAME)
 
 
+def test_only_a_server_started_as_a_public_demo_needs_no_token() -> None:
+    with bind("0.0.0.0", 0, token="", variable=NAME, public=True) as listening:
+        assert listening.getsockname()[0] == "0.0.0.0"
+
+
 def test_an_address_that_is_taken_is_named() -> None:
     first = bind("127.0.0.1", 0, token="", variable=NAME)
     with first:

@@ -315,3 +315,16 @@ def test_papers_of_sources_are_listed_alike_when_a_question_is_asked_again(
             (kettles,) = [one for one in found.papers if "Patience of Kettles" in one.work.title]
             assert [reason.step for reason in kettles.reasons] == ["sources"]
     assert lists[0] == lists[1]
+
+
+def test_the_key_that_find_prints_names_the_paper(run: Run) -> None:
+    key, title, *_ = run("find", TITLES["b"]).stdout.splitlines()[0].split("\t")
+    assert title == TITLES["b"] and ":" not in key
+    by_key, by_id = run("related", key), run("related", "s2:b")
+    assert by_key.returncode == 0, by_key.stderr
+    assert by_key.stdout == by_id.stdout
+    kept = run("explore", "teapots", "--keep", key)
+    assert kept.stdout.startswith("s2:b\t")
+    unknown = run("related", key.replace("2020", "2019"))
+    assert unknown.returncode == 2
+    assert "Nearest titles" in unknown.stderr

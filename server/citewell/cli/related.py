@@ -36,10 +36,10 @@ def related(
 ) -> None:
     """List papers linked to others by citations.
 
-    IDS are ids of a search, DOIs or arXiv ids. Papers with links to most of them come first. Only
-    the citations that the library's sources record and those that ship with Citewell are known. A
-    line has id, title, authors, year and the links, separated by tabs. Exits with 1 if nothing is
-    found.
+    IDS are ids or keys of a search, DOIs or arXiv ids. Papers with links to most of them come
+    first. Only the citations that the library's sources record and those that ship with Citewell
+    are known. A line has id, title, authors, year and the links, separated by tabs. Exits with 1
+    if nothing is found.
     """
     from citewell.cli.papers import authors_of
     from citewell.features.citing.named_works import all_named
@@ -47,8 +47,9 @@ def related(
     from citewell.usecases.related import DIRECTIONS, related_works
 
     session: Session = ctx.obj
-    with Library(session.load().options) as library:
-        works = all_named(library.engine, ids)
+    options = session.load().options
+    with Library(options) as library:
+        works = all_named(library.engine, ids, options.bib.key_pattern)
         found = related_works(library.engine, works, count, directions=directions or DIRECTIONS)
     show_problems(found.problems)
     for name in found.unknown:

@@ -93,7 +93,7 @@ class ToolContext:
 
     def work(self, name: str) -> Work:
         """One record. Raises `CitewellError` for an id that no record has."""
-        return work_named(self.engine, name)
+        return work_named(self.engine, name, self.options.bib.key_pattern)
 
     def need_library(self) -> None:
         """Raises `CitewellError` where there is no library: no id is known then."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from citewell.engine.local import LocalEngine
+from citewell.features.text.overview import NOTHING_QUOTED, overview_text
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
-from citewell.model.overview import Overview
+from citewell.model.overview import CitedSentence, Overview, Theme
 from citewell.usecases.explore.contract import Exploration, ExploreRequest
 from citewell.usecases.explore.overview import PAPERS, overview
 from citewell.usecases.explore.passes import explore
@@ -110,3 +111,10 @@ def test_a_word_that_one_abstract_repeats_names_no_theme() -> None:
     others = [Work(id=f"o:{n}", title=f"Harbours {n}") for n in range(6)]
     found = themes([*works, *others], [0] * 6 + [1] * 6)
     assert not any("fakecoin" in word for theme in found for word in theme.words)
+
+
+def test_a_theme_without_a_sentence_says_so() -> None:
+    text = overview_text(Overview(themes=(Theme(("teapots",), ("a", "b")),)))
+    assert text.splitlines() == ["teapots (2 papers)", f"  {NOTHING_QUOTED}"]
+    cited = Theme(("teapots",), ("a",), (CitedSentence("Teapots hold tea.", ("a",)),))
+    assert NOTHING_QUOTED not in overview_text(Overview(themes=(cited,)))

@@ -1,10 +1,11 @@
-"""Records that a program names by what it has of them: an id, a DOI, an arXiv id, an address."""
+"""Records that a program names by what it has of them: id, DOI, arXiv id, address, key."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from citewell.documents.keys.pattern import DEFAULT_PATTERN, make_key
 from citewell.engine.contract import Engine
 from citewell.engine.identified import work_identified
 from citewell.model import CitewellError, Problem, Query, Work
@@ -14,6 +15,10 @@ NEAREST = 3
 MOST_NEAREST = 5
 """Unknown names for which titles are looked for: each costs a search."""
 MAX_WORDS = 300
+MOST_KEYS = 5
+"""Unknown names that are read as citation keys: each costs a search."""
+SAME_KEY = 20
+"""Papers among which the one with a key is looked for."""
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -27,14 +32,18 @@ def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
     return found
 
 
-def work_named(engine: Engine, name: str) -> Work:
+def work_named(engine: Engine, name: str, pattern: str = DEFAULT_PATTERN) -> Work:
     """One record. Raises `CitewellError` for a name that no record has."""
-    return all_named(engine, [name])[0]
+    return all_named(engine, [name], pattern)[0]
 
 
-def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
-    """The record of each name, in order. Raises `CitewellError` for names that no record has."""
+def all_named(engine: Engine, names: Sequence[str], pattern: str = DEFAULT_PATTERN) -> list[Work]:
+    """The record of each name, in order; a name may be a key that a list suggested, made with
+    `pattern`. Raises `CitewellError` for names that no record has."""
     works = works_named(engine, names)
+    missing = [number for number, work in enumerate(works) if work is None]
+    for number in missing[:MOST_KEYS]:
+        works[number] = _work_with_key(engine, names[number], pattern)
     unknown = [name for name, work in zip(names, works, strict=True) if work is None]
     if unknown:
         need_library(engine)
@@ -43,12 +52,25 @@ def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
                 "record-unknown",
                 f"No record has the id {', '.join(map(repr, unknown))[:200]}.",
                 " ".join(
-                    ("Use an id from a search, a DOI or an arXiv id.",
+                    ("Use an id or a key from a search, a DOI or an arXiv id.",
                      *nearest_titles(engine, unknown))
                 ),
             )
         )  # fmt: skip
     return [work for work in works if work is not None]
+
+
+def _work_with_key(engine: Engine, key: str, pattern: str) -> Work | None:
+    """The one record with this key: that of its source, or the one that `pattern` makes; None where
+    no record has it, or several have."""
+    if identifier_of(key) is not None or not _WORD.search(key):
+        return None
+    found = engine.lookup(bibkey=key)
+    if not found:
+        words = " ".join(_PIECES.findall(key))[:MAX_WORDS]
+        hits = engine.find(Query(text=words), SAME_KEY).hits
+        found = [hit.work for hit in hits if make_key(hit.work, pattern, ()) == key]
+    return found[0] if len(found) == 1 else None
 
 
 def nearest_titles(engine: Engine, names: Sequence[str]) -> list[str]:

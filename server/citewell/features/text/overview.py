@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from citewell.model.overview import CitedSentence, Overview
 
+NOTHING_QUOTED = "No abstract of these papers has a sentence that can be quoted."
+
 
 def overview_text(overview: Overview) -> str:
     """The model's text if there is one, then a paragraph for each theme; empty for no papers."""
@@ -15,6 +17,7 @@ def overview_text(overview: Overview) -> str:
         papers = f"{len(theme.ids)} paper" + ("" if len(theme.ids) == 1 else "s")
         name = ", ".join(theme.words) or "others"
         quoted = [f"  “{one.text}” [{', '.join(one.ids)}]" for one in theme.sentences]
+        quoted = quoted or [f"  {NOTHING_QUOTED}"]
         blocks.append("\n".join((f"{name} ({papers})", *quoted)))
     return "\n\n".join(blocks)
 

@@ -157,7 +157,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
 def related_papers(service: Service, request: RelatedRequest, cancel: Cancel) -> RelatedAnswer:
     """Follow citations, as far as the sources of the library record them and as they ship with
     Citewell. `not_known`: no citation of any of the papers is known."""
-    works = all_named(service.engine, request.ids)
+    works = all_named(service.engine, request.ids, service.options.bib.key_pattern)
     found = related_works(
         service.engine,
         works,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from citewell import __version__
 from citewell.features.checking.page import POLICY
+from citewell.features.text.overview import NOTHING_QUOTED
 from citewell.features.text.understood import understood_text
 from citewell.model import Work
 from citewell.model.overview import CitedSentence, Overview
@@ -89,6 +90,7 @@ def _paper(rank: int, paper: Explored) -> str:
     where = work.venue or work.booktitle or work.journal or work.publisher
     facts = " · ".join(_text(str(one)) for one in (authors, work.year or "", where) if one)
     retracted = ' <span class="retracted">retracted</span>' if work.retracted else ""
+    judged = "" if paper.relevance is None else f"relevance {paper.relevance:.2f}, "
     editions = ""
     if paper.editions:
         ids = ", ".join(f"<code>{_text(one.id)}</code>" for one in paper.editions)
@@ -98,7 +100,7 @@ def _paper(rank: int, paper: Explored) -> str:
         abstract = f"<details><summary>Abstract</summary><p>{_text(work.abstract)}</p></details>"
     return (
         f'<li id="paper-{rank}"><h3>{_linked(work)}{retracted}</h3><p>{facts}</p>'
-        f'<p class="reasons"><small><code>{_text(work.id)}</code> because of '
+        f'<p class="reasons"><small><code>{_text(work.id)}</code> {judged}because of '
         f"{_text(reasons_text(paper))}</small></p>{editions}{abstract}</li>\n"
     )
 
@@ -147,11 +149,11 @@ def _overview(overview: Overview | None, place: dict[str, int]) -> str:
         )
     for theme in overview.themes:
         name = _text(", ".join(theme.words) or "others")
-        quoted = "".join(f"<li>{_sentence(one, place)}</li>" for one in theme.sentences)
+        items = "".join(f"<li>{_sentence(one, place)}</li>" for one in theme.sentences)
+        quoted = f"<ul>{items}</ul>" if items else f"<p>{NOTHING_QUOTED}</p>"
         links = " ".join(_link(name, place) for name in theme.ids)
         parts.append(
-            f"<h3>{name} ({len(theme.ids)})</h3>"
-            f"{f'<ul>{quoted}</ul>' if quoted else ''}<p><small>Papers: {links}</small></p>\n"
+            f"<h3>{name} ({len(theme.ids)})</h3>{quoted}<p><small>Papers: {links}</small></p>\n"
         )
     return f"<section>{''.join(parts)}</section>\n"
 

@@ -54,6 +54,8 @@ def worker_environment() -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": threads,
         "NUMBA_NUM_THREADS": threads,
+        # One heap for all threads (glibc): each heap keeps the arrays that its thread has freed.
+        "MALLOC_ARENA_MAX": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUTF8": "1",
     }

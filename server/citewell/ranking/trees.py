@@ -36,20 +36,21 @@ class Trees(msgspec.Struct, frozen=True):
         """Sum of the leaves that each row of features reaches, shape (n,)."""
         count, width = rows.shape
         flat = np.ascontiguousarray(rows).ravel()
-        offset = (np.arange(count, dtype=np.int32) * width)[:, None]
+        # Indices of the machine's own size: `take` would convert others at each call.
+        offset = (np.arange(count, dtype=np.intp) * width)[:, None]
         total = np.zeros(count, np.float32)
         inner = self.feature.shape[1]
         for first in range(0, len(self.leaf), _STRIPE):
-            feature = self.feature[first : first + _STRIPE].astype(np.int32).ravel()
+            feature = self.feature[first : first + _STRIPE].astype(np.intp).ravel()
             threshold = self.threshold[first : first + _STRIPE].ravel()
             leaf = self.leaf[first : first + _STRIPE]
-            base = (np.arange(len(leaf), dtype=np.int32) * inner)[None, :]
-            at = np.zeros((count, len(leaf)), np.int32)
+            base = (np.arange(len(leaf), dtype=np.intp) * inner)[None, :]
+            at = np.zeros((count, len(leaf)), np.intp)
             for _ in range(self.depth):
                 node = base + at
                 value = flat.take(offset + feature.take(node))
                 at = 2 * at + 1 + (value > threshold.take(node))
-            leaf_base = (np.arange(len(leaf), dtype=np.int32) * leaf.shape[1])[None, :]
+            leaf_base = (np.arange(len(leaf), dtype=np.intp) * leaf.shape[1])[None, :]
             total += leaf.ravel().take(leaf_base + at - inner).sum(axis=1, dtype=np.float32)
         return total
 

@@ -139,6 +139,8 @@ class Bm25Retriever(Retriever):
         self._weights = weights
         self.mask = mask
         self._remembered: dict[Query, list[_Term]] = {}
+        self._scored: tuple[Query, NDArray[np.float32]] | None = None
+        """The last query whose terms all were added up, and the score of every row."""
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
@@ -171,10 +173,16 @@ class Bm25Retriever(Retriever):
                     left -= at.stop - at.start
             if left < 0:
                 break
+        else:
+            self._scored = query, scores.copy()
         return scores
 
     def score_rows(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Score of some rows only, shape (len(rows),): a binary search per term and row."""
+        """Score of some rows only, shape (len(rows),): a binary search per term and row, unless it
+        is the query that was searched last."""
+        last = self._scored
+        if last is not None and last[0] == query:
+            return last[1][rows]
         out = np.zeros(len(rows), np.float32)
         for number, segment in enumerate(self._segments):
             place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))

@@ -24,8 +24,9 @@ from citewell.retrieval.passages import PassageWords, Profiles, joined_passages,
 
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
-_REMEMBERED = 8
-"""Queries whose signals are kept: the ranker asks for those that the search just computed."""
+_REMEMBERED = 4
+"""Queries whose signals are kept, 3 MB each: the ranker asks for those that the search just
+computed."""
 
 
 class CitationContextRetriever(Retriever):
@@ -64,8 +65,8 @@ class CitationContextRetriever(Retriever):
             rows = has[columns.abstracts()[has] == wanted]
             self._row[self.number_of_row[rows[::-1]]] = rows[::-1]
         known = self._row >= 0
-        vectors = np.zeros((len(priors), dense.encoder.dim), np.float32)
-        vectors[known] = dense.vectors(self._row[known])
+        vectors = np.zeros((len(priors), dense.encoder.dim), np.int8)
+        vectors[known] = dense.coded(self._row[known])
         self._citation_priors = CitationPriors(priors, vectors, known)
         self._priors = priors
         self._kept: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()

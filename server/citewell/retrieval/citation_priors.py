@@ -46,19 +46,24 @@ class QueryVectors(msgspec.Struct, frozen=True):
 class CitationPriors:
     """The priors, ready to be asked. Holds no text and may be shared between threads.
 
-    `vectors` are the papers' own vectors in the priors' order, shape (P, d), zero where the
-    library lacks the paper; `known` says which it has.
+    `vectors` are the papers' own vectors in the priors' order, shape (P, d), of length 1 or, as
+    int8, of any length; zero where the library lacks the paper. `known` says which it has.
     """
 
     def __init__(
-        self, priors: Priors, vectors: NDArray[np.float32], known: NDArray[np.bool_]
+        self,
+        priors: Priors,
+        vectors: NDArray[np.float32] | NDArray[np.int8],
+        known: NDArray[np.bool_],
     ) -> None:
         self.priors = priors
         self._vectors = vectors
+        self._coded = CodedVectors(vectors.view(np.int8)) if vectors.dtype == np.int8 else None
         self.known = known
         lengths = np.diff(priors.list_starts)
         self._owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         self._degree = np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32)
+        self._log_degree = np.log1p(self._degree)
         self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
         order = np.argsort(priors.list_cited, kind="stable")
         self._citing = self._owner[order]
@@ -73,17 +78,20 @@ class CitationPriors:
         """Shape (P, len(SIGNALS)): every paper's signals for a query."""
         priors = self.priors
         count = len(priors)
-        out = np.zeros((count, len(SIGNALS)), np.float32)
+        # Signal by signal: each is computed for all papers at once.
+        out = np.zeros((count, len(SIGNALS)), np.float32, order="F")
         own = np.flatnonzero(priors.list_key == np.uint64(query.own)) if query.own else ()
-        degree = self._degree
+        degree, log_degree = self._degree, self._log_degree
         if len(own):
             degree = degree.copy()
             for one in own:
                 degree[
                     priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
                 ] -= 1
-        out[:, 0] = self._vectors @ query.full
-        out[:, 1] = np.log1p(degree)
+            log_degree = np.log1p(degree)
+        coded = self._coded
+        out[:, 0] = self._vectors @ query.full if coded is None else coded.cosines(query.full)
+        out[:, 1] = log_degree
         out[:, 2] = priors.citations
         if len(self._passages) and query.near.any():
             self._by_passage(query.near, own, out)
@@ -91,7 +99,9 @@ class CitationPriors:
             self._by_topic(query.topic, own, out)
         if len(query.references):
             self._by_company(query.references, own, degree, out[:, 7:9])
-        out[~self.known | ((degree <= 0) & (priors.citations < 0))] = UNKNOWN
+        unknown = ~self.known | ((degree <= 0) & (priors.citations < 0))
+        for signal in out.T:
+            np.putmask(signal, unknown, UNKNOWN)
         return out
 
     def popularity(self) -> NDArray[np.float32]:

@@ -120,6 +120,14 @@ class DenseRetriever:
             out[here] = segment.vectors[own].astype(np.float32) * segment.shrink[own, None]
         return out
 
+    def coded(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The papers' vectors as they are stored, of any length, shape (len(rows), dim)."""
+        out = np.zeros((len(rows), self.encoder.dim), np.int8)
+        for segment in self._segments:
+            here = (rows >= segment.base) & (rows < segment.base + segment.count)
+            out[here] = segment.vectors[rows[here] - segment.base]
+        return out
+
     def _nearest(
         self, vectors: NDArray[np.float32], queries: Sequence[Query], k: int, cancel: Cancel
     ) -> list[Ranking]:

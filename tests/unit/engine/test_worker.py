@@ -365,12 +365,13 @@ def test_new_options_start_another_child(engine):
 def test_the_worker_is_started_off_the_working_directory_and_with_tamed_threads(monkeypatch):
     assert "-P" in worker_command()
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    for name in ("OMP_WAIT_POLICY", "OPENBLAS_NUM_THREADS"):
+    for name in ("OMP_WAIT_POLICY", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"):
         monkeypatch.delenv(name, raising=False)
     environment = worker_environment()
     assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
     assert environment["OMP_NUM_THREADS"] == "7"
     assert environment["OPENBLAS_NUM_THREADS"] == "1"
+    assert environment["MALLOC_ARENA_MAX"] == "1"
 
 
 @pytest.mark.parametrize("garbage", [b"\x00", b"{}", b"\x81\xa4type\xa4evil", b"\xc1" * 40])

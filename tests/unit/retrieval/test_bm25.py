@@ -79,6 +79,33 @@ def test_score_rows_gives_the_scores_of_the_search(
     np.testing.assert_allclose(again[:-2][::-1], answer.scores, rtol=1e-4)
 
 
+def test_rows_are_scored_alike_before_and_after_a_search(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()], cuts=(500,))
+    query, other = Query(text="w2x w17x w90x"), Query(text="w2x w88x")
+    rows = np.arange(0, 2000, 7)
+    fresh = [Bm25Retriever(segments).score_rows(one, rows) for one in (query, other)]
+    masked = np.arange(len(many_papers)) % 2 == 0
+    retriever = Bm25Retriever(segments, mask=lambda query: masked)
+    retriever.search(query, 30, Cancel())
+    assert fresh[0].any()
+    np.testing.assert_array_equal(retriever.score_rows(query, rows), fresh[0])
+    np.testing.assert_array_equal(retriever.score_rows(other, rows), fresh[1])
+
+
+def test_rows_are_scored_by_all_terms_where_the_search_stops_earlier(
+    many_papers: list[Work], build_segments: BuildSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()])
+    query, rows = Query(text="w2x w17x w90x"), np.arange(2000)
+    whole = Bm25Retriever(segments).score_rows(query, rows)
+    monkeypatch.setattr("citewell.retrieval.bm25.MAX_POSTINGS", 1)
+    retriever = Bm25Retriever(segments)
+    retriever.search(query, 30, Cancel())
+    np.testing.assert_array_equal(retriever.score_rows(query, rows), whole)
+
+
 def test_words_in_the_title_weigh_more(papers: list[Work], build_segments: BuildSegments) -> None:
     retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
     assert found(retriever, Query(text="neural parser"))[0] == 7

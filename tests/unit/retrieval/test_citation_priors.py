@@ -38,6 +38,17 @@ def signals(query_vectors: QueryVectors) -> dict[str, list[float]]:
     return {name: table[:, at].tolist() for at, name in enumerate(SIGNALS)}
 
 
+def test_stored_vectors_give_the_signals_of_decoded_ones() -> None:
+    coded = np.array([[127, 40], [90, 127], [0, 127], [0, 0]], np.int8)
+    length = np.linalg.norm(coded.astype(np.float32), axis=1, keepdims=True)
+    decoded = np.divide(coded, length, out=np.zeros((4, 2), np.float32), where=length > 0)
+    query_vectors = QueryVectors(EAST, EAST, EAST, NONE)
+    known = np.ones(4, bool)
+    found = CitationPriors(priors(), coded, known).signals(query_vectors)
+    expected = CitationPriors(priors(), decoded, known).signals(query_vectors)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_a_passage_like_this_one_votes_for_what_it_cites() -> None:
     found = signals(QueryVectors(EAST, EAST, EAST, NONE))
     assert found["memory_passage_votes"][1] > found["memory_passage_votes"][2]

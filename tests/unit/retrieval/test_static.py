@@ -55,6 +55,18 @@ def test_the_fast_reader_finds_the_tokens_of_the_vocabulary(texts: list[str]) ->
             assert sorted(own) == sorted(VOCABULARY.encode(text))
 
 
+def test_a_remembered_query_has_the_vector_of_a_new_one() -> None:
+    queries = [Query(text=f"neural {word}") for word in VOCABULARY.tokens * 3]
+    queries += [Query(text=f"{word} {word}", sentence="attention") for word in VOCABULARY.tokens]
+    encoder = StaticEncoder()
+    first = encoder.encode_queries(queries)
+    first_copy = first.copy()
+    first[:] = 0  # what a caller does with its vectors changes no remembered one
+    again = encoder.encode_queries(queries[::-1])[::-1]
+    np.testing.assert_array_equal(again, first_copy)
+    assert len({vector.tobytes() for vector in first_copy}) > len(VOCABULARY)
+
+
 def test_a_phrase_does_not_reach_over_the_end_of_a_text() -> None:
     tokens, _ = TokenReader(VOCABULARY).read(["apple", "trees"])
     assert VOCABULARY.tokens.index("apple trees") not in tokens.tolist()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from zipfile import BadZipFile
@@ -25,6 +27,7 @@ from citewell.retrieval.words import Words
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 _CHUNK = 4096
+_REMEMBERED = 16
 _MAX_WORDS = 1_000_000
 """Maximum number of distinct words whose tokens are cached; beyond it the cache is cleared."""
 
@@ -75,7 +78,13 @@ class StaticEncoder:
         digest.update(self._paper_zones.tobytes())
         digest.update("\n".join(self._vocabulary.tokens).encode())
         self.fingerprint = f"static-1-{digest.hexdigest()[:16]}"
-        self._reader = TokenReader(self._vocabulary)
+        self._encoded: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _reader(self) -> TokenReader:
+        # Only builds of a library read papers.
+        return TokenReader(self._vocabulary)
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract, each with its factor."""
@@ -101,15 +110,30 @@ class StaticEncoder:
         return _unit(out)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The whole query, each token with the factor of its zone."""
+        """The whole query, each token with the factor of its zone.
+
+        The last queries are remembered: in a search more than one part asks for their vectors.
+        """
         out = np.zeros((len(queries), self.dim), np.float32)
         for row, query in enumerate(queries):
-            tokens, places = zones.query_tokens(self._vocabulary, query)
-            if tokens:
-                ids = np.array(tokens)
-                factor = self._query_weight[ids] * self._query_zones[np.array(places)]
-                out[row] = factor @ self._table[ids].astype(np.float32)
-        return _unit(out)
+            with self._lock:
+                found = self._encoded.get(query)
+            out[row] = self._remember(query) if found is None else found
+        return out
+
+    def _remember(self, query: Query) -> NDArray[np.float32]:
+        vector = np.zeros((1, self.dim), np.float32)
+        tokens, places = zones.query_tokens(self._vocabulary, query)
+        if tokens:
+            ids = np.array(tokens)
+            factor = self._query_weight[ids] * self._query_zones[np.array(places)]
+            vector[0] = factor @ self._table[ids].astype(np.float32)
+        unit: NDArray[np.float32] = _unit(vector)[0]
+        with self._lock:
+            self._encoded[query] = unit
+            while len(self._encoded) > _REMEMBERED:
+                self._encoded.popitem(last=False)
+        return unit
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As if each text were typed into a placeholder without any context."""

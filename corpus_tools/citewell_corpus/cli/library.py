@@ -9,6 +9,7 @@ import click
 
 from citewell.model.visible import visible
 from citewell_corpus.cli import explain, fetch_commands, forget, quarantine  # noqa: F401 - add their commands
+from citewell_corpus.cli.backend import write_and_show
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
@@ -99,6 +100,10 @@ def add(
 @library.command("build", short_help="Update a library from its sources.")
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
+@click.option(
+    "--to", "address", default="", metavar="ADDRESS",
+    help="Write the library as it is into a back end, `edge:FOLDER`; resumes what was interrupted.",
+)  # fmt: skip
 @record_filters
 @NAME
 @JSON
@@ -107,6 +112,7 @@ def build(
     ctx: click.Context,
     fresh: bool,
     compact: bool,
+    address: str,
     kinds: tuple[str, ...],
     languages: tuple[str, ...],
     strict_language: bool,
@@ -122,6 +128,10 @@ def build(
     from citewell_corpus.sources import read_sources
 
     options = options_of(ctx)
+    if address:
+        if fresh or compact or kinds or languages or strict_language:
+            raise click.UsageError("--to takes the library as it is: only --name goes with it.")
+        ctx.exit(write_and_show(options, name, address, as_json))
     path = library_path_of(options, name)
     if not (path / SOURCES).is_file():
         # No sources yet: reports the missing library, with a hint.

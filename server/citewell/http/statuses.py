@@ -49,6 +49,7 @@ BY_BEGINNING: Final[Mapping[str, int]] = {
     "file-": 422,
     "pdf-": 422,
     "aliases-": 503,
+    "backend-": 503,
     "dense-": 503,
     "engine-": 503,
     "grobid-": 503,

@@ -53,6 +53,15 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
     starter: Annotated[
         bool, about("Search the installed starter library too, below the library named.")
     ] = True
+    url: Annotated[
+        str,
+        about(
+            "Back end that proposes candidates by words and by meaning in place of the embedded "
+            "indexes: `edge:FOLDER`, written by `citewell library build --to` (extra `qdrant`). "
+            "Empty: none.",
+            trusted_only=True,
+        ),
+    ] = ""
 
 
 class RetrievalOptions(Struct, frozen=True, kw_only=True):

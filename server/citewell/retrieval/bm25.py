@@ -19,7 +19,7 @@ from citewell.retrieval.compact_terms import BM25, CompactTerms, open_compact_te
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import top
 from citewell.retrieval.stopwords import STOPWORDS
-from citewell.retrieval.understand import Wanted, Weights, wanted
+from citewell.retrieval.understand import Weights, wanted
 from citewell.retrieval.words import split
 
 MAX_TERMS = 64
@@ -295,14 +295,19 @@ class Bm25Retriever(Retriever):
         """The query's terms; the last few queries are remembered, since each hit is explained."""
         terms = self._remembered.get(query)
         if terms is None:
-            terms = self._resolve(wanted(query, self._weights))
+            terms = self._resolve(query)
             if len(self._remembered) >= 16:
                 self._remembered.clear()
             self._remembered[query] = terms
         return terms
 
-    def _resolve(self, sought: Wanted) -> list[_Term]:
-        """The strongest terms: as written, column and weight per segment, strongest first."""
+    def _weighed(self, query: Query) -> dict[bytes, float]:
+        """The terms of a query, whether or not the index knows them, and their weights."""
+        return {term: value for term, (value, _) in self._sought(query).items()}
+
+    def _sought(self, query: Query) -> dict[bytes, tuple[float, str]]:
+        """Of each term its weight, and the word as written."""
+        sought = wanted(query, self._weights)
         weight: dict[bytes, float] = {}
         surface: dict[bytes, str] = {}
         stem = self._stemmer("english").stemWord  # a stemmer is not safe across threads
@@ -318,8 +323,12 @@ class Bm25Retriever(Retriever):
             for name, value in values.items():
                 weight[prefix + name.encode()] = value
                 surface[prefix + name.encode()] = name
+        return {term: (value, surface[term]) for term, value in weight.items()}
+
+    def _resolve(self, query: Query) -> list[_Term]:
+        """The strongest terms: as written, column and weight per segment, strongest first."""
         resolved: list[tuple[float, str, list[int], list[np.float32]]] = []
-        for term, value in weight.items():
+        for term, (value, surface) in self._sought(query).items():
             columns = [segment.column(term) for segment in self._segments]
             counts = [
                 0 if column < 0 else segment.frequency(column)
@@ -335,6 +344,6 @@ class Bm25Retriever(Retriever):
                 else np.float32(0)
                 for segment, count in zip(self._segments, counts, strict=True)
             ]
-            resolved.append((value * idf, surface[term], columns, shares))
+            resolved.append((value * idf, surface, columns, shares))
         resolved.sort(key=lambda item: (-item[0], item[1]))
         return [(name, columns, shares) for _, name, columns, shares in resolved[:MAX_TERMS]]

@@ -86,7 +86,7 @@ class Bm25Builder:
         chunks = 0
         row = 0
         for chunk in in_chunks(works()):
-            term, paper, score, field = self._postings(chunk, terms)
+            term, paper, score, field = self.postings(chunk, terms)
             found = np.bincount(term, minlength=len(terms))
             frequency = np.pad(frequency, (0, len(found) - len(frequency))) + found
             for name, values in (("term", term), ("paper", paper + np.int32(row)),
@@ -102,7 +102,7 @@ class Bm25Builder:
         self._write_parameters(into, count)
         shutil.rmtree(spill, ignore_errors=True)
 
-    def _postings(
+    def postings(
         self, works: list[Work], terms: Terms
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
         """Term, paper (within the chunk), saturated frequency and field bits, by term and paper."""

@@ -128,6 +128,12 @@ class DenseRetriever:
             out[here] = segment.vectors[rows[here] - segment.base]
         return out
 
+    def exact(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Scores of some rows as `search` gives them, shape (len(rows),)."""
+        coded = quantise(vector[None]).astype(np.float32)[0]
+        length = float(np.linalg.norm(coded)) or 1.0
+        return np.asarray(self.vectors(rows) @ coded / length, np.float32)
+
     def _nearest(
         self, vectors: NDArray[np.float32], queries: Sequence[Query], k: int, cancel: Cancel
     ) -> list[Ranking]:

@@ -54,6 +54,10 @@ class Row(Struct, frozen=True, kw_only=True):
 
 def _bm25(opening: Opening) -> Retriever:
     terms = opening.terms()
+    if opening.options.library.url:
+        from citewell.retrieval.backend.legs import words_over_backend
+
+        terms = words_over_backend(opening, terms)
     terms.mask = opening.mask
     return terms
 
@@ -67,7 +71,12 @@ def _bm25_builder(options: Options) -> IndexBuilder:
 def _dense(opening: Opening) -> Retriever:
     from citewell.retrieval.dense import open_dense
 
-    return open_dense(opening)
+    found = open_dense(opening)
+    if opening.options.library.url:
+        from citewell.retrieval.backend.legs import dense_over_backend
+
+        found = dense_over_backend(opening, found)
+    return found
 
 
 def _dense_builder(options: Options) -> IndexBuilder:

@@ -1,0 +1,133 @@
+"""What Citewell needs of a back end, and the problems that one may have.
+
+A point stands for one row of one segment. Segments never change, so points keep their numbers from
+snapshot to snapshot, and a row that is superseded is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Problem
+
+FORMAT = 1
+DENSE, WORDS = "dense", "bm25"
+"""Names of the two vectors of a point."""
+STATE = (1 << 63) - 1
+"""The point that holds the state of the back end."""
+_ROW_BITS = 32
+_HINTS = {
+    "backend-address": "Use `edge:FOLDER`.",
+    "backend-not-installed": "Install the extra `qdrant`: `pip install '.[qdrant]'`.",
+    "backend-locked": "Close the other program; the embedded indexes answer here.",
+    "backend-dimension": "Run `citewell library build --to` with another folder.",
+    "backend-version": "Run `citewell library build --to` with another folder.",
+    "backend-stale": "Run `citewell library build --to`; until then the embedded indexes answer.",
+    "backend-failed": "The other retrievers answered.",
+}
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """A sparse vector: hashes of terms, and their weights."""
+
+    hashes: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Points to write."""
+
+    points: NDArray[np.int64]
+    """Shape (n,)."""
+    dense: NDArray[np.float32]
+    """Shape (n, d), at length 1, or 0 for a paper without a known word."""
+    words: Sequence[Terms]
+    """One per point."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What a back end holds."""
+
+    format: int = FORMAT
+    dim: int
+    encoder: str
+    """Fingerprint of the encoder of the dense vectors."""
+    words: str
+    """Fingerprint of the weights of words."""
+    segments: dict[str, int] = {}
+    """Number of rows read of each segment; those of the segment once it is whole."""
+    left_out: dict[str, str] = {}
+    """Hashes of the lists of each segment's rows that are left out: dead ones, quarantined ones."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Points, best first, and their scores."""
+
+    points: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class Backend(Protocol):
+    """Safe to call from any thread. Every method raises `CitewellError`."""
+
+    def state(self) -> State | None:
+        """None where nothing was written yet."""
+        ...
+
+    def set_state(self, state: State) -> None:
+        """Keep the state; everything written before is kept when this returns."""
+        ...
+
+    def upsert(self, batch: Batch) -> None:
+        """Write points; one that is there is replaced."""
+        ...
+
+    def delete(self, points: NDArray[np.int64]) -> None:
+        """Remove points, if they are there."""
+        ...
+
+    def optimize(self) -> None:
+        """Build the indexes now, where the back end does not do so on its own."""
+        ...
+
+    def count(self) -> int:
+        """Number of points, without that of the state."""
+        ...
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> Found:
+        """The points with the greatest dot product, about `k`."""
+        ...
+
+    def weighted(self, terms: Terms, k: int) -> Found:
+        """The `k` points with the greatest sum of products of weights."""
+        ...
+
+    def snapshot(self, into: Path) -> Path:
+        """Write a copy that can be restored into the folder; where it is."""
+        ...
+
+    def close(self) -> None:
+        """Give back files and connections."""
+        ...
+
+
+def point_numbers(segment: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of the points of some rows of a segment."""
+    base = int(segment.partition("-")[0]) << _ROW_BITS
+    return np.asarray(rows + base, np.int64)
+
+
+def places_of(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number of each point's segment, and its row in there."""
+    return points >> _ROW_BITS, points & ((1 << _ROW_BITS) - 1)
+
+
+def backend_error(code: str, message: str) -> CitewellError:
+    """The exception for a problem of a back end, with its standard hint."""
+    return CitewellError(Problem(code, message, _HINTS[code]))

@@ -1,0 +1,195 @@
+"""Qdrant Edge as a back end: a folder that this process alone has open.
+
+All calls of `qdrant_edge`, which is a beta release, are in this module.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.retrieval.backend.contract import (
+    DENSE,
+    STATE,
+    WORDS,
+    Batch,
+    Found,
+    State,
+    Terms,
+    backend_error,
+)
+
+_CONFIG = "edge_config.json"
+_INDEXED_FROM = 10_000
+"""Points in a segment from which a graph is built; fewer are compared one by one."""
+_EXPANSION = 512
+"""Least number of candidates kept while the graph is walked."""
+_open: weakref.WeakValueDictionary[Path, EdgeBackend] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+class EdgeBackend:
+    """`Backend` over one folder. See `open_edge`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._edge = _package()
+        self._shard: Any = None
+        if (folder / _CONFIG).is_file():
+            with self._failing():
+                self._shard = self._edge.EdgeShard.load(str(folder))
+
+    def state(self) -> State | None:
+        """None where nothing was written yet."""
+        if self._shard is None:
+            return None
+        with self._failing():
+            found = self._shard.retrieve([STATE], with_payload=True, with_vector=False)
+        if not found or not found[0].payload:
+            return None
+        try:
+            return msgspec.json.decode(found[0].payload["state"], type=State)
+        except (KeyError, msgspec.DecodeError) as error:
+            message = f"The state of the back end cannot be read: {error}."
+            raise backend_error("backend-version", message) from None
+
+    def set_state(self, state: State) -> None:
+        """Keep the state; the first call creates the folder."""
+        edge = self._edge
+        with self._failing():
+            if self._shard is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._shard = edge.EdgeShard.create(str(self._folder), self._config(state.dim))
+            payload = {"state": msgspec.json.encode(state).decode()}
+            point = edge.Point(STATE, {}, payload)
+            self._shard.update(edge.UpdateOperation.upsert_points([point]))
+            self._shard.flush()
+
+    def upsert(self, batch: Batch) -> None:
+        """Write points; one that is there is replaced."""
+        edge = self._edge
+        points = []
+        for number, dense, words in zip(
+            batch.points.tolist(), batch.dense, batch.words, strict=True
+        ):
+            vector: dict[str, Any] = {}
+            if dense.any():
+                vector[DENSE] = dense.tolist()
+            if len(words.hashes):
+                vector[WORDS] = edge.SparseVector(words.hashes.tolist(), words.weights.tolist())
+            points.append(edge.Point(number, vector, {}))
+        with self._failing():
+            self._shard.update(edge.UpdateOperation.upsert_points(points))
+
+    def delete(self, points: NDArray[np.int64]) -> None:
+        """Remove points, if they are there."""
+        if len(points):
+            with self._failing():
+                operation = self._edge.UpdateOperation.delete_points(points.tolist())
+                self._shard.update(operation)
+
+    def optimize(self) -> None:
+        """Merge the segments and build graph and inverted index."""
+        with self._failing():
+            self._shard.optimize()
+            self._shard.flush()
+
+    def count(self) -> int:
+        """Number of points, without that of the state."""
+        if self._shard is None:
+            return 0
+        with self._failing():
+            return int(self._shard.count(self._edge.CountRequest())) - 1
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> Found:
+        """The points with the greatest dot product, about `k`."""
+        edge = self._edge
+        query = edge.Query.Nearest(vector.tolist(), DENSE)
+        params = edge.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
+        return self._query(edge.QueryRequest(limit=k, query=query, params=params))
+
+    def weighted(self, terms: Terms, k: int) -> Found:
+        """The `k` points with the greatest sum of products of weights."""
+        edge = self._edge
+        sparse = edge.SparseVector(terms.hashes.tolist(), terms.weights.tolist())
+        return self._query(edge.QueryRequest(limit=k, query=edge.Query.Nearest(sparse, WORDS)))
+
+    def snapshot(self, into: Path) -> Path:
+        """Copy the folder after a flush; the copy can be opened as it is."""
+        with self._failing():
+            self._shard.flush()
+            return Path(shutil.copytree(self._folder, into / self._folder.name))
+
+    def close(self) -> None:
+        """Release the folder for other processes, once no part of this one uses it."""
+
+    def _query(self, request: Any) -> Found:
+        with self._failing():
+            hits = self._shard.query(request)
+            points = np.array([hit.id for hit in hits], np.int64)
+            return Found(points, np.array([hit.score for hit in hits], np.float32))
+
+    def _config(self, dim: int) -> Any:
+        edge = self._edge
+        codes = edge.ScalarQuantizationConfig(
+            type=edge.ScalarType.Int8, quantile=1.0, memory=edge.Memory.Pinned
+        )
+        dense = edge.EdgeVectorParams(
+            size=dim,
+            distance=edge.Distance.Dot,
+            datatype=edge.VectorStorageDatatype.Float16,
+            memory=edge.Memory.Cold,
+            quantization_config=codes,
+        )
+        return edge.EdgeConfig(
+            vectors={DENSE: dense},
+            sparse_vectors={WORDS: edge.EdgeSparseVectorParams()},
+            payload_memory=edge.Memory.Cold,
+            optimizers=edge.EdgeOptimizersConfig(
+                default_segment_number=1, indexing_threshold=_INDEXED_FROM
+            ),
+        )
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Turns what the library raises, which has no classes, into problems."""
+        try:
+            yield
+        except Exception as error:
+            text = " ".join(str(error).split())[:300]
+            if "WouldBlock" in text:
+                message = f"Another program has the folder {self._folder} open."
+                raise backend_error("backend-locked", message) from None
+            if "dimension" in text:
+                message = f"The vectors of {self._folder} have another length: {text}."
+                raise backend_error("backend-dimension", message) from None
+            message = f"The back end {self._folder} was not searched: {text}."
+            raise backend_error("backend-failed", message) from error
+
+
+def open_edge(folder: Path) -> EdgeBackend:
+    """The back end in a folder, opened once in a process. Raises `CitewellError`."""
+    folder = folder.expanduser().resolve()
+    with _lock:
+        found = _open.get(folder)
+        if found is None:
+            found = _open[folder] = EdgeBackend(folder)
+        return found
+
+
+def _package() -> Any:
+    try:
+        import qdrant_edge
+    except ImportError:
+        message = "A folder of Qdrant Edge needs a package that is not installed."
+        raise backend_error("backend-not-installed", message) from None
+    return qdrant_edge

@@ -1,0 +1,143 @@
+"""The retrievers of words and of meaning over a back end: it proposes, exact scores decide.
+
+A query with a filter is answered by the embedded indexes, and so are libraries below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Query
+from citewell.model.cancel import Cancel
+from citewell.retrieval.backend.contract import Terms
+from citewell.retrieval.backend.held import Held, held_by
+from citewell.retrieval.backend.write import words_fingerprint
+from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
+from citewell.retrieval.bm25_build import lucene_idf_of
+from citewell.retrieval.compact_terms import term_hash
+from citewell.retrieval.contract import Ranking
+from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.opening import Opening
+
+
+class BackendWords(Bm25Retriever):
+    """BM25 with the inverse document frequencies of the whole library in the query."""
+
+    def __init__(self, embedded: Bm25Retriever, held: Held) -> None:
+        super().__init__(())
+        self.__dict__.update(vars(embedded))
+        self._held = held
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows; ties in row order."""
+        if self.mask is not None and self.mask(query) is not None:
+            return super().search(query, k, cancel)
+        terms = self._hashed(query)
+        if not len(terms.hashes):
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        cancel.check()
+        found = self._held.backend.weighted(terms, k)
+        cancel.check()
+        parts = [Ranking(self._held.rows(found.points), found.scores)]
+        if self._held.lower:
+            parts.append(self._below(query, k, cancel))
+        return best_of(parts, k)
+
+    def _hashed(self, query: Query) -> Terms:
+        """The terms that `scores` would add up, with their inverse document frequencies."""
+        weighed = []
+        for term, value in self._weighed(query).items():
+            count = self.frequency(term)
+            if count and value > 0:
+                weighed.append((value * lucene_idf_of(count, self._papers), term, count))
+        weighed.sort(key=lambda item: (-item[0], item[1]))
+        left = MAX_POSTINGS * max(1.0, self._papers / 262_144)
+        chosen: dict[int, float] = {}
+        for weight, term, count in weighed[:MAX_TERMS]:
+            number = term_hash(term)
+            chosen[number] = chosen.get(number, 0.0) + weight
+            left -= count
+            if left < 0:
+                break
+        hashes = np.array(list(chosen), np.uint32)
+        return Terms(hashes, np.array(list(chosen.values()), np.float32))
+
+    def _below(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best rows of the libraries below, by the embedded index."""
+        scores = self.scores(query, cancel)
+        rows = np.zeros(0, np.int64)
+        if scores is None:
+            return Ranking(rows, np.zeros(0, np.float32))
+        for view in self._held.lower:
+            own = scores[view.base : view.base + view.count]
+            if view.dead is not None:
+                own[view.dead] = 0.0
+            rows = np.concatenate([rows, view.base + np.flatnonzero(own)])
+        return best_of([Ranking(rows, scores[rows])], k)
+
+
+class BackendDense(DenseRetriever):
+    """Dense vectors: the back end walks its graph, and the embedded vectors give exact scores."""
+
+    def __init__(self, embedded: DenseRetriever, held: Held) -> None:
+        super().__init__((), embedded.encoder)
+        self.__dict__.update(vars(embedded))
+        self._held = held
+        self._lower: DenseRetriever | None = None
+        lower = {view.base for view in held.lower}
+        segments = [one for one in self._segments if one.base in lower]
+        if segments:
+            self._lower = copy(embedded)
+            self._lower._segments = segments
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows; ties in row order. Empty for a query without a known word."""
+        if self._mask is not None and self._mask(query) is not None:
+            return super().search(query, k, cancel)
+        vector = self.encoder.encode_queries([query])[0]
+        if not vector.any():
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        cancel.check()
+        found = self._held.backend.nearest(vector, k)
+        cancel.check()
+        rows = self._held.rows(found.points)
+        parts = [Ranking(rows, self.exact(vector, rows))]
+        if self._lower is not None:
+            parts.append(self._lower.search(query, k, cancel))
+        return best_of(parts, k)
+
+
+def words_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
+    """Over the back end that the settings name; the embedded one where that does not hold the
+    library as it is now, which the problems then say."""
+    held = _held(opening)
+    return embedded if held is None else BackendWords(embedded, held)
+
+
+def dense_over_backend(opening: Opening, embedded: DenseRetriever) -> DenseRetriever:
+    """As `words_over_backend`."""
+    held = _held(opening)
+    return embedded if held is None else BackendDense(embedded, held)
+
+
+def _held(opening: Opening) -> Held | None:
+    library = opening.library
+    encoder = str(library.manifest.indexes.get("dense", {}).get("weights", ""))
+    try:
+        return held_by(opening.options.library.url, library, words_fingerprint(), encoder)
+    except CitewellError as error:
+        if error.problem not in opening.problems:
+            opening.problems.append(error.problem)
+        return None
+
+
+def best_of(parts: Sequence[Ranking], k: int) -> Ranking:
+    """The best `k` rows of lists that share no row; ties in row order."""
+    rows = np.concatenate([part.rows for part in parts])
+    scores: NDArray[np.float32] = np.concatenate([part.scores for part in parts])
+    order = np.lexsort((rows, -scores))[:k]
+    return Ranking(rows[order], scores[order])

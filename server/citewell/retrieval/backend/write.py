@@ -1,0 +1,145 @@
+"""Writes a library into a back end: in row order, resumed where it stopped, in bounded memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.corpus.library import Library
+from citewell.model import Work
+from citewell.retrieval.backend.contract import (
+    FORMAT,
+    Backend,
+    Batch,
+    State,
+    Terms,
+    backend_error,
+    point_numbers,
+)
+from citewell.retrieval.backend.held import left_out
+from citewell.retrieval.bm25_build import Bm25Builder
+from citewell.retrieval.bm25_build import Terms as TermNumbers
+from citewell.retrieval.compact_terms import term_hash
+from citewell.retrieval.dense import DenseRetriever
+
+_BATCH = 2_000
+"""Rows that are written, and if need be written again, at once."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What `write_library` did."""
+
+    works: int
+    """Papers written now."""
+    removed: int
+    points: int
+    """Papers in the back end."""
+
+
+def write_library(
+    library: Library, dense: DenseRetriever, backend: Backend, progress: Callable[[int], None]
+) -> Written:
+    """Bring the back end to the library's state; `progress(n)` reports n more rows.
+
+    A run that was killed is continued by the next one: points are replaced, never doubled.
+    """
+    fingerprint = words_fingerprint()
+    dim, encoder = dense.encoder.dim, dense.encoder.fingerprint
+    state = backend.state() or State(dim=dim, encoder=encoder, words=fingerprint)
+    if state.dim != dim:
+        message = f"The back end holds vectors of {state.dim} components, not {dim}."
+        raise backend_error("backend-dimension", message)
+    if (state.format, state.words, state.encoder) != (FORMAT, fingerprint, encoder):
+        raise backend_error("backend-version", "The back end was written with other weights.")
+    backend.set_state(state)
+    removed = _without_old(library, backend, state)
+    state = backend.state() or state
+    works = 0
+    for use, view in zip(library.manifest.segments, library.own_segments, strict=True):
+        listed = left_out(use)
+        begin = state.segments.get(use.id, 0)
+        before = state.left_out.get(use.id, listed)
+        if begin == use.count and before == listed:
+            continue
+        if begin and view.dead is not None:
+            gone = np.flatnonzero(view.dead[:begin])
+            backend.delete(point_numbers(use.id, gone))
+        if before.partition("/")[2] != listed.partition("/")[2]:
+            begin = 0  # a row that was quarantined may be found again
+        for start in range(begin, use.count, _BATCH):
+            end = min(use.count, start + _BATCH)
+            works += _write_rows(library, dense, backend, view, np.arange(start, end))
+            state = _with(state, use.id, end, listed)
+            backend.set_state(state)
+            progress(end - start)
+        state = _with(state, use.id, use.count, listed)
+        backend.set_state(state)
+    backend.optimize()
+    return Written(works, removed, backend.count())
+
+
+def words_fingerprint() -> str:
+    """Identifies the weights of words."""
+    facts: dict[str, Any] = dict(Bm25Builder().fingerprint())
+    return msgspec.json.encode(facts, order="sorted").decode()
+
+
+def _with(state: State, segment: str, rows: int, listed: str) -> State:
+    return msgspec.structs.replace(
+        state,
+        segments={**state.segments, segment: rows},
+        left_out={**state.left_out, segment: listed},
+    )
+
+
+def _without_old(library: Library, backend: Backend, state: State) -> int:
+    """Remove the segments that the library no longer has; how many rows they had."""
+    known = {use.id for use in library.manifest.segments}
+    old = {segment: rows for segment, rows in state.segments.items() if segment not in known}
+    for segment, rows in old.items():
+        for start in range(0, rows, _BATCH):
+            some = np.arange(start, min(rows, start + _BATCH))
+            backend.delete(point_numbers(segment, some))
+    if old:
+        segments = {one: rows for one, rows in state.segments.items() if one in known}
+        listed = {one: rows for one, rows in state.left_out.items() if one in known}
+        backend.set_state(msgspec.structs.replace(state, segments=segments, left_out=listed))
+    return sum(old.values())
+
+
+def _write_rows(
+    library: Library,
+    dense: DenseRetriever,
+    backend: Backend,
+    view: SegmentView,
+    rows: NDArray[np.int64],
+) -> int:
+    if view.dead is not None:
+        rows = rows[~view.dead[rows]]
+    if not len(rows):
+        return 0
+    works = library.records((rows + view.base).tolist(), Work)
+    vectors = dense.vectors(rows + view.base)
+    points = point_numbers(view.path.name, rows)
+    backend.upsert(Batch(points, vectors, list(_words_of(works))))
+    return len(rows)
+
+
+def _words_of(works: list[Work]) -> Iterator[Terms]:
+    """The saturated frequency of each term in each of the works, no document frequency in it."""
+    terms = TermNumbers()
+    number, paper, weight, _ = Bm25Builder().postings(works, terms)
+    hashes = np.array([term_hash(name) for name in terms.names()], np.uint32)
+    order = np.argsort(paper, kind="stable")
+    bounds = np.searchsorted(paper[order], np.arange(len(works) + 1))
+    for begin, end in itertools.pairwise(bounds):
+        own = order[begin:end]
+        # Two terms of one hash, if ever, count once.
+        kept, first = np.unique(hashes[number[own]], return_index=True)
+        yield Terms(kept, weight[own][first].astype(np.float32))

@@ -1,0 +1,246 @@
+"""A library whose candidates come from a back end answers as it does from its embedded indexes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from citewell.corpus.library import Library
+from citewell.engine.local import LocalEngine
+from citewell.model import CitewellError, Query
+from citewell.options import Options
+from citewell.retrieval.backend.address import open_backend
+from citewell.retrieval.backend.contract import Batch, State, Terms, point_numbers
+from citewell.retrieval.backend.write import write_library
+from citewell.retrieval.dense import open_dense
+from citewell.retrieval.opening import Opening
+
+pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
+QUERIES = [
+    *(Query(text=text) for text in ("attention in parsing", "weather yield", "Name3 speech")),
+    *(Query(sentence=f"We follow the {a} of {b} [CITATION].") for a, b in
+      (("orchards", "valleys"), ("translation", "attention"), ("speech", "parsing"))),
+]  # fmt: skip
+
+
+def write(options: Options, address: str) -> Any:
+    assert options.library.path is not None
+    with Library.open(options.library.path / options.library.name) as library:
+        dense = open_dense(Opening(library, Options()))
+        return write_library(library, dense, open_backend(address), lambda rows: None)
+
+
+@pytest.fixture(scope="module")
+def plain(options: Options) -> Options:
+    """The library alone, without encoders beside the static one."""
+    library = replace(options.library, starter=False)
+    retrieval = replace(options.retrieval, encoders=(), cross_encoder="")
+    return replace(options, library=library, retrieval=retrieval)
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"edge:{tmp_path / 'backend'}"
+
+
+def over(options: Options, address: str) -> Options:
+    return replace(options, library=replace(options.library, url=address))
+
+
+def found(options: Options, queries: list[Query]) -> list[list[str]]:
+    engine = LocalEngine.open(options)
+    try:
+        return [[hit.work.id for hit in engine.find(one, 10).hits] for one in queries]
+    finally:
+        engine.close()
+
+
+def problems(options: Options) -> set[str]:
+    engine = LocalEngine.open(options)
+    try:
+        return {problem.code for problem in engine.status().problems}
+    finally:
+        engine.close()
+
+
+def test_the_answers_are_those_of_the_embedded_indexes(plain: Options, address: str) -> None:
+    write(plain, address)
+    expected, got = found(plain, QUERIES), found(over(plain, address), QUERIES)
+    assert all(expected)
+    shared = [len(set(a) & set(b)) / len(a) for a, b in zip(expected, got, strict=True)]
+    assert np.mean(shared) >= 0.99
+    assert not problems(over(plain, address))
+
+
+def test_the_back_end_is_asked(plain: Options, address: str, monkeypatch: Any) -> None:
+    write(plain, address)
+    backend = open_backend(address)
+    calls: list[str] = []
+    for name in ("nearest", "weighted"):
+        real = getattr(backend, name)
+
+        def counted(*args: Any, name: str = name, real: Any = real) -> Any:
+            calls.append(name)
+            return real(*args)
+
+        monkeypatch.setattr(backend, name, counted)
+    found(over(plain, address), QUERIES[:1])
+    assert set(calls) == {"nearest", "weighted"}
+
+
+def test_filters_hold(plain: Options, address: str) -> None:
+    write(plain, address)
+    queries = [
+        Query(text="speech", year_from=2010, year_to=2015),
+        Query(text="yield", author="Name2"),
+    ]
+    expected = found(plain, queries)
+    assert all(expected)
+    assert found(over(plain, address), queries) == expected
+
+
+def test_writing_twice_adds_nothing(plain: Options, address: str) -> None:
+    first = write(plain, address)
+    second = write(plain, address)
+    assert first.works == first.points
+    assert (second.works, second.removed, second.points) == (0, 0, first.points)
+
+
+def test_a_run_that_stopped_is_continued(plain: Options, address: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr("citewell.retrieval.backend.write._BATCH", 50)
+    backend = open_backend(address)
+    real, calls = backend.upsert, 0
+
+    def failing(batch: Batch) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        real(batch)
+
+    monkeypatch.setattr(backend, "upsert", failing)
+    with pytest.raises(KeyboardInterrupt):
+        write(plain, address)
+    assert "backend-stale" in problems(over(plain, address))
+    whole = write(plain, address)
+    assert 0 < whole.works < whole.points
+    assert found(over(plain, address), QUERIES) == found(plain, QUERIES)
+
+
+def test_without_the_library_as_it_is_now_the_embedded_indexes_answer(
+    plain: Options, address: str
+) -> None:
+    assert "backend-stale" in problems(over(plain, address))
+    assert found(over(plain, address), QUERIES) == found(plain, QUERIES)
+    assert "backend-address" in problems(over(plain, "qdrant:/nowhere"))
+
+
+def test_a_library_that_was_built_again_is_followed(plain: Options, address: str) -> None:
+    import shutil
+
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    assert plain.library.path is not None
+    folder = Path(address.removeprefix("edge:")).parent
+    shutil.copytree(plain.library.path / "small", folder / "small")
+    own = replace(plain, library=replace(plain.library, path=folder))
+    before = write(own, address)
+    newer = folder / "newer.jsonl"
+    newer.write_text(
+        '{"id": "newer:1", "title": "Weather of the valleys, revised", "year": 2020, '
+        '"doi": "10.5555/first.9", "authors": ["A. Name1"], "kind": "article", "source": "newer"}\n'
+    )
+    build_library(
+        folder / "small", add=[Source(path=str(newer), format="records")],
+        builders=default_builders(own),
+    )  # fmt: skip
+    after = write(own, address)
+    assert "backend-stale" not in problems(over(own, address))
+    with Library.open(folder / "small") as library:
+        assert after.points == len(library) == before.points + 1
+    assert found(over(own, address), QUERIES) == found(own, QUERIES)
+
+
+def _write_until_killed(address: str, ready: Any) -> None:
+    backend = open_backend(address)
+    _fill(address, backend)
+    ready.send(True)
+    signal.pause()
+
+
+def _fill(address: str, backend: Any) -> None:
+    state = State(dim=4, encoder="e", words="w", segments={"000001-a": 20})
+    backend.set_state(replace(state, segments={}))
+    one = Terms(np.array([7], np.uint32), np.array([0.5], np.float32))
+    vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (20, 1))
+    backend.upsert(Batch(point_numbers("000001-a", np.arange(20)), vectors, [one] * 20))
+    backend.set_state(state)
+
+
+@pytest.fixture
+def child() -> Iterator[Any]:
+    yield multiprocessing.get_context("spawn")
+
+
+def test_what_was_written_survives_a_kill_and_another_process_is_told_of_the_lock(
+    address: str, child: Any
+) -> None:
+    here, there = child.Pipe()
+    process = child.Process(target=_write_until_killed, args=(address, there))
+    process.start()
+    try:
+        assert here.poll(300) and here.recv()
+        with pytest.raises(CitewellError) as locked:
+            open_backend(address)
+        assert locked.value.problem.code == "backend-locked"
+    finally:
+        process.kill()
+        process.join()
+    backend = open_backend(address)
+    state = backend.state()
+    assert state is not None and state.segments == {"000001-a": 20}
+    assert backend.count() == 20
+    assert len(backend.nearest(np.array([1, 0, 0, 0], np.float32), 50).points) == 20
+
+
+def test_deleted_points_are_not_found_and_a_copy_answers_alike(
+    address: str, tmp_path: Path
+) -> None:
+    backend = open_backend(address)
+    _fill(address, backend)
+    backend.delete(point_numbers("000001-a", np.arange(5)))
+    term = Terms(np.array([7], np.uint32), np.array([2.0], np.float32))
+    hits = backend.weighted(term, 50)
+    assert sorted(hits.points.tolist()) == point_numbers("000001-a", np.arange(5, 20)).tolist()
+    np.testing.assert_allclose(hits.scores, 1.0, rtol=1e-6)
+    copied = open_backend(f"edge:{backend.snapshot(tmp_path / 'copies')}")
+    assert copied.count() == 15
+    with pytest.raises(CitewellError) as wrong:
+        backend.nearest(np.ones(3, np.float32), 5)
+    assert wrong.value.problem.code == "backend-dimension"
+
+
+def test_rows_that_are_left_out_later_are_removed(plain: Options, address: str) -> None:
+    assert plain.library.path is not None
+    backend = open_backend(address)
+    with Library.open(plain.library.path / "small") as library:
+        dense = open_dense(Opening(library, Options()))
+        first = write_library(library, dense, backend, lambda rows: None)
+        use, view = library.manifest.segments[-1], library.own_segments[-1]
+        dead = np.zeros(use.count, np.bool_) if view.dead is None else view.dead.copy()
+        gone = np.flatnonzero(~dead)[:3]
+        dead[gone] = True
+        changed = replace(use, dead=int(dead.sum()), dead_hash="changed")
+        segments = (*library.manifest.segments[:-1], changed)
+        library.manifest = replace(library.manifest, segments=segments)
+        library.segments = (*library.segments[:-1], replace(view, dead=dead))
+        second = write_library(library, dense, backend, lambda rows: None)
+    assert (second.works, second.points) == (0, first.points - 3)

@@ -386,3 +386,31 @@ async def test_a_word_that_no_entry_has_brings_papers_of_the_library(start_edito
     items = await editor.complete("main.tex")
     new = [item for item in items if item.command is not None]  # those whose entry is added
     assert "velickovic2018graph" in [editor.key(item) for item in new]
+
+
+MEMBERS = """@inproceedings{gat, author = {Petar Veli{\\v{c}}kovi{\\'c}}, title = {Graph Attention Networks}, year = {2018}}
+@inproceedings{gan, author = {Ian Goodfellow}, title = {Generative Adversarial Nets}, year = {2014}}
+@inproceedings{seq, author = {Ilya Sutskever},
+  title = {Sequence to Sequence Learning with Neural Networks}, year = {2014}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "next_one"),
+    [
+        ("gat", "Semi-Supervised Classification with Graph Convolutional Networks"),
+        ("gan", "Auto-Encoding Variational Bayes"),
+        ("seq", "Neural Machine Translation by Jointly Learning to Align and Translate"),
+    ],
+)
+async def test_the_next_paper_of_a_citation_follows_from_those_that_it_has(
+    start_editor, given, next_one
+):
+    editor = await start_editor(files={"refs.bib": MEMBERS})
+    editor.open("main.tex", paper(f"others \\citep{{{given}, |}}"))
+    cursor = editor.text("main.tex").index("|")
+    papers = [item.detail for item in await editor.complete("main.tex")][2:]
+    while not papers:  # Keys do not wait for a worker that has only been started.
+        papers = [item.detail for item in await editor.complete("main.tex", cursor)][2:]
+    assert next_one in papers[:2]
+    assert not {title for title in papers if title in MEMBERS}

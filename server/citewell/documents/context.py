@@ -71,6 +71,7 @@ def query_for(
         section=context.section,
         nearby=nearby_titles(document, placeholder.span, paper.references, placeholder.other_keys),
         beside=_beside(document, placeholder, context, paper.references),
+        present=_titles(placeholder.other_keys, paper.references),
         just_before=_just_before(document, placeholder, context, paper.references),
         acronyms=acronyms_of(document, context, placeholder.query),
         paper=paper,
@@ -115,6 +116,11 @@ def _beside(
     for marks, ahead in ((before.count(OTHER), False), (after.count(OTHER), True)):
         for citation in _neighbours(document, placeholder.span, marks, ahead=ahead):
             keys += [use.key for use in citation.keys]
+    return _titles(keys, references)
+
+
+def _titles(keys: Sequence[str], references: Sequence[Reference]) -> tuple[str, ...]:
+    """The titles of these keys that `references` know, each once."""
     titles = {reference.key: reference.title for reference in references} if keys else {}
     return tuple(dict.fromkeys(titles[key] for key in keys if titles.get(key)))
 

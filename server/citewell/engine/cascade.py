@@ -176,14 +176,17 @@ class Cascade:
         return reader.reorder(query, ordering, self._library.works(head), cancel)
 
     def _unwanted(self, query: Query) -> np.ndarray:
-        """Rows that must not be offered: what is excluded, and the paper that is being written.
+        """Rows that must not be offered: what is excluded, what the citation already has, and the
+        paper that is being written.
 
         A published paper finds itself first by its own title, and never cites itself.
         """
         rows = self._library.rows_of(query.exclude) if query.exclude else np.zeros(0, np.int64)
-        if len(query.paper.title) < TELLING_TITLE:
-            return rows
-        return np.append(rows, self._library.by_title_rows(query.paper.title)).astype(np.int64)
+        titles = list(query.present)
+        if len(query.paper.title) >= TELLING_TITLE:
+            titles.append(query.paper.title)
+        found = [self._library.by_title_rows(title) for title in titles]
+        return np.concatenate([rows, *found]).astype(np.int64)
 
     def _order(
         self, query: Query, fused: Fused, cancel: Cancel

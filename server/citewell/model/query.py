@@ -61,6 +61,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Titles of what the sentence and the ones before it already cite, the nearest first."""
     beside: tuple[str, ...] = ()
     """Titles of what the sentence itself cites."""
+    present: tuple[str, ...] = ()
+    """Titles of the works that the citation itself already has. They are not offered again."""
     just_before: tuple[str, ...] = ()
     """Titles of what the sentence before it cites."""
     acronyms: tuple[tuple[str, str], ...] = ()

@@ -39,6 +39,7 @@ from citewell.ranking.literature import (
     literature_features,
 )
 from citewell.ranking.named import named
+from citewell.ranking.same_citation import same_citation, with_same_citation
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import Typed, typed_features
@@ -130,6 +131,9 @@ class LearnedRanker:
         signals: Signals,
     ) -> Ordering:
         """The order of the head, with the confidence of a citing sentence where there is one."""
+        beside = None if query.typed else same_citation(query, known.rows, known.vectors, signals)
+        if beside is not None:
+            scores = with_same_citation(scores, beside)
         order = np.lexsort((np.arange(len(scores)), -scores))
         calibrate = self._model.confidence
         if self._confidence_path is not None and MARK in query.sentence and not query.typed:

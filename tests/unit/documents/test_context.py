@@ -79,6 +79,19 @@ def test_what_the_sentence_cites_already_is_told(text: str, expected: str) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        (r"As \cite{a} and \cite{b,,unknown,c} or \cite{d}.", ("Paper B", "Paper C")),
+        (r"As \cite{a} and \cite{}.", ()),
+    ],
+)
+def test_a_query_holds_what_its_citation_already_has(text: str, expected: tuple[str, ...]) -> None:
+    document = scan_latex(text)
+    query = query_for(document, document.placeholders[0], paper=CitingPaper(references=REFERENCES))
+    assert query.present == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         (
             r"Long ago \cite{a}. As \cite{b,c} and \cite{d}. But by \cite{e} it fails \cite{}.",
             "BCD",

@@ -55,9 +55,9 @@ class Row(Struct, frozen=True, kw_only=True):
 def _bm25(opening: Opening) -> Retriever:
     terms = opening.terms()
     if opening.options.library.url:
-        from citewell.retrieval.backend.legs import words_over_backend
+        from citewell.retrieval.backend.retrievers import bm25_over_backend
 
-        terms = words_over_backend(opening, terms)
+        terms = bm25_over_backend(opening, terms)
     terms.mask = opening.mask
     return terms
 
@@ -73,7 +73,7 @@ def _dense(opening: Opening) -> Retriever:
 
     found = open_dense(opening)
     if opening.options.library.url:
-        from citewell.retrieval.backend.legs import dense_over_backend
+        from citewell.retrieval.backend.retrievers import dense_over_backend
 
         found = dense_over_backend(opening, found)
     return found

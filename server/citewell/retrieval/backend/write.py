@@ -22,7 +22,7 @@ from citewell.retrieval.backend.contract import (
     backend_error,
     point_numbers,
 )
-from citewell.retrieval.backend.held import left_out
+from citewell.retrieval.backend.held_segments import left_out
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.bm25_build import Terms as TermNumbers
 from citewell.retrieval.compact_terms import term_hash

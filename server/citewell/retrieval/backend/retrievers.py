@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.backend.contract import Terms
-from citewell.retrieval.backend.held import Held, held_by
+from citewell.retrieval.backend.held_segments import HeldSegments, held_segments
 from citewell.retrieval.backend.write import words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
@@ -24,10 +24,10 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.opening import Opening
 
 
-class BackendWords(Bm25Retriever):
+class BackendBm25(Bm25Retriever):
     """BM25 with the inverse document frequencies of the whole library in the query."""
 
-    def __init__(self, embedded: Bm25Retriever, held: Held) -> None:
+    def __init__(self, embedded: Bm25Retriever, held: HeldSegments) -> None:
         super().__init__(())
         self.__dict__.update(vars(embedded))
         self._held = held
@@ -83,7 +83,7 @@ class BackendWords(Bm25Retriever):
 class BackendDense(DenseRetriever):
     """Dense vectors: the back end walks its graph, and the embedded vectors give exact scores."""
 
-    def __init__(self, embedded: DenseRetriever, held: Held) -> None:
+    def __init__(self, embedded: DenseRetriever, held: HeldSegments) -> None:
         super().__init__((), embedded.encoder)
         self.__dict__.update(vars(embedded))
         self._held = held
@@ -111,24 +111,24 @@ class BackendDense(DenseRetriever):
         return best_of(parts, k)
 
 
-def words_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
+def bm25_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
     """Over the back end that the settings name; the embedded one where that does not hold the
     library as it is now, which the problems then say."""
     held = _held(opening)
-    return embedded if held is None else BackendWords(embedded, held)
+    return embedded if held is None else BackendBm25(embedded, held)
 
 
 def dense_over_backend(opening: Opening, embedded: DenseRetriever) -> DenseRetriever:
-    """As `words_over_backend`."""
+    """As `bm25_over_backend`."""
     held = _held(opening)
     return embedded if held is None else BackendDense(embedded, held)
 
 
-def _held(opening: Opening) -> Held | None:
+def _held(opening: Opening) -> HeldSegments | None:
     library = opening.library
     encoder = str(library.manifest.indexes.get("dense", {}).get("weights", ""))
     try:
-        return held_by(opening.options.library.url, library, words_fingerprint(), encoder)
+        return held_segments(opening.options.library.url, library, words_fingerprint(), encoder)
     except CitewellError as error:
         if error.problem not in opening.problems:
             opening.problems.append(error.problem)

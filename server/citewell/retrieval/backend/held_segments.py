@@ -13,7 +13,7 @@ from citewell.retrieval.backend.address import open_backend
 from citewell.retrieval.backend.contract import FORMAT, Backend, backend_error, places_of
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldSegments(msgspec.Struct, frozen=True):
     """A back end that holds every segment of a library; those of libraries below are embedded."""
 
     backend: Backend
@@ -30,7 +30,7 @@ class Held(msgspec.Struct, frozen=True):
         return self.bases[np.searchsorted(self.numbers, segment)] + row
 
 
-def held_by(address: str, library: Library, words: str, encoder: str) -> Held:
+def held_segments(address: str, library: Library, words: str, encoder: str) -> HeldSegments:
     """The back end at an address. `words` and `encoder` are the fingerprints that it must have.
 
     Raises `CitewellError` where it does not hold the library as it is now.
@@ -56,7 +56,7 @@ def held_by(address: str, library: Library, words: str, encoder: str) -> Held:
     order = np.argsort(numbers)
     bases = np.array([view.base for view in own], np.int64)
     lower = library.segments[len(own) :]
-    return Held(backend, numbers[order], bases[order], lower)
+    return HeldSegments(backend, numbers[order], bases[order], lower)
 
 
 def left_out(use: SegmentUse) -> str:

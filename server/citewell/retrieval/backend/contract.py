@@ -112,10 +112,6 @@ class Backend(Protocol):
         """Write a copy that can be restored into the folder; where it is."""
         ...
 
-    def close(self) -> None:
-        """Give back files and connections."""
-        ...
-
 
 def point_numbers(segment: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Numbers of the points of some rows of a segment."""

@@ -129,9 +129,6 @@ class EdgeBackend:
             self._shard.flush()
             return Path(shutil.copytree(self._folder, into / self._folder.name))
 
-    def close(self) -> None:
-        """Release the folder for other processes, once no part of this one uses it."""
-
     def _query(self, request: Any) -> Found:
         with self._failing():
             hits = self._shard.query(request)

@@ -34,7 +34,7 @@ from citewell.ranking.same_citation import WEIGHTS, same_citation
 from citewell_corpus.datasets import open_data
 from citewell_corpus.training.engine import open_library
 from citewell_corpus.training.figures import by_paper, gains
-from citewell_corpus.training.split import dev_part, fraction
+from citewell_corpus.training.split import citation_part, fraction
 from citewell_corpus.training.tuning import tuning_citations
 
 FOLDS = 5
@@ -144,12 +144,7 @@ def as_shipped(lists: Sequence[Candidates]) -> tuple[list[float], list[tuple[flo
 def questions_for_test(data: Path) -> list[Question]:
     """Clean citations of the test part."""
     found = open_data(data / "contexts" / "dev.jsonl.gz").questions
-    return [one for one in found if "clean" in one.tags and _is_test(one)]
-
-
-def _is_test(question: Question) -> bool:
-    repository = next(tag[11:] for tag in question.tags if tag.startswith("repository:"))
-    return dev_part(repository) == "test"
+    return [one for one in found if "clean" in one.tags and citation_part(one) == "test"]
 
 
 @click.command()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Literal
 
+from citewell.model import Question
 from citewell_corpus.training.data import paper_of
 
 Part = Literal["train", "valid", "test"]
@@ -34,6 +35,12 @@ def dev_part(repository: str) -> Part:
         return "train"
     place = fraction(repository)
     return "test" if place < 0.5 else "valid" if place < 0.75 else "train"
+
+
+def citation_part(question: Question) -> Part:
+    """Part of a citation of `contexts/dev`."""
+    repository = next(tag[11:] for tag in question.tags if tag.startswith("repository:"))
+    return dev_part(repository)
 
 
 def question_part(qid: str) -> Part:

@@ -18,7 +18,7 @@ from citewell.model import Question
 from citewell_corpus.datasets import open_data
 from citewell_corpus.training.data import context_of, read_jsonl
 from citewell_corpus.training.priors import paper_key
-from citewell_corpus.training.split import dev_part, is_tuning
+from citewell_corpus.training.split import citation_part, is_tuning
 
 NEWER = ("contexts_train2", "contexts_no_gold2")
 
@@ -30,7 +30,7 @@ def tuning_citations(data: Path) -> list[Question]:
     itself is no evidence.
     """
     dev = data / "contexts" / "dev.jsonl.gz"
-    found = [q for q in open_data(dev).questions if _is_valid(q)]
+    found = [q for q in open_data(dev).questions if citation_part(q) == "valid"]
     with tempfile.TemporaryDirectory() as folder:
         # In one file, for a paper's references are those that its records name.
         path = Path(folder) / "tuning.jsonl.gz"
@@ -49,8 +49,3 @@ def _write(data: Path, path: Path) -> Iterator[tuple[str, int]]:
                 if is_tuning(record):
                     out.write(json.dumps(record) + "\n")
                     yield record["id"], paper_key(context_of(record))
-
-
-def _is_valid(question: Question) -> bool:
-    repository = next(t[11:] for t in question.tags if t.startswith("repository:"))
-    return dev_part(repository) == "valid"

@@ -15,7 +15,7 @@ from citewell.model import CitingPaper, Query, Question, Work
 from citewell.retrieval.opening import ALIASES
 from citewell_corpus.datasets import open_data
 from citewell_corpus.datasets.typed import TAG, typed_questions
-from citewell_corpus.training.split import dev_part, fraction
+from citewell_corpus.training.split import citation_part, fraction
 from citewell_corpus.training.tuning import tuning_citations
 
 WAYS = (
@@ -71,7 +71,7 @@ def training_questions(data: Path, library: Library, most: int) -> list[TypedQue
     found: list[Question] = []
     for name in ("dev", "train"):
         questions = open_data(data / "contexts" / f"{name}.jsonl.gz").questions
-        questions = tuple(q for q in questions if name == "train" or _part(q) == "train")
+        questions = tuple(q for q in questions if name == "train" or citation_part(q) == "train")
         found += _thinned(questions, most // 3 if name == "dev" else most - most // 3)
     selected = []
     typed = [*typed_questions(found, _records(found, library)), *alias_questions(found)]
@@ -118,10 +118,6 @@ def alias_questions(questions: Sequence[Question]) -> list[Question]:
             id_ = f"{question.id}:{ALIAS}"
             found.append(msgspec.structs.replace(question, id=id_, query=query, tags=tags))
     return found
-
-
-def _part(question: Question) -> str:
-    return dev_part(next(t[11:] for t in question.tags if t.startswith("repository:")))
 
 
 def _thinned(questions: Iterable[Question], most: int) -> list[Question]:

@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 _BLOCK = 8192
 _CACHED = 512
 """Rows whose numbers stay in the processor's cache while they are multiplied."""
-_PACK_FROM = 4
-"""Queries from which it pays to bring the rows into the order of the matrix instructions first."""
+_CONVERT_FROM = 8
+"""Queries from which it pays to convert the rows to float32 and to multiply matrices."""
 
 
 def dot_products(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Shape (queries, rows). numkong, which usearch brings, or numpy where it cannot be loaded."""
+    """Shape (queries, rows). simsimd, which usearch needs too, or numpy where it cannot be loaded
+    and where many queries share the rows."""
     if not len(rows):
         return np.zeros((len(queries), 0), np.float32)
+    if len(queries) >= _CONVERT_FROM:
+        return dot_products_numpy(queries, rows)
     try:
-        import numkong
+        import simsimd
     except ImportError:
         return dot_products_numpy(queries, rows)
-    if len(queries) < _PACK_FROM:
-        return np.asarray(numkong.cdist(queries, rows, "dot")).astype(np.float32)
-    packed = numkong.dots_pack(np.ascontiguousarray(rows))
-    return np.asarray(numkong.dots_packed(queries, packed)).astype(np.float32)
+    return np.asarray(simsimd.cdist(queries, rows, "inner", out_dtype="f32"))
 
 
 def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:

@@ -1,8 +1,8 @@
 """The one place that imports usearch and onnxruntime, in the order that does not crash.
 
 usearch 2.26.6 imported before onnxruntime or tokenizers segfaults the interpreter (Python 3.11 to
-3.13 on Linux). 2.26.0 does not, and is pinned; the order is kept here too, and a test runs it in a
-process of its own.
+3.13 on Linux). Versions before 2.25, to which it is limited, do not; the order is kept here too,
+and a test runs it in a process of its own.
 """
 
 from __future__ import annotations

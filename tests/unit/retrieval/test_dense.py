@@ -227,7 +227,7 @@ def test_an_empty_segment_and_a_paper_without_words_do_no_harm(
     assert answer.rows[0] == 0 and np.isfinite(answer.scores).all()
 
 
-@pytest.mark.parametrize("count", [1, 3, 4, 70])
+@pytest.mark.parametrize("count", [1, 3, 7, 8, 70])
 def test_every_way_of_multiplying_agrees_to_the_last_bit(count: int) -> None:
     rng = np.random.default_rng(1)
     queries = quantise(rng.standard_normal((count, 48)).astype(np.float32))

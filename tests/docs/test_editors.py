@@ -23,11 +23,11 @@ def test_every_command_of_the_server_is_on_the_page() -> None:
 def test_every_argument_of_the_commands_is_on_the_page() -> None:
     from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.commands.execute import InsertArguments
-    from citewell.lsp.commands.explore import ExploreArguments
+    from citewell.lsp.commands.explore import ExploreArguments, OverviewArguments
     from citewell.lsp.commands.picker import InsertPaperArguments, SearchArguments
 
     structures = (InsertArguments, SearchArguments, InsertPaperArguments, PaperRow)
-    for structure in (*structures, ExploreArguments):
+    for structure in (*structures, ExploreArguments, OverviewArguments):
         for name in structure.__struct_encode_fields__:
             assert f"`{name}`" in PAGE
 

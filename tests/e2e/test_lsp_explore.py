@@ -193,6 +193,70 @@ async def test_several_papers_go_into_an_open_bib(start_editor):
     assert [editor.text("refs.bib").count(f"{{{key},") for key in done["keys"]] == [1, 1]
 
 
+async def test_kept_papers_come_first_and_rejected_ones_go(start_editor):
+    editor = await start_editor(alone=True)
+    passes = []
+    editor.client.feature("citewell/explored")(lambda params: passes.append(plain(params)))
+    query = "graph attention networks"
+    before = plain(await call(editor, "explore", query=query, limit=LIMIT))["rows"]
+    kept, rejected = before[-1], before[0]
+    after = await call(
+        editor,
+        "explore",
+        query=query,
+        kept=[kept["id"]],
+        rejected=[rejected["id"]],
+        limit=LIMIT,
+        token="again",
+    )
+    after = plain(after)["rows"]
+    ids = [row["id"] for row in after]
+    assert passes[0]["rows"][0]["id"] == ids[0] == kept["id"]
+    assert after[0]["why"].startswith("kept")
+    assert after[0]["relevant"]
+    assert rejected["id"] not in ids
+    (references,) = [one for one in passes[-1]["passes"] if one["name"] == "references"]
+    assert f"beside “{kept['title']}”" in references["queries"]
+
+
+async def test_each_row_states_whether_and_how_likely_it_answers(start_editor):
+    editor = await start_editor(alone=True)
+    passes = []
+    editor.client.feature("citewell/explored")(lambda params: passes.append(plain(params)))
+    answer = await call(editor, "explore", query="graph attention networks", token="one")
+    rows = plain(answer)["rows"]
+    assert rows[0]["relevant"] and 0 < rows[0]["relevance"] <= 1
+    assert not rows[-1]["relevant"]
+    assert all(0 <= row["relevance"] < rows[0]["relevance"] for row in rows[5:])
+    first = {row["id"]: row for row in passes[0]["rows"]}
+    last = {row["id"]: row for row in rows}
+    # The answer holds what all passes say of a paper; it was listed by what the first one says.
+    assert "references #" not in first[rows[0]["id"]]["why"]
+    assert "references #" in last[rows[0]["id"]]["why"]
+    unjudged = await call(editor, "explore", query="", kept=[rows[0]["id"]])
+    assert all(row["relevance"] is None for row in plain(unjudged)["rows"])
+
+
+async def test_an_overview_names_papers_of_the_list_alone(start_editor):
+    editor = await start_editor()
+    query = "graph attention networks"
+    rows = plain(await call(editor, "explore", query=query))["rows"]
+    titles = {row["id"]: row["title"] for row in rows}
+    found = plain(await call(editor, "overview", query=query, ids=[*titles, "s2:none"]))
+    assert found["problems"] == []
+    assert found["themes"] and "summary" not in found
+    ids = [name for theme in found["themes"] for name in theme["ids"]]
+    assert sorted(ids) == sorted(titles)
+    quoted = [one for theme in found["themes"] for one in theme.get("sentences", ())]
+    assert quoted
+    for one in quoted:
+        assert set(one["ids"]) <= set(titles)
+        assert one["text"] in found["text"]
+        assert f": {titles[one['ids'][0]]}]" in found["text"]
+    nothing = plain(await call(editor, "overview", ids=["s2:none"]))
+    assert nothing == {"text": "", "themes": [], "problems": []}
+
+
 async def test_a_question_without_words_is_told(start_editor):
     editor = await start_editor()
     answer = await call(editor, "explore", query=" ")

@@ -1,13 +1,14 @@
 """workspace/executeCommand for a literature search in passes, whose papers an editor lists.
 
-`citewell.explore` is a pure question and may be cancelled at any time. Each pass adds papers below
-those that are listed already, so that what the author reads stays where it is.
+`citewell.explore` and `citewell.overview` are pure questions and may be cancelled at any time. Each
+pass adds papers below those that are listed already, so that what the author reads stays where it
+is; papers that the author keeps or rejects make a new list.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,18 +19,21 @@ from citewell.lsp.commands.picker import Picker, problems_of, understood_of
 from citewell.lsp.commands.picker_arguments import Position, Range, range_of
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.progress import Report, with_progress
+from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
 
 if TYPE_CHECKING:
     from citewell.features.citing.complete import FindWork, NewKey
+    from citewell.model import Work
+    from citewell.model.overview import Overview
     from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest
 
 EXPLORE = "citewell.explore"
 EXPLORED = "citewell/explored"
 """The notification of a pass."""
+OVERVIEW = "citewell.overview"
 MAX_WHY = 200
 """Characters of the reasons of one paper."""
 
@@ -55,8 +59,17 @@ class ExploreArguments(msgspec.Struct, frozen=True):
     shows the progress."""
 
 
+class OverviewArguments(msgspec.Struct, frozen=True):
+    """A list of papers that an overview is wanted of."""
+
+    ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=400)]
+    """Of the papers, best first."""
+    query: str = ""
+    """The question that they answer, for the language model."""
+
+
 def handlers(editor: Editor, explorer: Explorer) -> Handlers:
-    """The command that searches the literature."""
+    """The commands that search the literature, and sum up what was found."""
 
     async def explore(arguments: Any) -> dict[str, Any]:
         wanted = arguments_of(editor, EXPLORE, arguments, ExploreArguments)
@@ -69,7 +82,14 @@ def handlers(editor: Editor, explorer: Explorer) -> Handlers:
         found = await with_progress(editor, title, lambda report: explorer.explore(wanted, report))
         return found or {"rows": [], "problems": []}
 
-    return (Command(EXPLORE, explore),)
+    async def overview(arguments: Any) -> dict[str, Any]:
+        wanted = arguments_of(editor, OVERVIEW, arguments, OverviewArguments)
+        if wanted is None:
+            return {"text": "", "themes": [], "problems": []}
+        await editor.configured()
+        return await explorer.overview(wanted)
+
+    return (Command(EXPLORE, explore), Command(OVERVIEW, overview))
 
 
 class Explorer(Struct, frozen=True, eq=False):
@@ -79,8 +99,8 @@ class Explorer(Struct, frozen=True, eq=False):
     picker: Picker
 
     async def explore(self, wanted: ExploreArguments, report: Report) -> dict[str, Any]:
-        """All rows in the order in which they were listed, with what was asked and understood, the
-        passes, and the problems."""
+        """All rows in the order in which they were listed, judged by all passes, with what was
+        asked and understood, the passes, and the problems."""
         from citewell.usecases.explore.contract import ExploreRequest
 
         snapshot = await self.picker.projects.snapshot(wanted.uri) if wanted.uri else None
@@ -101,13 +121,14 @@ class Explorer(Struct, frozen=True, eq=False):
             online=bool(sources.allow) and sources.search,
         )
         answer: dict[str, Any] = {"query": query, "rows": [], "passes": [], "problems": []}
-        listed: set[str] = set()
+        listed: dict[str, dict[str, Any]] = {}
         try:
             async for found in self._passes(request):
-                new = [one for one in found.papers if listed.isdisjoint(_ids(one))]
-                listed.update(name for one in new for name in _ids(one))
-                read = partial(_rows, new, find_work, new_key)
-                rows = await self.picker.projects.read(read)
+                new = [one for one in found.papers if listed.keys().isdisjoint(_ids(one))]
+                rows = await self.picker.projects.read(partial(_rows, new, find_work, new_key))
+                for one, row in zip(new, rows, strict=True):
+                    listed |= dict.fromkeys(_ids(one), row)
+                _judge(found, listed)
                 part = _part(query, found, rows)
                 answer |= {**part, "rows": [*answer["rows"], *rows]}
                 report(f"{found.passes[-1].name}: {len(answer['rows'])} papers")
@@ -116,6 +137,33 @@ class Explorer(Struct, frozen=True, eq=False):
         except CitewellError as error:
             answer["problems"] = problems_of([error.problem])
         return answer
+
+    async def overview(self, wanted: OverviewArguments) -> dict[str, Any]:
+        """What the papers are about, as data and as text, and the problems."""
+        from citewell.features.text.overview import overview_text
+
+        try:
+            works, found = await step_on_thread(partial(self._summed_up, wanted))
+        except CitewellError as error:
+            return {"text": "", "themes": [], "problems": problems_of([error.problem])}
+        answer: dict[str, Any] = msgspec.to_builtins(found)
+        failed = None if found.summary is None else found.summary.problem
+        return {
+            "themes": [],
+            **answer,
+            "text": overview_text(found, {work.id: _name(work) for work in works}),
+            "problems": problems_of([failed] if failed is not None else []),
+        }
+
+    def _summed_up(self, wanted: OverviewArguments, cancel: Cancel) -> tuple[list[Work], Overview]:
+        """The papers that are known, and what they are about."""
+        from citewell.usecases.explore.overview import PAPERS, overview
+
+        engine = self.picker.engine
+        works = [work for work in engine.works(wanted.ids[:PAPERS]) if work is not None]
+        query = " ".join(wanted.query.split())
+        by_model = engine.status().explores
+        return works, overview(engine, works, cancel, question=query, by_model=by_model)
 
     async def _passes(self, request: ExploreRequest) -> AsyncIterator[Exploration]:
         """The list after each pass; cancelling the task ends the search. Raises `CitewellError`."""
@@ -143,20 +191,41 @@ def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[st
     }
 
 
+def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
+    """Write why each listed paper was found, and how likely it answers the question, by all passes
+    so far, into its row."""
+    from citewell.model.shorten import shorten
+    from citewell.usecases.explore.export import reasons_text
+
+    for at, one in enumerate(found.papers):
+        row = next((listed[name] for name in _ids(one) if name in listed), None)
+        if row is not None:
+            row["why"] = shorten(reasons_text(one), MAX_WHY)
+            row["relevance"] = None if one.relevance is None else round(one.relevance, 4)
+            row["relevant"] = at < (found.relevant or 0)
+
+
+def _name(work: Work) -> str:
+    """A paper as an overview cites it: "Veličković et al. 2018: Graph Attention Networks"."""
+    from citewell.features.citing.picker_rows import work_row
+
+    row = work_row(work, "", "")
+    who = " ".join(str(part) for part in (row.authors, row.year) if part)
+    return f"{who}: {row.title}" if who else row.title
+
+
 def _ids(paper: Explored) -> list[str]:
     return [work.id for work in (paper.work, *paper.editions)]
 
 
 def _rows(papers: list[Explored], find_work: FindWork, new_key: NewKey) -> list[dict[str, Any]]:
+    """The rows of papers, without reasons and relevance."""
     from citewell.features.citing.picker_rows import work_row
-    from citewell.model.shorten import shorten
-    from citewell.usecases.explore.export import reasons_text
 
     rows = []
     for one in papers:
         known = find_work(one.work)
         key = known[1].key if known is not None else new_key(one.work)
         row = work_row(one.work, key, known[0] if known is not None else "")
-        why = shorten(reasons_text(one), MAX_WHY)
-        rows.append({**msgspec.to_builtins(row), "why": why})
+        rows.append(msgspec.to_builtins(row))
     return rows

@@ -1,0 +1,186 @@
+--- The window of a literature search: the question, what was understood of it, and the papers.
+local M = {}
+
+local find = require('citewell.find')
+local namespace = vim.api.nvim_create_namespace('citewell.explore')
+
+local HELP = '<Tab> marks, <CR> cites, K shows, c changes the question, q closes'
+
+---@class citewell.ExploredRow: citewell.Row
+---@field why string
+
+---@class citewell.Explored What a pass brought.
+---@field token string
+---@field query string
+---@field rows citewell.ExploredRow[]
+---@field understood citewell.Part[]
+---@field passes { name: string }[]
+---@field problems { message: string, hint: string }[]
+---@field ending string
+
+---@class citewell.Exploration One list.
+---@field place citewell.Place
+---@field mark integer The extmark at the place.
+---@field bufnr integer
+---@field win integer
+---@field query string
+---@field items table<integer, { row?: citewell.ExploredRow, part?: citewell.Part }> By line.
+---@field marked citewell.ExploredRow[] In the order marked.
+---@field count integer Papers that are listed.
+---@field is_new boolean No pass of the present search has been listed.
+---@field state string
+---@field token string
+---@field cancel fun()
+
+--- An empty list, in a window below the document.
+---@param place citewell.Place
+---@return citewell.Exploration
+function M.open(place)
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = 'wipe'
+  vim.bo[bufnr].modifiable = false
+  vim.cmd('botright split')
+  local win = vim.api.nvim_get_current_win()
+  vim.api.nvim_win_set_buf(win, bufnr)
+  vim.api.nvim_buf_set_name(bufnr, ('citewell://explore/%d'):format(bufnr))
+  vim.bo[bufnr].filetype = 'citewell-explore'
+  for name, value in pairs({
+    wrap = true,
+    linebreak = true,
+    breakindent = true,
+    cursorline = true,
+    number = false,
+  }) do
+    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+  end
+  vim.api.nvim_win_set_height(win, math.max(5, math.floor(vim.o.lines / 2)))
+  local position = place.position
+  local column = require('citewell.client').byte_column(place.bufnr, position, place.client.offset_encoding)
+  local options = { right_gravity = false }
+  return {
+    place = place,
+    mark = vim.api.nvim_buf_set_extmark(place.bufnr, namespace, position.line, column, options),
+    bufnr = bufnr,
+    win = win,
+    query = '',
+    items = {},
+    marked = {},
+    count = 0,
+    is_new = true,
+    state = 'searching',
+    token = '',
+    cancel = function() end,
+  }
+end
+
+---@param text string
+---@return string
+function M.one_line(text)
+  return vim.trim((text:gsub('%s+', ' ')))
+end
+
+---@param list citewell.Exploration
+function M.is_open(list)
+  return vim.api.nvim_buf_is_valid(list.bufnr)
+end
+
+---@param list citewell.Exploration
+function M.show_state(list)
+  if vim.api.nvim_win_is_valid(list.win) then
+    local marked = #list.marked > 0 and (' · %d marked'):format(#list.marked) or ''
+    local text = (' %s%s · %s'):format(list.state, marked, HELP)
+    vim.wo[list.win].statusline = (text:gsub('%%', '%%%%'))
+  end
+end
+
+--- Replace the lines from `first` (0-based) to the end.
+---@param list citewell.Exploration
+---@param first integer
+---@param lines string[]
+local function write(list, first, lines)
+  vim.bo[list.bufnr].modifiable = true
+  vim.api.nvim_buf_set_lines(list.bufnr, first, -1, false, lines)
+  vim.bo[list.bufnr].modifiable = false
+end
+
+---@param list citewell.Exploration
+---@param row citewell.ExploredRow
+---@return integer? rank among the marked papers
+function M.rank_of(list, row)
+  for rank, one in ipairs(list.marked) do
+    if one.id == row.id then
+      return rank
+    end
+  end
+end
+
+---@param list citewell.Exploration
+---@param line integer 0-based
+---@param row citewell.ExploredRow
+local function colour(list, line, row)
+  local start = 4 + #M.one_line(row.title)
+  local last = #vim.api.nvim_buf_get_lines(list.bufnr, line, line + 1, false)[1]
+  local options = { end_col = last, hl_group = 'Comment' }
+  vim.api.nvim_buf_set_extmark(list.bufnr, namespace, line, math.min(start, last), options)
+end
+
+--- List more papers below those that are listed.
+---@param list citewell.Exploration
+---@param rows citewell.ExploredRow[]
+local function add(list, rows)
+  if #rows == 0 then
+    return
+  end
+  local first = vim.api.nvim_buf_line_count(list.bufnr)
+  local lines = {}
+  for number, row in ipairs(rows) do
+    list.items[first + number] = { row = row }
+    lines[number] = ('[%s] %s'):format(M.rank_of(list, row) and 'x' or ' ', M.one_line(find.line(row)))
+  end
+  write(list, first, lines)
+  for number, row in ipairs(rows) do
+    colour(list, first + number - 1, row)
+  end
+  list.count = list.count + #rows
+end
+
+--- Show the question and what was understood of it, above the papers that stay marked.
+---@param list citewell.Exploration
+---@param query string
+---@param parts citewell.Part[]
+local function show_question(list, query, parts)
+  list.query, list.items, list.count = query, {}, 0
+  local lines = { 'Question: ' .. query }
+  for _, part in ipairs(parts) do
+    lines[#lines + 1] = '[x] ' .. M.one_line(find.part_name(part))
+    list.items[#lines] = { part = part }
+  end
+  lines[#lines + 1] = ''
+  write(list, 0, lines)
+  vim.api.nvim_buf_set_extmark(list.bufnr, namespace, 0, 0, { end_col = #lines[1], hl_group = 'Title' })
+  add(list, vim.list_slice(list.marked))
+end
+
+--- List what a search brought: for its first pass also the question and its parts.
+---@param list citewell.Exploration
+---@param found citewell.Explored
+function M.take(list, found)
+  local is_new = list.is_new
+  if is_new then
+    list.is_new = false
+    show_question(list, found.query, found.understood or {})
+  end
+  local top = vim.api.nvim_buf_line_count(list.bufnr)
+  add(
+    list,
+    vim.tbl_filter(function(row)
+      return M.rank_of(list, row) == nil
+    end, found.rows)
+  )
+  if is_new and vim.api.nvim_win_is_valid(list.win) then
+    local line = math.min(top + 1, vim.api.nvim_buf_line_count(list.bufnr))
+    vim.api.nvim_win_set_cursor(list.win, { line, 0 })
+  end
+end
+
+return M

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,37 @@ LISTED = "vim.bo.filetype == 'citewell-explore' and vim.fn.line('$') > 4"
 DONE = "vim.wo.statusline:match('^ %d+ papers') ~= nil"
 PAPERS = "vim.tbl_filter(function(l) return l:find(' — ', 1, true) end, vim.fn.getline(1, '$'))"
 
+FLOATING = """
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  if vim.api.nvim_win_get_config(win).relative ~= '' then
+    local buf = vim.api.nvim_win_get_buf(win)
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
+  end
+end
+"""
+BEHIND = """
+local ns = vim.api.nvim_get_namespaces()['citewell.explore']
+local words = {}
+for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })) do
+  for _, part in ipairs(mark[4].virt_text or {}) do
+    words[tostring(mark[2] + 1)] = (words[tostring(mark[2] + 1)] or '') .. part[1]
+  end
+end
+return vim.tbl_isempty(words) and vim.empty_dict() or words
+"""
+
+
+def behind(editor: Any) -> dict[int, str]:
+    """The words that are shown behind the lines of the list, by line."""
+    return {int(line): words for line, words in editor.lua(BEHIND).items()}
+
+
+def to_paper(editor: Any, words: str) -> int:
+    """Put the cursor on the paper whose line holds these words; its line."""
+    line = editor.lua("return vim.fn.search('\\\\V' .. ..., 'cw')", words)
+    assert line, editor.text()
+    return int(line)
+
 
 def on_word(editor: Any, line: int, word: str) -> None:
     text = editor.lua("return vim.fn.getline(...)", line)
@@ -42,8 +74,7 @@ def explored(editor: Any, command: str) -> list[str]:
 
 def mark(editor: Any, words: str) -> None:
     """Mark the paper whose line holds these words."""
-    line = editor.lua("return vim.fn.search('\\\\V' .. ..., 'cw')", words)
-    assert line, editor.text()
+    line = to_paper(editor, words)
     editor.keys("<Tab>")
     editor.wait(f"vim.startswith(vim.fn.getline({line}), '[x]')")
 
@@ -123,6 +154,83 @@ def test_later_passes_extend_the_list_below_what_is_read(start_neovim: Any) -> N
     assert editor.lua(f"return {DONE}")
 
 
+def test_kept_and_rejected_papers_make_a_new_list(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    before = explored(editor, ":Citewell explore graph attention networks<CR>")[2:]
+    kept, rejected = before[5][4:], before[0][4:]
+    mark(editor, rejected)
+    line = to_paper(editor, rejected)
+    editor.keys("-")
+    editor.wait(f"vim.startswith(vim.fn.getline({line}), '[ ]')")
+    assert behind(editor)[line].startswith(" · rejected")
+    line = to_paper(editor, kept)
+    editor.keys("+")
+    editor.wait("vim.wo.statusline:find('1 kept, 1 rejected: r searches again', 1, true)")
+    assert behind(editor)[line] == " · kept"
+    # Nothing moves until the author asks for it.
+    assert editor.text().splitlines()[2:] == before
+    editor.keys("r")
+    editor.wait("vim.fn.getline(2) == '[-] 1 rejected paper'")
+    editor.wait(DONE)
+    lines = editor.text().splitlines()
+    assert lines[0] == "Question: graph attention networks"
+    assert lines[3] == f"[ ] {kept}"
+    assert behind(editor)[4] == " · kept"
+    assert f"[ ] {rejected}" not in lines
+    assert "searches again" not in editor.lua("return vim.wo.statusline")
+    # The verdict can be taken back, and so can the rejections.
+    to_paper(editor, kept)
+    editor.keys("+")
+    editor.wait("vim.wo.statusline:find('0 kept, 1 rejected', 1, true)")
+    editor.lua("vim.fn.cursor(2, 1)")
+    editor.keys("<Tab>")
+    editor.wait("vim.fn.getline(2) == ''")
+    editor.wait(DONE)
+    assert editor.text().splitlines()[2:] == before
+
+
+def test_each_paper_states_how_likely_it_answers_and_why(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    explored(editor, ":Citewell explore graph attention networks<CR>")
+    words = behind(editor)
+    assert re.fullmatch(r" · relevant \d+%", words[3])
+    last = max(words)
+    assert re.fullmatch(r" · (<1|\d+)%", words[last])
+    editor.keys("K")
+    editor.wait("#vim.api.nvim_list_wins() == 3")
+    shown = editor.lua(FLOATING)
+    assert f"answers the question:{words[3][2:]}" in shown
+    assert re.search(r"found by: search #1 .*references #1", shown)
+
+
+def test_what_the_papers_are_about_is_shown_on_demand(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    lines = explored(editor, ":Citewell explore graph attention networks<CR>")
+    editor.keys("o")
+    editor.wait("vim.startswith(vim.fn.expand('%'), 'citewell://overview/')")
+    text = editor.text()
+    assert re.search(r"^.+ \(\d+ papers\)$", text, re.MULTILINE)
+    cited = re.findall(r"” \[.+?: (.+)\]$", text, re.MULTILINE)
+    assert cited
+    titles = [line[4:].split(" — ")[0] for line in lines[2:]]
+    assert set(cited) <= set(titles)
+    editor.keys("q")
+    editor.wait("vim.bo.filetype == 'citewell-explore'")
+    assert editor.text().splitlines() == lines
+
+
+def test_the_keys_of_the_list_are_listed(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    explored(editor, ":Citewell explore graph attention networks<CR>")
+    editor.keys("g?")
+    editor.wait("#vim.api.nvim_list_wins() == 3")
+    shown = [line.split()[0] for line in editor.lua(FLOATING).splitlines()]
+    maps = editor.lua(
+        "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
+    )
+    assert sorted(shown) == sorted(maps)
+
+
 def test_an_understood_part_of_the_question_can_be_taken_away(start_neovim: Any) -> None:
     editor = start_neovim(FILES, "main.tex")
     lines = explored(editor, ":Citewell explore graph attention by Veličković since 2015<CR>")
@@ -199,16 +307,7 @@ def test_a_paper_is_shown_and_the_question_changed(start_neovim: Any) -> None:
     explored(editor, ":Citewell explore graph attention networks<CR>")
     editor.keys("K")
     editor.wait("#vim.api.nvim_list_wins() == 3")
-    shown = editor.lua(
-        """
-        for _, win in ipairs(vim.api.nvim_list_wins()) do
-          if vim.api.nvim_win_get_config(win).relative ~= '' then
-            local buf = vim.api.nvim_win_get_buf(win)
-            return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
-          end
-        end
-        """
-    )
+    shown = editor.lua(FLOATING)
     assert "Graph Attention Networks" in shown
     assert "found by: search #1" in shown
     editor.keys("c")

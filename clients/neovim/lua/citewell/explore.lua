@@ -36,7 +36,7 @@ local function search(list, wanted)
   waiting[list.token] = nil
   searches = searches + 1
   list.token = tostring(searches)
-  list.state, list.is_new = 'searching', true
+  list.state, list.is_new, list.is_judged = 'searching', true, false
   waiting[list.token] = list
   view.show_state(list)
   local token = list.token
@@ -44,6 +44,8 @@ local function search(list, wanted)
     uri = vim.uri_from_bufnr(list.place.bufnr),
     limit = math.max(20, require('citewell.config').get().limit),
     token = token,
+    kept = view.judged_as(list, 'kept'),
+    rejected = view.judged_as(list, 'rejected'),
   })
   list.cancel = client_of.execute(list.place.client, 'citewell.explore', { arguments }, function(found, err)
     waiting[token] = nil
@@ -58,6 +60,7 @@ local function search(list, wanted)
     if list.is_new then
       view.take(list, found)
     end
+    view.update(list, found.rows)
     local problem = found.problems[1]
     local text = problem and view.one_line(('%s %s'):format(problem.message, problem.hint)) or nil
     list.state = ('%d papers'):format(list.count)
@@ -81,7 +84,23 @@ local function close(list)
   end
 end
 
---- Mark the paper under the cursor, or take the understood part there away.
+--- Go to the line below the cursor, if there is one.
+---@param list citewell.Exploration
+local function down(list)
+  local line = vim.api.nvim_win_get_cursor(list.win)[1]
+  local last = vim.api.nvim_buf_line_count(list.bufnr)
+  vim.api.nvim_win_set_cursor(list.win, { math.min(line + 1, last), 0 })
+end
+
+--- Search for the same question, with the kept papers and without the rejected ones.
+---@param list citewell.Exploration
+local function search_again(list)
+  if list.query ~= '' then
+    search(list, { query = list.query })
+  end
+end
+
+--- Mark the paper under the cursor, or take the understood part or the rejections there away.
 ---@param list citewell.Exploration
 local function toggle(list)
   local item = current(list)
@@ -91,30 +110,70 @@ local function toggle(list)
     else
       search(list, { query = item.part.rest })
     end
+  elseif item.is_rejected then
+    list.judged = vim.tbl_filter(function(one)
+      return one.verdict ~= 'rejected'
+    end, list.judged)
+    search_again(list)
   elseif item.row then
-    local rank = view.rank_of(list, item.row)
-    if rank then
-      table.remove(list.marked, rank)
-    else
-      list.marked[#list.marked + 1] = item.row
-    end
-    local line = vim.api.nvim_win_get_cursor(list.win)[1] - 1
-    vim.bo[list.bufnr].modifiable = true
-    vim.api.nvim_buf_set_text(list.bufnr, line, 1, line, 2, { rank and ' ' or 'x' })
-    vim.bo[list.bufnr].modifiable = false
-    pcall(
-      vim.api.nvim_win_set_cursor,
-      list.win,
-      { math.min(line + 2, vim.api.nvim_buf_line_count(list.bufnr)), 0 }
-    )
+    view.toggle_mark(list, vim.api.nvim_win_get_cursor(list.win)[1] - 1, item.row)
+    down(list)
     view.show_state(list)
   end
+end
+
+---@param verdict citewell.Verdict
+---@return fun(list: citewell.Exploration)
+local function judge(verdict)
+  return function(list)
+    local row = current(list).row
+    if row then
+      view.judge(list, row, verdict)
+      if verdict == 'rejected' and view.rank_of(list, row) then
+        view.toggle_mark(list, vim.api.nvim_win_get_cursor(list.win)[1] - 1, row)
+      end
+      view.show_relevance(list)
+      view.show_state(list)
+      down(list)
+    end
+  end
+end
+
+--- Say what the listed papers are about.
+---@param list citewell.Exploration
+local function sum_up(list)
+  local ids = view.listed(list)
+  if #ids == 0 then
+    return
+  end
+  local messages, state = require('citewell.messages'), list.state
+  list.state = 'reading the abstracts'
+  view.show_state(list)
+  client_of.execute(list.place.client, 'citewell.overview', {
+    { ids = ids, query = list.query },
+  }, function(found, err)
+    if view.is_open(list) and list.state == 'reading the abstracts' then
+      list.state = state
+      view.show_state(list)
+    end
+    if err or type(found) ~= 'table' then
+      messages.notify(err and err.message or 'no overview', vim.log.levels.WARN)
+      return
+    end
+    local problem = found.problems[1]
+    if problem then
+      messages.notify(('%s %s'):format(problem.message, problem.hint), vim.log.levels.WARN)
+    end
+    if found.text ~= '' and view.is_open(list) then
+      messages.open_window('overview', found.text)
+    end
+  end, list.place.bufnr)
 end
 
 ---@param list citewell.Exploration
 local function cite(list)
   local item = current(list)
-  if #list.marked == 0 and item.part then
+  if #list.marked == 0 and (item.part or item.is_rejected) then
     return toggle(list)
   end
   local rows = #list.marked > 0 and list.marked or { item.row }
@@ -140,6 +199,10 @@ local function preview(list)
   local row = current(list).row
   if row then
     local lines = find.preview(row)
+    local relevance = view.relevance(row)
+    if relevance ~= '' then
+      vim.list_extend(lines, { '', 'answers the question: ' .. relevance })
+    end
     vim.list_extend(lines, { '', 'found by: ' .. view.one_line(row.why or '') })
     vim.lsp.util.open_floating_preview(
       lines,
@@ -158,18 +221,35 @@ local function change(list)
   end)
 end
 
+---@type { [1]: string, [2]: fun(list: citewell.Exploration), [3]: string }[]
+local KEYS = {
+  { '<Tab>', toggle, 'mark the paper, or take the part of the question away' },
+  { '<CR>', cite, 'cite the marked papers, or the one here' },
+  { '+', judge('kept'), 'keep the paper: it answers the question' },
+  { '-', judge('rejected'), 'reject the paper: it does not' },
+  { 'r', search_again, 'search again with the kept papers and without the rejected ones' },
+  { 'o', sum_up, 'say what the papers are about' },
+  { 'K', preview, 'show the paper' },
+  { 'c', change, 'change the question' },
+  { 'q', close, 'close the list' },
+}
+
+local function show_keys()
+  local lines = {}
+  for number, action in ipairs(KEYS) do
+    lines[number] = ('%-5s  %s'):format(action[1], action[3])
+  end
+  vim.lsp.util.open_floating_preview(lines, '', { border = 'rounded', focus_id = 'citewell.keys' })
+end
+
+table.insert(KEYS, { 'g?', show_keys, 'list the keys' })
+
 ---@param list citewell.Exploration
 local function map(list)
-  for key, action in pairs({
-    ['<Tab>'] = { toggle, 'mark the paper, or take the part of the question away' },
-    ['<CR>'] = { cite, 'cite the marked papers, or the one here' },
-    K = { preview, 'show the paper' },
-    c = { change, 'change the question' },
-    q = { close, 'close the list' },
-  }) do
-    vim.keymap.set('n', key, function()
-      action[1](list)
-    end, { buffer = list.bufnr, nowait = true, desc = 'Citewell: ' .. action[2] })
+  for _, action in ipairs(KEYS) do
+    vim.keymap.set('n', action[1], function()
+      action[2](list)
+    end, { buffer = list.bufnr, nowait = true, desc = 'Citewell: ' .. action[3] })
   end
 end
 

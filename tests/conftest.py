@@ -199,6 +199,30 @@ def chat() -> ModuleType:
     return _fakes("chat")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--qdrant-url", default="", metavar="qdrant://HOST:PORT",
+        help="Run the contract of back ends against this Qdrant server too. It writes, and deletes, "
+        "collections named citewell-test-*.",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def qdrant_fake() -> ModuleType:
+    """`QdrantServer` of tests/fakes/qdrant.py."""
+    pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
+    pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
+    return _fakes("qdrant")
+
+
+@pytest.fixture
+def qdrant_server(qdrant_fake: ModuleType, tmp_path: Path) -> Iterator[Any]:
+    """A server on the loopback interface that speaks as Qdrant does."""
+    server = qdrant_fake.QdrantServer(tmp_path / "qdrant").start()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope="session")
 def grobid() -> ModuleType:
     """`Grobid` of tests/fakes/grobid.py."""

@@ -1,9 +1,14 @@
-"""A library whose candidates come from a back end answers as it does from its embedded indexes."""
+"""A library whose candidates come from a back end answers as it does from its embedded indexes.
+
+The suite runs over a folder of Qdrant Edge, over a server of tests/fakes/qdrant.py, and with
+`--qdrant-url qdrant://HOST:PORT` over a real one.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +21,20 @@ from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Query
 from citewell.options import Options
-from citewell.retrieval.backend.address import open_backend
-from citewell.retrieval.backend.contract import Batch, State, Terms, point_numbers
-from citewell.retrieval.backend.write import write_library
+from citewell.retrieval.backend.address import (
+    open_backend,
+    open_target,
+    restore,
+)
+from citewell.retrieval.backend.contract import Backend, Batch, State, Terms, point_numbers
+from citewell.retrieval.backend.qdrant_connect import connect
+from citewell.retrieval.backend.server_address import server_address
+from citewell.retrieval.backend.write import empty_state, write_library
 from citewell.retrieval.dense import open_dense
 from citewell.retrieval.opening import Opening
 
 pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
+pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 QUERIES = [
     *(Query(text=text) for text in ("attention in parsing", "weather yield", "Name3 speech")),
     *(Query(sentence=f"We follow the {a} of {b} [CITATION].") for a, b in
@@ -34,7 +46,10 @@ def write(options: Options, address: str) -> Any:
     assert options.library.path is not None
     with Library.open(options.library.path / options.library.name) as library:
         dense = open_dense(Opening(library, Options()))
-        return write_library(library, dense, open_backend(address), lambda rows: None)
+        target = open_target(address, empty_state(dense))
+        written = write_library(library, dense, target.backend, lambda rows: None)
+        target.publish()
+        return written
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +60,44 @@ def plain(options: Options) -> Options:
     return replace(options, library=library, retrieval=retrieval)
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    return f"edge:{tmp_path / 'backend'}"
+@pytest.fixture(params=["edge", "fake", "server"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Of a back end where nothing has been written."""
+    if request.param == "edge":
+        yield f"edge:{tmp_path / 'backend'}"
+    elif request.param == "fake":
+        yield request.getfixturevalue("qdrant_server").address("papers")
+    elif url := request.config.getoption("--qdrant-url"):
+        yield (given := f"{url.rstrip('/')}/citewell-test-{uuid.uuid4().hex}")
+        remove(given)
+    else:
+        pytest.skip("needs a Qdrant server: give its address as --qdrant-url")
+
+
+def remove(address: str) -> None:
+    """What the tests wrote into a server."""
+    server = server_address(address)
+    assert server is not None
+    client = connect(server, 60)
+    for one in client.get_collections().collections:
+        if one.name.startswith(server.collection):
+            client.delete_collection(one.name)
 
 
 def over(options: Options, address: str) -> Options:
-    return replace(options, library=replace(options.library, url=address))
+    # The time that a busy machine may take.
+    retrieval = replace(options.retrieval, timeout_ms=600_000)
+    return replace(options, library=replace(options.library, url=address), retrieval=retrieval)
+
+
+def opened(options: Options) -> LocalEngine:
+    engine = LocalEngine.open(options)
+    engine.load(300)
+    return engine
 
 
 def found(options: Options, queries: list[Query]) -> list[list[str]]:
-    engine = LocalEngine.open(options)
+    engine = opened(options)
     try:
         return [[hit.work.id for hit in engine.find(one, 10).hits] for one in queries]
     finally:
@@ -63,11 +105,16 @@ def found(options: Options, queries: list[Query]) -> list[list[str]]:
 
 
 def problems(options: Options) -> set[str]:
-    engine = LocalEngine.open(options)
+    engine = opened(options)
     try:
         return {problem.code for problem in engine.status().problems}
     finally:
         engine.close()
+
+
+def nothing_there(address: str) -> str:
+    """The code of the problem of a back end that was never wholly written."""
+    return "backend-stale" if address.startswith("edge:") else "backend-missing"
 
 
 def test_the_answers_are_those_of_the_embedded_indexes(plain: Options, address: str) -> None:
@@ -81,16 +128,16 @@ def test_the_answers_are_those_of_the_embedded_indexes(plain: Options, address: 
 
 def test_the_back_end_is_asked(plain: Options, address: str, monkeypatch: Any) -> None:
     write(plain, address)
-    backend = open_backend(address)
+    kind = type(open_backend(address))
     calls: list[str] = []
     for name in ("nearest", "weighted"):
-        real = getattr(backend, name)
+        real = getattr(kind, name)
 
         def counted(*args: Any, name: str = name, real: Any = real) -> Any:
             calls.append(name)
             return real(*args)
 
-        monkeypatch.setattr(backend, name, counted)
+        monkeypatch.setattr(kind, name, counted)
     found(over(plain, address), QUERIES[:1])
     assert set(calls) == {"nearest", "weighted"}
 
@@ -115,20 +162,20 @@ def test_writing_twice_adds_nothing(plain: Options, address: str) -> None:
 
 def test_a_run_that_stopped_is_continued(plain: Options, address: str, monkeypatch: Any) -> None:
     monkeypatch.setattr("citewell.retrieval.backend.write._BATCH", 50)
-    backend = open_backend(address)
-    real, calls = backend.upsert, 0
+    kind = type(open_backend(address))
+    real, calls = kind.upsert, 0
 
-    def failing(batch: Batch) -> None:
+    def failing(backend: Backend, batch: Batch) -> None:
         nonlocal calls
         calls += 1
         if calls == 3:
             raise KeyboardInterrupt
-        real(batch)
+        real(backend, batch)
 
-    monkeypatch.setattr(backend, "upsert", failing)
+    monkeypatch.setattr(kind, "upsert", failing)
     with pytest.raises(KeyboardInterrupt):
         write(plain, address)
-    assert "backend-stale" in problems(over(plain, address))
+    assert nothing_there(address) in problems(over(plain, address))
     whole = write(plain, address)
     assert 0 < whole.works < whole.points
     assert found(over(plain, address), QUERIES) == found(plain, QUERIES)
@@ -137,19 +184,21 @@ def test_a_run_that_stopped_is_continued(plain: Options, address: str, monkeypat
 def test_without_the_library_as_it_is_now_the_embedded_indexes_answer(
     plain: Options, address: str
 ) -> None:
-    assert "backend-stale" in problems(over(plain, address))
+    assert nothing_there(address) in problems(over(plain, address))
     assert found(over(plain, address), QUERIES) == found(plain, QUERIES)
     assert "backend-address" in problems(over(plain, "qdrant:/nowhere"))
 
 
-def test_a_library_that_was_built_again_is_followed(plain: Options, address: str) -> None:
+def test_a_library_that_was_built_again_is_followed(
+    plain: Options, address: str, tmp_path: Path
+) -> None:
     import shutil
 
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.sources import Source
 
     assert plain.library.path is not None
-    folder = Path(address.removeprefix("edge:")).parent
+    folder = tmp_path
     shutil.copytree(plain.library.path / "small", folder / "small")
     own = replace(plain, library=replace(plain.library, path=folder))
     before = write(own, address)
@@ -170,19 +219,22 @@ def test_a_library_that_was_built_again_is_followed(plain: Options, address: str
 
 
 def _write_until_killed(address: str, ready: Any) -> None:
-    backend = open_backend(address)
-    _fill(address, backend)
-    ready.send(True)
+    backend = _filled(address)  # which keeps the folder open
+    ready.send(backend.count())
     signal.pause()
 
 
-def _fill(address: str, backend: Any) -> None:
+def _filled(address: str) -> Backend:
     state = State(dim=4, encoder="e", words="w", segments={"000001-a": 20})
-    backend.set_state(replace(state, segments={}))
+    target = open_target(address, state)
+    target.backend.set_state(replace(state, segments={}))
     one = Terms(np.array([7], np.uint32), np.array([0.5], np.float32))
     vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (20, 1))
-    backend.upsert(Batch(point_numbers("000001-a", np.arange(20)), vectors, [one] * 20))
-    backend.set_state(state)
+    batch = Batch(point_numbers("000001-a", np.arange(20)), vectors, [one] * 20)
+    target.backend.upsert(batch)
+    target.backend.set_state(state)
+    target.publish()
+    return open_backend(address)
 
 
 @pytest.fixture
@@ -198,9 +250,10 @@ def test_what_was_written_survives_a_kill_and_another_process_is_told_of_the_loc
     process.start()
     try:
         assert here.poll(300) and here.recv()
-        with pytest.raises(CitewellError) as locked:
-            open_backend(address)
-        assert locked.value.problem.code == "backend-locked"
+        if address.startswith("edge:"):
+            with pytest.raises(CitewellError) as locked:
+                open_backend(address)
+            assert locked.value.problem.code == "backend-locked"
     finally:
         process.kill()
         process.join()
@@ -214,15 +267,16 @@ def test_what_was_written_survives_a_kill_and_another_process_is_told_of_the_loc
 def test_deleted_points_are_not_found_and_a_copy_answers_alike(
     address: str, tmp_path: Path
 ) -> None:
-    backend = open_backend(address)
-    _fill(address, backend)
+    backend = _filled(address)
     backend.delete(point_numbers("000001-a", np.arange(5)))
     term = Terms(np.array([7], np.uint32), np.array([2.0], np.float32))
     hits = backend.weighted(term, 50)
     assert sorted(hits.points.tolist()) == point_numbers("000001-a", np.arange(5, 20)).tolist()
     np.testing.assert_allclose(hits.scores, 1.0, rtol=1e-6)
-    copied = open_backend(f"edge:{backend.snapshot(tmp_path / 'copies')}")
+    snapshot = backend.snapshot(tmp_path / "copies")
+    copied = restore(f"{address}-2", snapshot)
     assert copied.count() == 15
+    assert open_backend(f"{address}-2").state() == backend.state()
     with pytest.raises(CitewellError) as wrong:
         backend.nearest(np.ones(3, np.float32), 5)
     assert wrong.value.problem.code == "backend-dimension"
@@ -230,9 +284,9 @@ def test_deleted_points_are_not_found_and_a_copy_answers_alike(
 
 def test_rows_that_are_left_out_later_are_removed(plain: Options, address: str) -> None:
     assert plain.library.path is not None
-    backend = open_backend(address)
     with Library.open(plain.library.path / "small") as library:
         dense = open_dense(Opening(library, Options()))
+        backend = open_target(address, empty_state(dense)).backend
         first = write_library(library, dense, backend, lambda rows: None)
         use, view = library.manifest.segments[-1], library.own_segments[-1]
         dead = np.zeros(use.count, np.bool_) if view.dead is None else view.dead.copy()

@@ -11,11 +11,13 @@ from citewell_corpus.cli.output import write_json
 _REPORTED = 50_000
 
 
-def write_and_show(options: Options, name: str, address: str, as_json: bool) -> int:
+def write_and_show(
+    options: Options, name: str, address: str, as_json: bool, *, fresh: bool = False
+) -> int:
     """Write the library and show what was written. The exit code."""
     from citewell.corpus.library import Library
-    from citewell.retrieval.backend.address import open_backend
-    from citewell.retrieval.backend.write import write_library
+    from citewell.retrieval.backend.address import open_target
+    from citewell.retrieval.backend.write import empty_state, write_library
     from citewell.retrieval.dense import open_dense
     from citewell.retrieval.opening import Opening
 
@@ -27,10 +29,11 @@ def write_and_show(options: Options, name: str, address: str, as_json: bool) -> 
         if not as_json and done // _REPORTED > (done - rows) // _REPORTED:
             click.echo(f"{done:,} papers read", err=True)
 
-    backend = open_backend(address)
     with Library.open(path_to_read(options, name)) as library:
         dense = open_dense(Opening(library, Options()))
-        written = write_library(library, dense, backend, report)
+        target = open_target(address, empty_state(dense), fresh=fresh)
+        written = write_library(library, dense, target.backend, report)
+        target.publish()
     if as_json:
         write_json(written)
     else:

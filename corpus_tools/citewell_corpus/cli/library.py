@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from citewell.model.visible import visible
-from citewell_corpus.cli import explain, fetch_commands, forget, quarantine  # noqa: F401 - add their commands
+from citewell_corpus.cli import (  # noqa: F401 - add their commands
+    explain,
+    fetch_commands,
+    forget,
+    quarantine,
+    snapshots,
+)
 from citewell_corpus.cli.backend import write_and_show
 from citewell_corpus.cli.library_group import (
     FINDINGS,
@@ -102,7 +108,8 @@ def add(
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
     "--to", "address", default="", metavar="ADDRESS",
-    help="Write the library as it is into a back end, `edge:FOLDER`; resumes what was interrupted.",
+    help="Write the library as it is into a back end, `edge:FOLDER` or `qdrant://HOST:PORT/NAME`; "
+    "resumes what was interrupted. With --fresh: beside what a server has, and then in its place.",
 )  # fmt: skip
 @record_filters
 @NAME
@@ -125,13 +132,18 @@ def build(
     filters of all sources, from now on; `--kind any` and `--language any` remove them.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
+    from citewell.retrieval.backend.server_address import is_server
     from citewell_corpus.sources import read_sources
 
     options = options_of(ctx)
     if address:
-        if fresh or compact or kinds or languages or strict_language:
-            raise click.UsageError("--to takes the library as it is: only --name goes with it.")
-        ctx.exit(write_and_show(options, name, address, as_json))
+        if fresh and not is_server(address):
+            raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
+        if compact or kinds or languages or strict_language:
+            raise click.UsageError(
+                "--to takes the library as it is: only --name and --fresh go with it."
+            )
+        ctx.exit(write_and_show(options, name, address, as_json, fresh=fresh))
     path = library_path_of(options, name)
     if not (path / SOURCES).is_file():
         # No sources yet: reports the missing library, with a hint.

@@ -43,6 +43,7 @@ from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.shipped_cross_encoder import is_used
+from citewell.retrieval.backend.retrievers import OverBackend
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -168,13 +169,13 @@ class LocalEngine(ModelMethods, SourceMethods):
         )
 
     def load(self, seconds: float) -> None:
-        """Wait for models that are still being loaded, at most so long.
+        """Wait for models that are being loaded and a server that is being asked, at most so long.
 
         For a command that asks once; a server answers without them until they are there.
         """
         limit = time.monotonic() + seconds
         for part in (*self._opened.retrievers.values(), self._reader):
-            if isinstance(part, LateRetriever | CrossEncoderStage):
+            if isinstance(part, LateRetriever | CrossEncoderStage | OverBackend):
                 part.wait(max(0.0, limit - time.monotonic()))
         own = self._options.llm
         if self._llm_stage is not None and (own.rerank != "none" or own.reformulate):

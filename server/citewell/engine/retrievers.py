@@ -15,6 +15,7 @@ from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval import registry
+from citewell.retrieval.backend.retrievers import OverBackend
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
@@ -46,9 +47,11 @@ class Opened(msgspec.Struct, frozen=True):
 
     @property
     def not_loaded(self) -> list[Problem]:
-        """Why retrievers that load on a thread could not be loaded, as far as that is known."""
-        late = (one for one in self.retrievers.values() if isinstance(one, LateRetriever))
-        return [one.problem for one in late if one.problem is not None]
+        """Why retrievers that load or connect on a thread cannot, as far as that is known."""
+        late = [
+            one for one in self.retrievers.values() if isinstance(one, LateRetriever | OverBackend)
+        ]
+        return list(dict.fromkeys(one.problem for one in late if one.problem is not None))
 
     def of(self, kind: type[T]) -> T | None:
         """The retriever of this kind that the ranker knows; None without one."""

@@ -6,7 +6,8 @@ Queries alone share their time; a batch shares the retrievers' work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -57,6 +58,7 @@ class Search:
             for name, retriever in self._typed.items():
                 tasks[name] = _search_task(retriever, query, depth)
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
+        late += _problems_of(lists.values())
         try:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
@@ -94,6 +96,7 @@ class Search:
             for name, retriever in self._typed.items():
                 tasks[name] = _batch_task(retriever, queries, depth)
         lists, late, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
+        late += _problems_of(chain.from_iterable(lists.values()))
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             cancel.check()
@@ -127,6 +130,11 @@ class Search:
             timings=timings,
             queries=tuple(one.text or one.sentence for one in others.queries),
         )
+
+
+def _problems_of(rankings: Iterable[Ranking]) -> list[Problem]:
+    """What was not searched as it should be, each once."""
+    return list(dict.fromkeys(one.problem for one in rankings if one.problem is not None))
 
 
 def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:

@@ -17,7 +17,9 @@ from msgspec.structs import fields
 from citewell.options.tree import Options
 
 ENVIRONMENT_PREFIX = "CITEWELL_"
-SECRETS = frozenset({"CITEWELL_LLM_KEY", "CITEWELL_MCP_TOKEN", "CITEWELL_HTTP_TOKEN"})
+SECRETS = frozenset(
+    {"CITEWELL_LLM_KEY", "CITEWELL_MCP_TOKEN", "CITEWELL_HTTP_TOKEN", "CITEWELL_QDRANT_KEY"}
+)
 """Variables that are no settings, though they are named like some: no file may hold them."""
 
 

@@ -57,8 +57,8 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
         str,
         about(
             "Back end that proposes candidates by words and by meaning in place of the embedded "
-            "indexes: `edge:FOLDER`, written by `citewell library build --to` (extra `qdrant`). "
-            "Empty: none.",
+            "indexes: `qdrant://HOST:PORT/NAME` (with TLS: `qdrants://`) or `edge:FOLDER`, written "
+            "by `citewell library build --to` (extra `qdrant`). Empty: none.",
             trusted_only=True,
         ),
     ] = ""

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import Evidence, Query
+from citewell.model import Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 
 Mask = Callable[[Query], NDArray[np.bool_] | None]
@@ -23,10 +23,14 @@ class Ranking(msgspec.Struct, frozen=True):
     """Shape (n,), n <= k."""
     scores: NDArray[np.float32]
     """Shape (n,), falling."""
+    problem: Problem | None = None
+    """What was not searched as it should be."""
 
     def head(self, k: int) -> Ranking:
         """The best `k` of it."""
-        return self if len(self.rows) <= k else Ranking(self.rows[:k], self.scores[:k])
+        return (
+            self if len(self.rows) <= k else Ranking(self.rows[:k], self.scores[:k], self.problem)
+        )
 
 
 class Retriever(Protocol):

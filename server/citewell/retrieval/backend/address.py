@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from citewell.retrieval.backend.contract import Backend, backend_error
+from citewell.retrieval.backend.contract import Backend, State, Target, backend_error
+from citewell.retrieval.backend.server_address import malformed_address, server_address
 
 EDGE = "edge:"
+_SECONDS = 10.0
 
 
-def open_backend(text: str) -> Backend:
-    """The back end at an address. Raises `CitewellError` with a code backend-*."""
-    folder = text.removeprefix(EDGE).strip()
-    if not text.startswith(EDGE) or not folder:
-        raise backend_error("backend-address", f"{text!r} is no address of a back end.")
+def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
+    """The back end at an address; `seconds` limits each request to a server.
+
+    Raises `CitewellError` with a code backend-*.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend.qdrant import QdrantBackend
+        from citewell.retrieval.backend.qdrant_connect import connect
+
+        return QdrantBackend(server, connect(server, seconds), seconds)
+    return _edge(text)
+
+
+def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
+    """Where a library is written. `fresh`: on a server, into a new collection.
+
+    Raises `CitewellError` with a code backend-*.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend import qdrant_collections
+
+        return qdrant_collections.open_target(server, wanted, fresh=fresh)
+    return Target(_edge(text), lambda: None)
+
+
+def restore(text: str, snapshot: Path) -> Backend:
+    """The back end at an address, which now holds what a snapshot does.
+
+    A server has it under a new collection, and searches see no gap; a folder must be free. Raises
+    `CitewellError` with a code backend-*, or `OSError`.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend import qdrant_collections
+
+        return qdrant_collections.restore(server, snapshot)
+    folder = _folder(text)
+    if folder.exists():
+        raise backend_error("backend-address", f"{folder} is there already.")
+    shutil.copytree(snapshot, folder)
+    return _edge(text)
+
+
+def _edge(text: str) -> Backend:
     from citewell.retrieval.backend.edge import open_edge
 
-    return open_edge(Path(folder))
+    return open_edge(_folder(text))
+
+
+def _folder(text: str) -> Path:
+    folder = text.removeprefix(EDGE).strip()
+    if not text.startswith(EDGE) or not folder:
+        raise malformed_address(text)
+    return Path(folder).expanduser()

@@ -6,7 +6,7 @@ snapshot to snapshot, and a row that is superseded is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -23,13 +23,20 @@ STATE = (1 << 63) - 1
 """The point that holds the state of the back end."""
 _ROW_BITS = 32
 _HINTS = {
-    "backend-address": "Use `edge:FOLDER`.",
+    "backend-address": "Use `edge:FOLDER` or `qdrant://HOST:PORT/NAME`.",
     "backend-not-installed": "Install the extra `qdrant`: `pip install '.[qdrant]'`.",
     "backend-locked": "Close the other program; the embedded indexes answer here.",
-    "backend-dimension": "Run `citewell library build --to` with another folder.",
-    "backend-version": "Run `citewell library build --to` with another folder.",
+    "backend-dimension": "Run `citewell library build --to` with another name.",
+    "backend-version": "Run `citewell library build --to` with another name.",
+    "backend-server": "Update the server; until then the embedded indexes answer.",
     "backend-stale": "Run `citewell library build --to`; until then the embedded indexes answer.",
-    "backend-failed": "The other retrievers answered.",
+    "backend-failed": "Until it works again, the embedded indexes answer.",
+    "backend-unreachable": "Start the server, or check the address; until then the embedded "
+    "indexes answer.",
+    "backend-late": "The embedded index answers; `retrieval.timeout_ms` sets the limit.",
+    "backend-key": "Set CITEWELL_QDRANT_KEY, or run `keyring set citewell qdrant`; elsewhere than "
+    "on this machine a key needs `qdrants://`.",
+    "backend-missing": "Run `citewell library build --to`.",
 }
 
 
@@ -111,6 +118,14 @@ class Backend(Protocol):
     def snapshot(self, into: Path) -> Path:
         """Write a copy that can be restored into the folder; where it is."""
         ...
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where a library is written."""
+
+    backend: Backend
+    publish: Callable[[], None]
+    """Let searches have what was written, where they do not yet."""
 
 
 def point_numbers(segment: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """The retrievers of words and of meaning over a back end: it proposes, exact scores decide.
 
-A query with a filter is answered by the embedded indexes, and so are libraries below.
+A query with a filter is answered by the embedded indexes, and so are libraries below. Where the
+back end cannot answer, the embedded indexes do, and the answer says why.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Query
+from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
+from citewell.retrieval.backend.connection import Ask, Connection
 from citewell.retrieval.backend.contract import Terms
-from citewell.retrieval.backend.held_segments import HeldSegments, held_segments
+from citewell.retrieval.backend.held_segments import held_segments
 from citewell.retrieval.backend.write import words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
@@ -24,13 +27,35 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.opening import Opening
 
 
-class BackendBm25(Bm25Retriever):
+class OverBackend:
+    """What the retrievers over a back end share."""
+
+    _connection: Connection
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the embedded index answers, as far as that is known."""
+        return self._connection.problem
+
+    def wait(self, seconds: float) -> None:
+        """Until it is known whether the back end answers, or so long."""
+        self._connection.wait(seconds)
+
+    def _ask(self, part: str, ask: Ask) -> Ranking | Problem | None:
+        """As `Connection.ask`, with rows of the library."""
+        found = self._connection.ask(part, ask)
+        if found is None or isinstance(found, Problem):
+            return found
+        return self._connection.held.ranking(found)
+
+
+class BackendBm25(OverBackend, Bm25Retriever):
     """BM25 with the inverse document frequencies of the whole library in the query."""
 
-    def __init__(self, embedded: Bm25Retriever, held: HeldSegments) -> None:
+    def __init__(self, embedded: Bm25Retriever, connection: Connection) -> None:
         super().__init__(())
         self.__dict__.update(vars(embedded))
-        self._held = held
+        self._connection = connection
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
@@ -40,10 +65,12 @@ class BackendBm25(Bm25Retriever):
         if not len(terms.hashes):
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         cancel.check()
-        found = self._held.backend.weighted(terms, k)
+        found = self._ask("words", lambda backend: backend.weighted(terms, k))
         cancel.check()
-        parts = [Ranking(self._held.rows(found.points), found.scores)]
-        if self._held.lower:
+        if not isinstance(found, Ranking):
+            return replace(super().search(query, k, cancel), problem=found)
+        parts = [found]
+        if self._connection.held.lower:
             parts.append(self._below(query, k, cancel))
         return best_of(parts, k)
 
@@ -72,7 +99,7 @@ class BackendBm25(Bm25Retriever):
         rows = np.zeros(0, np.int64)
         if scores is None:
             return Ranking(rows, np.zeros(0, np.float32))
-        for view in self._held.lower:
+        for view in self._connection.held.lower:
             own = scores[view.base : view.base + view.count]
             if view.dead is not None:
                 own[view.dead] = 0.0
@@ -80,15 +107,15 @@ class BackendBm25(Bm25Retriever):
         return best_of([Ranking(rows, scores[rows])], k)
 
 
-class BackendDense(DenseRetriever):
+class BackendDense(OverBackend, DenseRetriever):
     """Dense vectors: the back end walks its graph, and the embedded vectors give exact scores."""
 
-    def __init__(self, embedded: DenseRetriever, held: HeldSegments) -> None:
+    def __init__(self, embedded: DenseRetriever, connection: Connection) -> None:
         super().__init__((), embedded.encoder)
         self.__dict__.update(vars(embedded))
-        self._held = held
+        self._connection = connection
         self._lower: DenseRetriever | None = None
-        lower = {view.base for view in held.lower}
+        lower = {view.base for view in connection.held.lower}
         segments = [one for one in self._segments if one.base in lower]
         if segments:
             self._lower = copy(embedded)
@@ -102,37 +129,37 @@ class BackendDense(DenseRetriever):
         if not vector.any():
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         cancel.check()
-        found = self._held.backend.nearest(vector, k)
+        found = self._ask("meanings", lambda backend: backend.nearest(vector, k))
         cancel.check()
-        rows = self._held.rows(found.points)
-        parts = [Ranking(rows, self.exact(vector, rows))]
+        if not isinstance(found, Ranking):
+            return replace(super().search(query, k, cancel), problem=found)
+        parts = [Ranking(found.rows, self.exact(vector, found.rows))]
         if self._lower is not None:
             parts.append(self._lower.search(query, k, cancel))
         return best_of(parts, k)
 
 
 def bm25_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
-    """Over the back end that the settings name; the embedded one where that does not hold the
-    library as it is now, which the problems then say."""
-    held = _held(opening)
-    return embedded if held is None else BackendBm25(embedded, held)
+    """Over the back end that the settings name; the embedded one answers where that cannot."""
+    return BackendBm25(embedded, _connection(opening))
 
 
 def dense_over_backend(opening: Opening, embedded: DenseRetriever) -> DenseRetriever:
     """As `bm25_over_backend`."""
-    held = _held(opening)
-    return embedded if held is None else BackendDense(embedded, held)
+    return BackendDense(embedded, _connection(opening))
 
 
-def _held(opening: Opening) -> HeldSegments | None:
-    library = opening.library
+def _connection(opening: Opening) -> Connection:
+    """One for all retrievers of an opening."""
+    for one in opening.opened.values():
+        if isinstance(one, OverBackend):
+            return one._connection
+    library, options = opening.library, opening.options
     encoder = str(library.manifest.indexes.get("dense", {}).get("weights", ""))
-    try:
-        return held_segments(opening.options.library.url, library, words_fingerprint(), encoder)
-    except CitewellError as error:
-        if error.problem not in opening.problems:
-            opening.problems.append(error.problem)
-        return None
+    held = held_segments(library, words_fingerprint(), encoder)
+    # Half of a retriever's time is left for the embedded index.
+    seconds = options.retrieval.timeout_ms / 2e3
+    return Connection(options.library.url, held, seconds)
 
 
 def best_of(parts: Sequence[Ranking], k: int) -> Ranking:

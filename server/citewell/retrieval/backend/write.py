@@ -49,13 +49,12 @@ def write_library(
 
     A run that was killed is continued by the next one: points are replaced, never doubled.
     """
-    fingerprint = words_fingerprint()
-    dim, encoder = dense.encoder.dim, dense.encoder.fingerprint
-    state = backend.state() or State(dim=dim, encoder=encoder, words=fingerprint)
-    if state.dim != dim:
-        message = f"The back end holds vectors of {state.dim} components, not {dim}."
+    wanted = empty_state(dense)
+    state = backend.state() or wanted
+    if state.dim != wanted.dim:
+        message = f"The back end holds vectors of {state.dim} components, not {wanted.dim}."
         raise backend_error("backend-dimension", message)
-    if (state.format, state.words, state.encoder) != (FORMAT, fingerprint, encoder):
+    if (state.format, state.words, state.encoder) != (FORMAT, wanted.words, wanted.encoder):
         raise backend_error("backend-version", "The back end was written with other weights.")
     backend.set_state(state)
     removed = _without_old(library, backend, state)
@@ -82,6 +81,12 @@ def write_library(
         backend.set_state(state)
     backend.optimize()
     return Written(works, removed, backend.count())
+
+
+def empty_state(dense: DenseRetriever) -> State:
+    """Of a back end before a library with these vectors is written."""
+    encoder = dense.encoder
+    return State(dim=encoder.dim, encoder=encoder.fingerprint, words=words_fingerprint())
 
 
 def words_fingerprint() -> str:

@@ -211,7 +211,7 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
             stages={name: round(ms, 1) for name, ms in result.timings.items()},
         )
     facts = msgspec.to_builtins(status)
-    for name in ("problems", "llm", "budget", "covers"):
+    for name in ("problems", "llm", "budget", "covers", "timings"):
         facts.pop(name, None)
     damaged = _damaged(loaded.options) if status.library else ()
     problems = dict.fromkeys((*status.problems, *damaged, *result.problems, *result.dropped))

@@ -24,7 +24,7 @@ from citewell.cli.eval_explore import evaluate_explore, show_explore
 from citewell.cli.eval_references import evaluate_references, holds_references
 from citewell.cli.eval_replay import SCOPES, evaluate_replay, show_replay
 from citewell.cli.eval_typed import evaluate_typed, show_typed
-from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.report import FINDINGS, OK, save_report, show_problems
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
@@ -188,8 +188,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     if flags["html_path"]:
         title = _title(papers, info) if papers else ""
         text = page.render(evaluation, title, own=bool(papers))
-        results.write_atomically(flags["html_path"], text.encode("utf-8"))
-        click.echo(f"page: {flags['html_path']}", err=True)
+        save_report("eval", flags["html_path"], text)
     elif papers:
         click.echo("Add --html page.html for a report with every citation and miss.", err=True)
     return FINDINGS if any(run.unbacked for run in evaluation.runs) else OK

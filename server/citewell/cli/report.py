@@ -10,8 +10,11 @@ import click
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from citewell.model.llm import Budget
     from citewell.model.problem import Problem
+    from citewell.usecases.reports import Kind
 
 OK = 0
 FINDINGS = 1
@@ -58,9 +61,12 @@ def show_cost(budget: Budget) -> None:
 
 
 def save_results(
-    flags: Mapping[str, Any], value: Any, page: Callable[[], str] | None = None
+    flags: Mapping[str, Any],
+    value: Any,
+    page: Callable[[], str] | None = None,
+    kind: Kind = "eval",
 ) -> None:
-    """What `--json` and `--html` ask for: the figures, and the page made of them.
+    """What `--json` and `--html` ask for: the figures, and the report of this kind made of them.
 
     Raises `CitewellError` when a file cannot be written.
     """
@@ -71,8 +77,21 @@ def save_results(
     if path := flags["json_path"]:
         write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
     if page is not None and (path := flags["html_path"]):
-        write_atomically(path, page().encode("utf-8"))
-        click.echo(f"page: {path}", err=True)
+        save_report(kind, path, page())
+
+
+def save_report(kind: Kind, path: Path, page: str) -> None:
+    """Write a report where `--html` says, and keep it for the page of `citewell serve`.
+
+    Raises `CitewellError` when the file cannot be written.
+    """
+    from citewell.evaluation.results import write_atomically
+    from citewell.usecases.reports import keep_report
+
+    write_atomically(path, page.encode("utf-8"))
+    click.echo(f"page: {path}", err=True)
+    if (problem := keep_report(kind, page)) is not None:
+        show_problem(problem)
 
 
 def write_json(value: Any) -> None:

@@ -43,6 +43,8 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the language model takes part in literature searches."""
     budget: Budget = Budget()
     """What the language model has cost today."""
+    timings: dict[str, float] = {}
+    """Milliseconds of each stage of the last search that was no completion; empty before one."""
     rss_mb: float = 0.0
     pid: int = 0
     problems: tuple[Problem, ...] = ()

@@ -48,6 +48,8 @@ class Finder:
         self._lookup = lookup
         self._online = online
         missing = problems if library is None else ()
+        self.timings: dict[str, float] = {}
+        """Of the last search that was no completion."""
         self._identified = Identified(lookup, online, missing, lookup.held)
         self._listing = None if library is None else Listing(library, opened)
 
@@ -64,12 +66,15 @@ class Finder:
         if found is None:
             found = self._with_empty_reason(parsed, self._search.find(parsed, k, tier, cancel))
         result = self._with_online(found, msgspec.structs.replace(parsed, text=query.text), k)
-        timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
+        spent = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
+        timings = {stage: round(one, 2) for stage, one in spent.items()}
+        if tier != "fast":
+            self.timings = timings
         return msgspec.structs.replace(
             result,
             understood=understood,
             conditions=parsed.typed_query,
-            timings={stage: round(spent, 2) for stage, spent in timings.items()},
+            timings=timings,
         )
 
     def find_batch(

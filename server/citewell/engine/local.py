@@ -322,6 +322,7 @@ class LocalEngine(ModelMethods, SourceMethods):
             llm="" if self._llm_stage is None else self._llm_stage.name,
             explores=self._llm_stage is not None and self._llm_stage.explores,
             budget=Budget() if self._llm_stage is None else self._llm_stage.budget(),
+            timings=self._finder.timings,
             rss_mb=rss_mb(),
             pid=os.getpid(),
             problems=(

@@ -26,6 +26,7 @@ from citewell.http.lines import LineStream, wants_lines
 from citewell.http.openapi import openapi_json
 from citewell.http.problem_page import problem_page
 from citewell.http.reading import MAX_BODY, MAX_PUBLIC_BODY, body_of, converted, decoded
+from citewell.http.report_pages import report_routes
 from citewell.http.statuses import status_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
@@ -71,6 +72,7 @@ def create_app(
         for path, by_method in by_path.items()
     ]
     routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page), *docs_routes()]
+    routes += report_routes()
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}
     )

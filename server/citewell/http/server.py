@@ -14,6 +14,7 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
+from citewell.http.report_pages import PREFIX
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
 from citewell.serving.base_path import BasePath
@@ -92,7 +93,7 @@ def guarded_app(
     """The application behind names, origins, the limit of requests and the token. Pages of the
     named origins may read the answers (CORS); without any, no other page may."""
     if admission.token:
-        app = TokenGuard(app, admission.token, PATHS)
+        app = TokenGuard(app, admission.token, PATHS, PREFIX)
     if rate_limit:
         # Before the token, which could be guessed otherwise.
         app = RateLimit(app, Buckets(rate_limit))

@@ -37,9 +37,10 @@ the value from the other places; on the command line it is an error. For setting
 recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
 places say. `citewell doctor` shows where each setting was set.
 
-The user data folder, with the libraries, the learned history and the usage of language models, is
-`~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on macOS and
-`%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA` names.
+The user data folder, with the libraries, the learned history, the last reports and the usage of
+language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
+macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
+names.
 
 A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
 "not in workspaces": those that send data, run a program, or name a provider, an address or a

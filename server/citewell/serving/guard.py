@@ -106,11 +106,19 @@ class NameGuard:
 
 class TokenGuard:
     """Lets only requests through that carry the bearer token, compared in constant time, and those
-    for `open_paths`, which hold no data: a browser sends no token when it opens a page."""
+    for `open_paths`, which hold no data, or below `keyed`, whose paths hold a key of their own: a
+    browser sends no token when it opens a page."""
 
-    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str,
+        open_paths: Collection[str] = frozenset(),
+        keyed: str | None = None,
+    ) -> None:
         self._app = app
         self._open_paths = open_paths
+        self._keyed = keyed
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +130,10 @@ class TokenGuard:
         await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
-        return scope.get("method") in ("GET", "HEAD") and scope.get("path") in self._open_paths
+        if scope.get("method") not in ("GET", "HEAD"):
+            return False
+        path = scope.get("path", "")
+        return path in self._open_paths or bool(self._keyed and path.startswith(self._keyed))
 
 
 def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:

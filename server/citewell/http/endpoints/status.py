@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
+from citewell.features.display.pipeline import Pipeline, pipeline
+from citewell.features.display.pipeline_picture import svg
 from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
@@ -41,6 +43,12 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
+class PipelineAnswer(Pipeline, frozen=True, kw_only=True, omit_defaults=True):
+    """The steps of a search with their times in the last one, and a picture of them."""
+
+    svg: Annotated[str, Meta(description="The picture; it has no script and loads nothing.")]
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """The server answers."""
 
@@ -71,6 +79,14 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
     )
 
 
+def search_pipeline(service: Service, request: Nothing, cancel: Cancel) -> PipelineAnswer:
+    """Which retrievers and stages are on, and how many milliseconds each took in the last search of
+    the process that answers; no times before the first one."""
+    status = service.engine.status()
+    found = pipeline(service.options, status, status.timings)
+    return PipelineAnswer(**msgspec.structs.asdict(found), svg=svg(found))
+
+
 def health(service: Service, request: Nothing, cancel: Cancel) -> Health:
     """Answers as long as the server does; asks neither the library nor anybody else."""
     return Health()
@@ -84,6 +100,15 @@ STATUS = Endpoint(
     request=Nothing,
     response=StatusAnswer,
     answer=status,
+)
+PIPELINE = Endpoint(
+    name="pipeline",
+    method="GET",
+    path="/v1/pipeline",
+    summary="The steps of a search",
+    request=Nothing,
+    response=PipelineAnswer,
+    answer=search_pipeline,
 )
 HEALTH = Endpoint(
     name="health",

@@ -96,3 +96,11 @@ export const problems = (list, kind = "warn") =>
     ? h("div", { class: `notice ${kind} stack` }, list.map((one) =>
         h("p", {}, one.line ? `Line ${one.line}: ` : "", bdi(prose(one.message ?? one.detail)), " ", one.hint ? bdi(prose(one.hint)) : "")))
     : null;
+
+/** A table in a region that scrolls: name and class of each column, then the rows, named by their first cells. */
+export function table(label, columns, rows, kind = "") {
+  const cells = (values, tag, scope) => values.map((value, n) => h(n ? tag : "th", { scope: n ? null : "row", class: columns[n][1], ...scope }, value));
+  return h("div", { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label },
+    h("table", {}, h("thead", {}, h("tr", {}, cells(columns.map(([name]) => name), "th", { scope: "col" }))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, cells(row, "td"))))));
+}

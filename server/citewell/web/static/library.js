@@ -1,6 +1,6 @@
 // What the library covers and which parts of the search work. Read only.
 import { ask } from "./api.js";
-import { bdi, copyButton, count, h, problems, svg } from "./dom.js";
+import { bdi, copyButton, count, h, problems, svg, table } from "./dom.js";
 import { noLibrary } from "./search.js";
 
 const HEIGHT = 120;
@@ -8,7 +8,7 @@ const FIRST_YEARS = 60;
 
 export async function show(main, given, signal, restore) {
   main.append(h("h1", {}, "Library"));
-  const found = await ask("v1/status", undefined, { signal });
+  const [found, pipeline] = await Promise.all(["v1/status", "v1/pipeline"].map((path) => ask(path, undefined, { signal })));
   if (!found.ready) {
     main.append(noLibrary(found));
     return restore();
@@ -26,6 +26,7 @@ export async function show(main, given, signal, restore) {
   main.append(h("div", { class: "stack" },
     h("dl", { class: "facts panel" }, parts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, bdi(value))])),
     found.problems?.length ? h("section", { class: "stack" }, h("h2", {}, "Problems"), problems(found.problems)) : null,
+    picture(pipeline),
     (found.covers ?? []).map(coverage),
     h("section", { class: "stack" }, h("h2", {}, "Add papers"),
       h("p", {}, "This page changes no library. On the command line:"),
@@ -34,12 +35,26 @@ export async function show(main, given, signal, restore) {
   restore();
 }
 
+const ms = (part) => (typeof part.milliseconds === "number" ? `${part.milliseconds.toLocaleString("en", { maximumFractionDigits: 1 })} ms` : "");
+
+/** The steps of a search, drawn by the server, and the same as a table. */
+function picture({ svg: drawn, retrievers, stages, sources, total }) {
+  const parts = [...retrievers, ...stages, sources];
+  return h("section", { class: "stack" }, h("h2", {}, "How a search is answered"),
+    h("p", { class: "muted" }, typeof total === "number" ? "With the times of the last search." : "After a search, with the times of its parts."),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture of a search" },
+      h("img", { class: "natural", src: `data:image/svg+xml,${encodeURIComponent(drawn)}`, alt: `On: ${parts.filter((one) => one.is_on).map((one) => one.title).join(", ")}` })),
+    h("details", { class: "small" }, h("summary", {}, "The steps and their times"),
+      table("Steps of a search", [["Step", "nowrap"], ["State"], ["What"], ["Last search", "num"]],
+        parts.map((one) => [one.title, one.is_on ? "on" : "off", bdi(one.detail), ms(one)]))));
+}
+
 function coverage(library) {
   const range = library.first ? `, ${library.first} to ${library.last}` : "";
   return h("section", { class: "stack" },
     h("h2", {}, bdi(library.name)), h("p", { class: "muted" }, `${count(library.works, "work")}${range}.`),
     Object.keys(library.years ?? {}).length ? years(library) : null,
-    library.venues?.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Venues of ${library.name}` }, venues(library.venues)) : null);
+    library.venues?.length ? venues(library) : null);
 }
 
 function years(library) {
@@ -56,16 +71,12 @@ function years(library) {
     h("div", { class: "axis" }, h("span", {}, String(first)), h("span", {}, `at most ${most.toLocaleString("en")} a year`), h("span", {}, String(last))),
     h("figcaption", { class: "small muted" }, "Works of each year", before ? `; ${count(before, "work")} before ${first}` : "", "."),
     h("details", { class: "small" }, h("summary", {}, "As a table"),
-      h("div", { class: "scroll table", tabindex: "0", role: "region", "aria-label": "Works of each year" },
-        h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Year"), h("th", { scope: "col", class: "num" }, "Works"))),
-          h("tbody", {}, all.filter((one) => one[1]).reverse().map(([year, works]) => h("tr", {}, h("th", { scope: "row" }, String(year)), h("td", { class: "num" }, works.toLocaleString("en")))))))));
+      table("Works of each year", [["Year"], ["Works", "num"]], all.filter((one) => one[1]).reverse().map(([year, works]) => [String(year), works.toLocaleString("en")]), "table")));
 }
 
-function venues(list) {
-  const most = Math.max(...list.map((one) => one.works));
-  return h("table", {}, h("caption", {}, "Largest venues"),
-    h("thead", {}, h("tr", {}, ["Venue", "Works", "Years", "Years with few or none"].map((one, n) => h("th", { scope: "col", class: n === 1 ? "num" : "" }, one)))),
-    h("tbody", {}, list.map((one) => h("tr", {}, h("th", { scope: "row", class: "nowrap" }, bdi(one.venue)),
-      h("td", { class: "num" }, one.works.toLocaleString("en"), svg("svg", { class: "share", width: 60, height: 8, "aria-hidden": "true" }, svg("rect", { class: "bar", width: (60 * one.works) / most, height: 8 }))),
-      h("td", { class: "nowrap" }, `${one.first}–${one.last}`), h("td", {}, one.missing?.join(", ") || "none")))));
+function venues(library) {
+  const most = Math.max(...library.venues.map((one) => one.works));
+  const share = (works) => svg("svg", { class: "share", width: 60, height: 8, "aria-hidden": "true" }, svg("rect", { class: "bar", width: (60 * works) / most, height: 8 }));
+  return table(`Venues of ${library.name}`, [["Largest venues", "nowrap"], ["Works", "num"], ["Years", "nowrap"], ["Years with few or none"]],
+    library.venues.map((one) => [bdi(one.venue), [one.works.toLocaleString("en"), share(one.works)], `${one.first}–${one.last}`, one.missing?.join(", ") || "none"]));
 }

@@ -31,7 +31,6 @@ from citewell.corpus.layout import (
     strangers,
 )
 from citewell.corpus.library import Library
-from citewell.options import Options
 from citewell_corpus import sources as source_list
 from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of
 from citewell_corpus.citing_stage import (
@@ -41,7 +40,7 @@ from citewell_corpus.citing_stage import (
     finish_citing,
 )
 from citewell_corpus.import_stage import StagedSource, stage_source
-from citewell_corpus.index_stage import build_indexes, link_segment
+from citewell_corpus.index_stage import build_indexes, default_builders, link_segment
 from citewell_corpus.lock import writer_lock
 from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
 from citewell_corpus.pdf_reading import PdfReading
@@ -51,18 +50,10 @@ from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.sources import Source
 from citewell_corpus.write_errors import free_when_full, reported_write_errors
 
+__all__ = ["build_library", "default_builders"]
+
 _PLAN = "plan.json"
 _MERGED = "merged.json"
-
-
-def default_builders(options: Options) -> list[IndexBuilder]:
-    """The index builders of the retrievers enabled in the settings."""
-    from citewell.corpus.columns import ColumnsBuilder
-    from citewell.corpus.volumes import VolumesBuilder
-    from citewell.retrieval import registry
-    from citewell.retrieval.facets import FacetsBuilder
-
-    return [ColumnsBuilder(), FacetsBuilder(), VolumesBuilder(), *registry.builders(options)]
 
 
 def build_library(
@@ -72,13 +63,15 @@ def build_library(
     builders: Sequence[IndexBuilder] = (),
     fresh: bool = False,
     compact: bool = False,
+    jobs: int = 1,
     progress: Progress | None = None,
     pdf: PdfReading | None = None,
 ) -> BuildReport:
     """Create or update the library in the folder `path` from its sources and `add`; the report.
 
     Reads only new or changed sources, and rebuilds indexes made by other builders. `fresh` rebuilds
-    everything; `compact` merges all segments into one. Raises `LibraryError` with a hint: locked,
+    everything; `compact` merges all segments into one; `jobs` processes read the files of patterns
+    and write the indexes. Raises `LibraryError` with a hint: locked,
     unwritable, disk full, a source missing or unreadable. The existing library is then unchanged.
     """
     with reported_write_errors(path):
@@ -90,7 +83,7 @@ def build_library(
         with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
-            return _Build(path, builders, progress or Silent(), pdf).run(
+            return _Build(path, builders, progress or Silent(), pdf, jobs).run(
                 list(add), fresh=fresh, compact=compact
             )
 
@@ -102,8 +95,10 @@ class _Build:
         builders: Sequence[IndexBuilder],
         progress: Progress,
         pdf: PdfReading | None = None,
+        jobs: int = 1,
     ) -> None:
         self.pdf = pdf
+        self.jobs = jobs
         self.path = path
         self.builders = builders
         self.progress = progress
@@ -206,7 +201,7 @@ class _Build:
         staged = []
         for number, (name, source) in enumerate(plan.sources.items()):
             folder = self.staging / f"source-{number}"
-            staged.append(stage_source(folder, name, source, self.progress, self.pdf))
+            staged.append(stage_source(folder, name, source, self.progress, self.pdf, self.jobs))
         self._mark("import")
         return staged
 
@@ -223,7 +218,7 @@ class _Build:
         for source in staged:
             name = source.imported.name
             room = (max(0, lists), max(0, passages))
-            use = finish_citing(self.path, source.folder, name, room, self.progress)
+            use = finish_citing(self.path, source.folder, source.parts, name, room, self.progress)
             if use is not None:
                 lists, passages = lists - use.lists, passages - use.passages
             made[name] = use
@@ -288,7 +283,7 @@ class _Build:
             if not (self.path / "segments" / sealed.id / SEGMENT).is_file():
                 self._place(folder, sealed.id)
             return NewUse(sealed.id, count, sealed.record, [])
-        build_indexes(folder, count, self.builders, self.staging, self.progress)
+        build_indexes(folder, count, self.builders, self.staging, self.progress, self.jobs)
         self._mark("index")
         name = f"{next_number(self.path):06d}-{uuid4().hex[:8]}"
         self.progress.stage("Seal", 0)

@@ -10,8 +10,9 @@ from citewell import __version__
 from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
 from citewell.corpus.library import Library
 from citewell.model import Problem
-from citewell_corpus.import_stage import ImportedSource, StagedSource
+from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.merge_stage import MergeCounts, Merged
+from citewell_corpus.read_records import ImportedSource
 from citewell_corpus.sources import Source
 
 

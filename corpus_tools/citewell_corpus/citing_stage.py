@@ -12,10 +12,10 @@ import shutil
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -49,6 +49,8 @@ FEWEST = 3
 """Minimum resolved references of a record for its list to count; the author's own papers always
 count."""
 _BATCH = 512
+_NO_KEY = 1 << 64
+"""Above every title key."""
 _FRAMES, _NUMBERS, _TEXTS = "citing.bin", "citing.npz", "texts.bin"
 _LENGTH = struct.Struct("<I")
 _Frame = TypeVar("_Frame", Citing, FullText)
@@ -113,11 +115,17 @@ def _encoder() -> Encoder:
 
 
 def finish_citing(
-    library: Path, staged: Path, source: str, room: tuple[int, int], progress: Progress
+    library: Path,
+    staged: Path,
+    parts: Sequence[Path],
+    source: str,
+    room: tuple[int, int],
+    progress: Progress,
 ) -> CitingUse | None:
     """Write the priors of a staged source and move them into place; None if it has no citations.
 
-    `room`: maximum lists and passages. Does nothing if it was finished before.
+    `parts` are the folders with its records; `room`: maximum lists and passages. Does nothing if it
+    was finished before.
     """
     marker = staged / "citing.json"
     if marker.is_file():
@@ -126,14 +134,12 @@ def finish_citing(
         if use is not None and not (library / "segments" / use.id / SEGMENT).is_file():
             _place(library, folder, use.id)
         return use
-    if not (staged / _NUMBERS).is_file():
-        return None
-    has_texts = (staged / _TEXTS).stat().st_size > 0
-    if not has_texts and not _has_citations(staged):
+    has_texts = any((part / _TEXTS).stat().st_size for part in parts)
+    if not has_texts and not any(map(_has_citations, parts)):
         write_whole(marker, msgspec.json.encode(None))
         return None
     encoder = _encoder()
-    priors, passages = gather(staged, encoder, room, progress)
+    priors, passages = gather(parts, encoder, room, progress)
     if not len(priors) and not has_texts:
         write_whole(marker, msgspec.json.encode(None))
         return None
@@ -143,7 +149,7 @@ def finish_citing(
     write_part(priors, folder)
     if passages:
         write_passages(gather_passages(passages), folder / WORDS)
-    texts = _write_texts(staged / _TEXTS, folder / TEXT_FOLDER, progress) if has_texts else 0
+    texts = _write_texts(parts, folder / TEXT_FOLDER, progress) if has_texts else 0
     name = f"{next_number(library):06d}-{uuid4().hex[:8]}"
     record = seal(folder, name, 0, (source,), {NAME: {"encoder": encoder.fingerprint}})
     use = CitingUse(
@@ -168,9 +174,9 @@ def _has_citations(staged: Path) -> bool:
         return bool((file["count"] > 0).any())
 
 
-def _write_texts(staged: Path, folder: Path, progress: Progress) -> int:
+def _write_texts(parts: Sequence[Path], folder: Path, progress: Progress) -> int:
     """Index the full text of the papers of a source; their number."""
-    texts = {title_key(text.title): text for text in _frames(staged, FullText)}
+    texts = {title_key(text.title): text for text in _frames(parts, _TEXTS, FullText)}
     progress.stage("Index the full text", len(texts))
 
     def build(works: Callable[[], Iterable[Work]], count: int, into: Path) -> None:
@@ -199,24 +205,13 @@ class _List(msgspec.Struct):
 
 
 def gather(
-    staged: Path, encoder: Encoder, room: tuple[int, int], progress: Progress
+    parts: Sequence[Path], encoder: Encoder, room: tuple[int, int], progress: Progress
 ) -> tuple[Priors, list[tuple[int, int, str]]]:
     """The priors of a staged source, within `room` lists and passages, and the passages: key of
     the cited paper, key of the citing one, sentence."""
-    with np.load(staged / _NUMBERS, allow_pickle=False) as file:
-        number, key, count = file["number"], file["key"], file["count"]
-    key_of = dict(zip(number.tolist(), key.tolist(), strict=True))
-    lists: dict[int, _List] = {}
-    for frame, citing in enumerate(_frames(staged / _FRAMES, Citing)):
-        own = title_key(citing.title)
-        cited = list(dict.fromkeys(k for one in citing.cited if (k := _key(one, key_of))))
-        enough = bool(cited) and (bool(citing.passages) or len(cited) >= FEWEST)
-        held = lists.get(own)
-        if own and enough and (held is None or len(held.cited) < len(cited)):
-            lists[own] = _List(own, frame, cited)
-    # Title keys are hashes, so the smallest ones are a reproducible sample.
-    kept = sorted(lists.values(), key=lambda one: one.key)[: room[0]]
-    kept.sort(key=lambda one: one.frame)
+    number, key, count = _numbers(parts)
+    titles = _TitleKeys(number, key)
+    kept = _sampled_lists(parts, titles, room[0])
     counted = _counted(key, count)
     keys = np.array(sorted({k for one in kept for k in one.cited} | counted.keys()), np.uint64)
     place = {k: n for n, k in enumerate(keys.tolist())}
@@ -227,12 +222,12 @@ def gather(
     passages: list[tuple[int, int, str]] = []
     per_paper: Counter[int] = Counter()
     frames = {one.frame: n for n, one in enumerate(kept)}
-    for frame, citing in enumerate(_frames(staged / _FRAMES, Citing)):
+    for frame, citing in enumerate(_frames(parts, _FRAMES, Citing)):
         if frame not in frames:
             continue
         about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
         for at, sentence in citing.passages:
-            cited_key = _key(citing.cited[at], key_of)
+            (cited_key,) = titles.of([citing.cited[at]])
             if not cited_key or len(passages) >= room[1]:
                 continue
             paper = place[cited_key]
@@ -256,6 +251,66 @@ def gather(
     return priors, [(int(keys[paper]), kept[one].key, text) for paper, one, text in passages]
 
 
+def _numbers(
+    parts: Sequence[Path],
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Id, title key and citation count of the records, once per id."""
+    columns: dict[str, list[NDArray[Any]]] = {"number": [], "key": [], "count": []}
+    for part in parts:
+        with np.load(part / _NUMBERS, allow_pickle=False) as file:
+            for name, arrays in columns.items():
+                arrays.append(file[name])
+    number, key, count = (np.concatenate(columns.pop(name)) for name in list(columns))
+    return number, key, count
+
+
+class _TitleKeys:
+    """The title key of a reference; looked up in the source's records if only an id is given."""
+
+    def __init__(self, number: NDArray[np.int64], key: NDArray[np.uint64]) -> None:
+        order = np.argsort(number, kind="stable")
+        self._number, self._key = number[order], key[order]
+
+    def of(self, cited: Sequence[Cited]) -> list[int]:
+        """The key of each reference; 0 for one that no record names."""
+        keys = [title_key(one.title) if one.title else 0 for one in cited]
+        places = [at for at, one in enumerate(cited) if one.id and not one.title]
+        if places and len(self._number):
+            wanted = np.array([id_number(cited[at].id) for at in places], np.int64)
+            # Of several records with the id, the last one counts.
+            found = np.searchsorted(self._number, wanted, side="right") - 1
+            known = (found >= 0) & (self._number[found] == wanted)
+            for at, one, is_known in zip(places, found.tolist(), known.tolist(), strict=True):
+                if is_known:
+                    keys[at] = int(self._key[one])
+        return keys
+
+
+def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list[_List]:
+    """At most `most` citing papers, in the order of the source.
+
+    Title keys are hashes, so those with the smallest ones are a reproducible sample. Memory is
+    bounded: a paper whose key is above those of enough others is not kept.
+    """
+    lists: dict[int, _List] = {}
+    highest = _NO_KEY
+    for frame, citing in enumerate(_frames(parts, _FRAMES, Citing)):
+        own = title_key(citing.title)
+        if not own or own > highest:
+            continue
+        cited = list(dict.fromkeys(k for k in titles.of(citing.cited) if k))
+        enough = bool(cited) and (bool(citing.passages) or len(cited) >= FEWEST)
+        held = lists.get(own)
+        if enough and (held is None or len(held.cited) < len(cited)):
+            lists[own] = _List(own, frame, cited)
+        if len(lists) > 2 * max(most, 1):
+            lists = {key: lists[key] for key in sorted(lists)[:most]}
+            highest = max(lists, default=0)
+    kept = [lists[key] for key in sorted(lists)[:most]]
+    kept.sort(key=lambda one: one.frame)
+    return kept
+
+
 def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int]:
     """Citation counts by title key, of the most cited papers."""
     known = np.flatnonzero((count > 0) & (key != 0))
@@ -268,13 +323,6 @@ def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int
     return out
 
 
-def _key(cited: Cited, key_of: Mapping[int, int]) -> int:
-    """Title key of a reference; looked up in the source's records if only an id is given."""
-    if cited.title:
-        return title_key(cited.title)
-    return key_of.get(id_number(cited.id), 0) if cited.id else 0
-
-
 def _vectors(encoder: Encoder, queries: Sequence[Query], progress: Progress) -> NDArray[np.int8]:
     parts = [np.zeros((0, encoder.dim), np.int8)]
     for start in range(0, len(queries), _BATCH):
@@ -284,8 +332,13 @@ def _vectors(encoder: Encoder, queries: Sequence[Query], progress: Progress) -> 
     return np.concatenate(parts)
 
 
-def _frames(path: Path, kind: type[_Frame]) -> Iterator[_Frame]:
+def _frames(parts: Sequence[Path], name: str, kind: type[_Frame]) -> Iterator[_Frame]:
     """Every citing paper, or text, in the order of the source."""
+    for part in parts:
+        yield from _frames_of(part / name, kind)
+
+
+def _frames_of(path: Path, kind: type[_Frame]) -> Iterator[_Frame]:
     decoder = msgspec.msgpack.Decoder(kind)
     size = path.stat().st_size
     if not size:

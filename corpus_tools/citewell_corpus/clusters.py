@@ -39,6 +39,8 @@ _NEAR = 20
 """Maximum earlier records with the same identifier to compare a record with."""
 _MANY_TITLES = 40
 """An identifier with more different titles than this names a volume, not a paper."""
+_BAND = 1 << 22
+"""Numbers that are sorted at once."""
 _ALIKE = 80.0
 """Minimum token-set ratio of titles of one work (rapidfuzz, 0-100)."""
 
@@ -78,18 +80,19 @@ class _Clustering:
         self.table = table
         self._title_of = title_of
         self._titles: dict[int, str] = {}
-        self.parent = list(range(len(table)))
+        # Views of mapped columns: a list would take forty bytes for each of their numbers.
+        self.parent = np.arange(len(table)).data
         self.members: dict[int, list[int]] = {}
         self.result = Clusters(root=np.empty(0, np.int64))
-        self.doi = table.doi.tolist()
-        self.title = table.title.tolist()
-        self.year = table.year.tolist()
-        self.kind = table.kind.tolist()
-        self.pages = table.pages.tolist()
-        self.venue = table.venue.tolist()
-        self.source = table.source.tolist()
-        self.flags = table.flags.tolist()
-        self.trust = table.trust.tolist()
+        self.doi = np.array(table.doi).data
+        self.title = table.title.data
+        self.year = table.year.data
+        self.kind = table.kind.data
+        self.pages = table.pages.data
+        self.venue = table.venue.data
+        self.source = table.source.data
+        self.flags = table.flags.data
+        self.trust = table.trust.data
         self._names: dict[int, frozenset[int]] = {}
 
     def run(self) -> Clusters:
@@ -110,8 +113,14 @@ class _Clustering:
         self._doubt_dois(_runs(self.table.doi, everyone))
         for bucket in _runs(self.table.title, everyone):
             self._join_by_title(bucket[:_BUCKET])
-        self.result.root = np.fromiter(map(self.find, range(len(self.table))), np.int64)
+        self.result.root = self._roots()
         return self.result
+
+    def _roots(self) -> NDArray[np.int64]:
+        root = np.arange(len(self.table))
+        for lowest, members in self.members.items():
+            root[members] = lowest
+        return root
 
     def find(self, record: int) -> int:
         parent = self.parent
@@ -261,7 +270,22 @@ class _Clustering:
 
 
 def _runs(numbers: NDArray[np.int64], records: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Records that have a number in common (not 0), in rising order, two or more at a time."""
+    """Records that have a number in common (not 0), in rising order, two or more at a time.
+
+    The numbers are hashes: they are sorted one range of values after the other, so that memory is
+    bounded.
+    """
+    bits = (len(numbers) // _BAND).bit_length()
+    if not bits:
+        yield from _runs_of(numbers, records)
+        return
+    band = (numbers >> (64 - bits)).astype(np.int16)
+    for one in range(-(1 << bits - 1), 1 << bits - 1):
+        inside = np.flatnonzero(band == one)
+        yield from _runs_of(numbers[inside], records[inside])
+
+
+def _runs_of(numbers: NDArray[np.int64], records: NDArray[np.int64]) -> Iterator[list[int]]:
     used = numbers != 0
     numbers, records = numbers[used], records[used]
     order = np.lexsort((records, numbers))

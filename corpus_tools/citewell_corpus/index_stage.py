@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,20 @@ from citewell.corpus.catalogue import Catalogue
 from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.layout import CATALOGUE, SegmentRecord
 from citewell.model import Work
+from citewell.options import Options
+from citewell_corpus.processes import Report, run_tasks
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import write_whole
+
+
+def default_builders(options: Options) -> list[IndexBuilder]:
+    """The index builders of the retrievers enabled in the settings."""
+    from citewell.corpus.columns import ColumnsBuilder
+    from citewell.corpus.volumes import VolumesBuilder
+    from citewell.retrieval import registry
+    from citewell.retrieval.facets import FacetsBuilder
+
+    return [ColumnsBuilder(), FacetsBuilder(), VolumesBuilder(), *registry.builders(options)]
 
 
 def build_indexes(
@@ -22,26 +36,57 @@ def build_indexes(
     builders: Sequence[IndexBuilder],
     markers: Path,
     progress: Progress,
+    jobs: int = 1,
 ) -> None:
-    """Build the indexes that are not marked as finished, from the segment's catalogue."""
+    """Build the indexes that are not marked as finished, from the segment's catalogue.
+
+    With several `jobs`, an index whose builder can be pickled is built by a process of its own.
+    """
+    waiting = [one for one in builders if not _marker(markers, folder, one.name).is_file()]
+    apart = [one for one in waiting if _can_be_pickled(one)] if min(jobs, len(waiting)) > 1 else []
+    tasks = [partial(_build_index, folder, count, one, markers) for one in apart]
+
+    def build_here() -> None:
+        for builder in waiting:
+            if builder not in apart:
+                progress.stage(f"Index: {builder.name}", count)
+                _build_index(folder, count, builder, markers, progress.advance)
+
+    if not tasks:
+        build_here()
+        return
+    if len(apart) == len(waiting):
+        progress.stage(f"Index: {', '.join(one.name for one in apart)}", count * len(apart))
+        run_tasks(tasks, jobs, progress.advance)
+    else:
+        run_tasks(tasks, max(1, jobs - 1), lambda steps: None, build_here)
+
+
+def _build_index(
+    folder: Path, count: int, builder: IndexBuilder, markers: Path, report: Report
+) -> None:
     catalogue = Catalogue(folder / CATALOGUE, count)
 
     def works() -> Iterator[Work]:
         return (work for _, work in catalogue.iterate())
 
     try:
-        for builder in builders:
-            marker = _marker(markers, folder, builder.name)
-            if marker.is_file():
-                continue
-            into = folder / builder.name
-            if not into.is_dir():
-                into.mkdir()
-            progress.stage(f"Index: {builder.name}", count)
-            builder.build(works, count, into, progress.advance)
-            write_whole(marker, b"done\n")
+        into = folder / builder.name
+        if not into.is_dir():
+            into.mkdir()
+        builder.build(works, count, into, report)
+        write_whole(_marker(markers, folder, builder.name), b"done\n")
     finally:
         catalogue.close()
+
+
+def _can_be_pickled(builder: IndexBuilder) -> bool:
+    """False for the builder of a loaded encoder."""
+    try:
+        pickle.dumps(builder)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return False
+    return True
 
 
 def link_segment(

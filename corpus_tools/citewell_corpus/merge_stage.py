@@ -23,7 +23,14 @@ from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.merged_pairs import MergedPair, merged_pairs
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import Row, write_catalogue
-from citewell_corpus.staging import KeyCollector, KeyTable, RecordFile, RecordWriter, concatenate
+from citewell_corpus.staging import (
+    KeyCollector,
+    KeyTable,
+    RecordFile,
+    RecordWriter,
+    concatenate,
+    map_tables,
+)
 
 _BATCH = 1000
 
@@ -101,21 +108,22 @@ class _Pool:
     """All records to cluster: works of the library first, then those of each source, in order."""
 
     def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
-        tables = [source.table() for source in staged]
+        paths = [path for source in staged for path in source.tables()]
         self.files: list[RecordFile] = []
         self.doubtful: frozenset[int] = frozenset()
         self.base_rows: list[int] = []
+        new, counts = map_tables(paths, folder / "keys")
+        self.names = [source.imported.name for source in staged for _ in source.parts]
         if base is not None and staged:
-            base_table, self.base_rows, file = _related(folder, concatenate(tables), base)
-            tables.insert(0, base_table)
+            base_table, self.base_rows, file = _related(folder, new, base)
+            new = concatenate([base_table, new])
             self.files.append(file)
-        self.files += [source.records() for source in staged]
-        self.first_new = len(self.base_rows)
-        self.table = concatenate(tables) if tables else KeyCollector().table()
-        self.ends = np.cumsum([len(table) for table in tables])
-        self.names = [source.imported.name for source in staged]
-        if len(self.files) > len(staged):
             self.names.insert(0, "")
+            counts.insert(0, len(base_table))
+        self.table = new
+        self.files += [RecordFile(path) for source in staged for path in source.records()]
+        self.first_new = len(self.base_rows)
+        self.ends = np.cumsum(counts)
 
     def __enter__(self) -> _Pool:
         return self

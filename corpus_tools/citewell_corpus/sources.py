@@ -1,7 +1,12 @@
-"""The sources of a library: `sources.json`, and fingerprints that detect changes."""
+"""The sources of a library: `sources.json`, and fingerprints that detect changes.
+
+A source is a file, a folder, or a pattern such as `works/*.gz`. The files of a pattern are read
+one by one, several at a time, and an interrupted build continues with the next file.
+"""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,13 +22,15 @@ from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.segment_writer import write_whole
 
 STARTER = "starter"
+_LOOKED_AT = 5
+"""Files of a pattern that are tried to find its format."""
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A source: a file or a folder."""
+    """A source: a file, a folder or a pattern of files."""
 
     path: str
-    """Absolute path."""
+    """Absolute path or pattern."""
     format: str
     """Name of the importer."""
     kinds: tuple[str, ...] = ()
@@ -109,10 +116,29 @@ def source_at(text: str, format: str = "") -> Source:
     """
     path = Path(text).expanduser().absolute()
     _see(path, "File or folder not found.")
-    importer = importer_named(format) if format else find_importer(path)
+    importer = importer_named(format) if format else _recognised(path)
     if importer is None:
         raise library_error("source-unknown", "The format was not recognised.", path)
     return Source(path=str(path), format=importer.name)
+
+
+def _recognised(path: Path) -> Importer | None:
+    """The importer of the path; of a pattern, that of the first file which has one."""
+    if not is_pattern(path):
+        return find_importer(path)
+    found = (find_importer(file) for file in matching_files(path)[:_LOOKED_AT])
+    return next((importer for importer in found if importer is not None), None)
+
+
+def is_pattern(path: Path) -> bool:
+    """True if the path has wildcards and names no existing file or folder."""
+    return glob.has_magic(str(path)) and not path.exists()
+
+
+def matching_files(pattern: Path) -> list[Path]:
+    """The files that match a pattern, sorted; `**` stands for any folders."""
+    below = pattern.relative_to(pattern.anchor)
+    return sorted(path for path in Path(pattern.anchor).glob(str(below)) if path.is_file())
 
 
 def location(source: Source) -> tuple[Importer, Path]:
@@ -124,6 +150,10 @@ def location(source: Source) -> tuple[Importer, Path]:
 
 
 def _see(path: Path, missing: str) -> None:
+    if is_pattern(path):
+        if not matching_files(path):
+            raise library_error("source-missing", "No file matches the pattern.", path)
+        return
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -134,7 +164,12 @@ def _see(path: Path, missing: str) -> None:
 
 
 def fingerprint(importer: Importer, path: Path) -> str:
-    """Hash of the contents that the importer reads, and of its version."""
+    """Hash of the contents that the importer reads, and of its version.
+
+    Of a pattern, it is the stamp: hundreds of gigabytes are not read twice.
+    """
+    if is_pattern(path):
+        return stamp(importer, path)
     state = hashlib.blake2b(digest_size=16)
     state.update(f"{importer.name}:{importer.version}".encode())
     for file in _files(importer, path):
@@ -165,6 +200,8 @@ def size(importer: Importer, path: Path) -> int:
 
 
 def _files(importer: Importer, path: Path) -> list[Path]:
-    """The files to read: several for a folder or a manuscript, otherwise the file itself."""
+    """The files to read: several for a folder, pattern or manuscript, otherwise the file itself."""
+    if is_pattern(path):
+        return matching_files(path)
     several = path.is_dir() or isinstance(importer, ManuscriptImporter)
     return importer.files(path) if several else [path]

@@ -1,17 +1,19 @@
 """Staged records of one source, and the numbers that merging needs.
 
-The works go to a file of frames; only some hundred bytes of numbers per record stay in memory when
-the sources are merged, so that half a million records need about 100 MB.
+The works go to a file of frames. The numbers, some hundred bytes a record, are mapped from files
+when the sources are merged.
 """
 
 from __future__ import annotations
 
 import mmap
+import shutil
 import struct
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -101,6 +103,10 @@ class KeyTable(msgspec.Struct):
         return len(self.offset)
 
 
+_TYPES: dict[str, type[np.generic]] = {
+    "year": np.int16, "kind": np.int8, "trust": np.int16, "flags": np.int8,
+}  # fmt: skip
+"""Of the columns that are not int64."""
 PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE, OWN_DOI, WORKSHOP = 1, 2, 4, 8, 16, 32
 
 
@@ -154,10 +160,9 @@ class KeyCollector:
 
     def table(self) -> KeyTable:
         """Everything added so far."""
-        narrow = {"year": np.int16, "kind": np.int8, "trust": np.int16, "flags": np.int8}
         return KeyTable(
             **{
-                name: np.frombuffer(column, np.int64).astype(narrow.get(name, np.int64))
+                name: np.frombuffer(column, np.int64).astype(_TYPES.get(name, np.int64))
                 for name, column in self._columns.items()
             }
         )
@@ -177,17 +182,51 @@ def _venue_number(venue: str) -> int:
     return key_number("venue", title_key(venue))
 
 
+_RUNS = {"name_end": "names", "own_end": "own", "id_end": "ids"}
+"""Columns that say where a record's numbers end, and the column with these."""
+
+
 def concatenate(tables: Sequence[KeyTable]) -> KeyTable:
     """One table of all records; `offset` stays that of each record's own file."""
-    joined = {
-        name: np.concatenate([getattr(table, name) for table in tables])
-        for name in KeyTable.__struct_fields__
-    }
-    for end, values in (("name_end", "names"), ("own_end", "own"), ("id_end", "ids")):
-        base = np.cumsum([0] + [len(getattr(table, values)) for table in tables[:-1]])
-        parts = [getattr(table, end) + add for table, add in zip(tables, base, strict=True)]
-        joined[end] = np.concatenate(parts)
+    joined = {}
+    for name in KeyTable.__struct_fields__:
+        pieces = [getattr(table, name) for table in tables]
+        if name in _RUNS:
+            lengths = [len(getattr(table, _RUNS[name])) for table in tables]
+            before = np.cumsum([0, *lengths[:-1]])
+            pieces = [piece + add for piece, add in zip(pieces, before, strict=True)]
+        joined[name] = np.concatenate(pieces)
     return KeyTable(**joined)
+
+
+def map_tables(paths: Sequence[Path], folder: Path) -> tuple[KeyTable, list[int]]:
+    """One table of what `save_table` wrote into the files, and the number of records of each.
+
+    It is mapped from files in `folder`, which is replaced.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    lengths: dict[str, list[int]] = {}
+    for name in sorted(KeyTable.__struct_fields__, key=_RUNS.__contains__):
+        with (folder / name).open("wb") as stream:
+            before = 0
+            lengths[name] = []
+            for at, path in enumerate(paths):
+                with np.load(path, allow_pickle=False) as arrays:
+                    piece = arrays[name]
+                lengths[name].append(len(piece))
+                if name in _RUNS:
+                    piece = piece + before
+                    before += lengths[_RUNS[name]][at]
+                stream.write(piece.data)
+    columns = {name: _mapped(folder / name, _TYPES.get(name, np.int64)) for name in lengths}
+    return KeyTable(**columns), lengths["offset"]
+
+
+def _mapped(path: Path, kind: type[np.generic]) -> NDArray[Any]:
+    if not path.stat().st_size:
+        return np.empty(0, kind)
+    return np.memmap(path, kind, mode="r")
 
 
 def save_table(table: KeyTable, path: Path) -> None:
@@ -195,12 +234,6 @@ def save_table(table: KeyTable, path: Path) -> None:
     arrays = {name: getattr(table, name) for name in KeyTable.__struct_fields__}
     with path.open("wb") as stream:
         np.savez(stream, **arrays)
-
-
-def load_table(path: Path) -> KeyTable:
-    """Read what `save_table` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return KeyTable(**{name: arrays[name] for name in KeyTable.__struct_fields__})
 
 
 class RecordWriter:

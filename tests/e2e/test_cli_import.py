@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -134,3 +135,30 @@ def test_a_search_by_kind_and_language(run: Run, tmp_path: Path) -> None:
     assert titles("type:article language:en") == [english]
     done = run.citewell("find", "chairs", "--kind", "sonnet")
     assert done.returncode == 1 and "no paper of the kind 'sonnet'" in done.stderr
+
+
+def test_build_reads_the_files_of_a_pattern_and_names_file_and_line_of_a_bad_record(
+    run: Run, tmp_path: Path
+) -> None:
+    for part in range(3):
+        lines = [
+            json.dumps({"corpusid": 10 * part + n, "title": f"How trees {part} grow {n}",
+                        "authors": [{"name": "Clara Fir"}], "year": 2001 + n})
+            for n in range(3)
+        ]  # fmt: skip
+        if part == 1:
+            lines.insert(2, '{"corpusid": 19, "title"')
+        path = tmp_path / "papers" / f"papers-part{part}.jsonl.gz"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    done = run("build", "--input", "papers/*.gz", "--jobs", "2", "--json")
+    report = json.loads(done.stdout)
+    assert report["works"] == 9, done.stderr
+    (problem,) = report["sources"][0]["problems"]
+    assert problem["line"] == 3
+    assert problem["path"].endswith("papers-part1.jsonl.gz")
+    # The pattern is a source of the library, which later builds look at.
+    assert json.loads(run("build", "--json").stdout)["up_to_date"]
+    missing = run("build", "--input", "elsewhere/*.gz")
+    assert missing.returncode != 0
+    assert "No file matches the pattern" in missing.stderr

@@ -12,6 +12,13 @@ from citewell_corpus.progress import Progress
 
 STEP_SECONDS = 2.0
 """Interval of progress lines within a stage, for logs and the editors that read them."""
+LONG_SECONDS = 60.0
+"""The remaining time of a stage is stated above it."""
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 class _Lines:
@@ -33,8 +40,16 @@ class _Lines:
         now = time.monotonic()
         if now - self._last_echo >= STEP_SECONDS:
             self._last_echo = now
-            share = f"{min(100, 100 * self._done // self._total)}%" if self._total else ""
-            click.echo(f"{self._stage}: {share or format(self._done, ',')}", err=True)
+            click.echo(f"{self._stage}: {self._state(now)}", err=True)
+
+    def _state(self, now: float) -> str:
+        """How much of the stage is done, and how long the rest takes at the same rate."""
+        if not self._total:
+            return f"{self._done:,}"
+        share = min(1.0, self._done / self._total)
+        left = (now - self._began) * (1 - share) / share if share else 0.0
+        rest = f", about {_duration(left)} left" if left > LONG_SECONDS else ""
+        return f"{int(100 * share)}%{rest}"
 
     def finish(self) -> None:
         """Write the line of the last stage."""
@@ -54,7 +69,13 @@ def bars() -> Iterator[Progress]:
         yield lines
         lines.finish()
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bars
 
     columns = (
@@ -62,6 +83,7 @@ def bars() -> Iterator[Progress]:
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
     )
     with Bars(*columns, console=console) as shown:
         stages = _Bars(shown)

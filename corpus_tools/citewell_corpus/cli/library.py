@@ -104,12 +104,21 @@ def add(
 
 
 @library.command("build", short_help="Update a library from its sources.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="PATTERN",
+    help="Files to add, such as 'works/*.gz', as one source (repeatable); `**` for any folders.",
+)  # fmt: skip
+@click.option(
+    "--jobs", default=0, type=click.IntRange(0), metavar="N",
+    help="Processes that read files and write indexes; default: one a core with --input, else one.",
+)  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
     "--to", "address", default="", metavar="ADDRESS",
-    help="Write the library as it is into a back end, `edge:FOLDER` or `qdrant://HOST:PORT/NAME`; "
-    "resumes what was interrupted. With --fresh: beside what a server has, and then in its place.",
+    help="Write the library into a back end, `edge:FOLDER` or `qdrant://HOST:PORT/NAME`: as it is, "
+    "or with --input once it is built; resumes what was interrupted. With --fresh: beside what a "
+    "server has, and then in its place.",
 )  # fmt: skip
 @record_filters
 @NAME
@@ -117,6 +126,8 @@ def add(
 @click.pass_context
 def build(
     ctx: click.Context,
+    inputs: tuple[str, ...],
+    jobs: int,
     fresh: bool,
     compact: bool,
     address: str,
@@ -130,31 +141,41 @@ def build(
 
     Also adds the vectors of encoders that the settings name now. --kind and --language become the
     filters of all sources, from now on; `--kind any` and `--language any` remove them.
+
+    --input is for the files of a bulk data set, such as the snapshot of OpenAlex. They are read by
+    several processes, and an interrupted build continues with the files that were not read.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
     from citewell.retrieval.backend.server_address import is_server
-    from citewell_corpus.sources import read_sources
+    from citewell_corpus.processes import available_cores
+    from citewell_corpus.sources import read_sources, source_at
 
     options = options_of(ctx)
-    if address:
+    filters = bool(kinds or languages or strict_language)
+    if address and not inputs:
         if fresh and not is_server(address):
             raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
-        if compact or kinds or languages or strict_language:
+        if compact or filters:
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
         ctx.exit(write_and_show(options, name, address, as_json, fresh=fresh))
     path = library_path_of(options, name)
-    if not (path / SOURCES).is_file():
+    add = [source_at(pattern) for pattern in inputs]
+    if not add and not (path / SOURCES).is_file():
         # No sources yet: reports the missing library, with a hint.
         current_snapshot(path)
-    add = []
-    if kinds or languages or strict_language:
+    if filters:
+        known = {**read_sources(path), **{source.path: source for source in add}}
         add = [
-            filtered(source, kinds, languages, strict=strict_language)
-            for source in read_sources(path).values()
+            filtered(source, kinds, languages, strict=strict_language) for source in known.values()
         ]
-    ctx.exit(build_and_show(options, name, as_json, fresh=fresh, compact=compact, add=add))
+    jobs = jobs or (available_cores() if inputs else 1)
+    code = build_and_show(options, name, as_json, fresh=fresh, compact=compact, add=add, jobs=jobs)
+    if address and code == OK:
+        beside = fresh and is_server(address)
+        code = write_and_show(options, name, address, as_json, fresh=beside)
+    ctx.exit(code)
 
 
 @library.command("status", short_help="Show the contents and problems of a library.")

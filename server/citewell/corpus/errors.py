@@ -22,6 +22,8 @@ _HINTS = {
     "library-disk-full": "Free some space and run the same command again.",
     "library-empty": "Add papers with `citewell library add PATH...`.",
     "library-name": "Use only letters, digits, '.', '_' and '-', and begin with a letter or digit.",
+    "build-process-died": "Run `citewell library build` again: it continues where it stopped, and "
+    "needs less memory with fewer `--jobs`.",
     "source-missing": "Check the path, or remove the source with `citewell library remove "
     "--source`.",
     "source-pending": "Run `citewell library build`.",

@@ -1,0 +1,87 @@
+"""Runs the steps of a build in several processes, which end with it even if it is killed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait as wait_for
+from multiprocessing.sharedctypes import Synchronized
+
+from citewell.corpus.errors import library_error
+
+Report = Callable[[int], None]
+"""Called with the number of further steps that are done."""
+Task = Callable[[Report], None]
+"""Can be pickled; reports its steps."""
+
+_POLL_SECONDS = 0.5
+_steps: Synchronized[int] | None = None
+"""In a worker: the number of steps of all workers."""
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    jobs: int,
+    report: Report,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the tasks in up to `jobs` processes, and `meanwhile` here; return when all are done.
+
+    Raises what a task raised, and `LibraryError` "build-process-died" if a process ends.
+    """
+    context = get_context("spawn")
+    counter = context.Value("q", 0)
+    reported = 0
+    with ProcessPoolExecutor(jobs, context, _begin_worker, (counter,)) as pool:
+        running: set[Future[None]] = {pool.submit(_run, task) for task in tasks}
+        try:
+            meanwhile()
+            while running:
+                done, running = wait(running, _POLL_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                count = counter.value
+                report(count - reported)
+                reported = count
+        except BrokenProcessPool:
+            message = "A process of the build ended before it was done."
+            raise library_error("build-process-died", message) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _begin_worker(counter: Synchronized[int]) -> None:
+    global _steps  # noqa: PLW0603 - the state of a worker process
+    _steps = counter
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _run(task: Task) -> None:
+    task(partial(_add, _steps))
+
+
+def _add(total: Synchronized[int] | None, count: int) -> None:
+    if total is not None:
+        with total.get_lock():
+            total.value += count

@@ -1,0 +1,243 @@
+"""Patterns of files: read by several processes, resumed by file, bounded when merged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+
+from citewell.corpus.columns import title_key
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.library import Library
+from citewell.model import Work
+from citewell.options import Options
+from citewell_corpus import citing_stage, clusters
+from citewell_corpus.build import BuildReport, build_library, default_builders
+from citewell_corpus.file_pool import read_files
+from citewell_corpus.importers.contract import Cited, Citing
+from citewell_corpus.processes import run_tasks
+from citewell_corpus.sources import source_at
+from citewell_corpus.staging import KeyCollector, KeyTable, map_tables, save_table
+
+PARTS = 4
+TITLES = ("Hedgehogs", "Tunnels", "Gardens", "Fences", "Cameras", "Highways", "Meadows", "Ponds")
+
+BUILD = """
+import sys
+from pathlib import Path
+from citewell.options import Options
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import source_at
+
+if __name__ == "__main__":
+    folder, pattern = sys.argv[1:]
+    build_library(
+        Path(folder), add=[source_at(pattern)], builders=default_builders(Options()), jobs=2
+    )
+"""
+
+
+def openalex(number: int, references: tuple[int, ...] = ()) -> dict[str, Any]:
+    return {
+        "id": f"https://openalex.org/W{number}",
+        "title": f"{TITLES[number % len(TITLES)]} beside roads, part {number}",
+        "publication_year": 2000 + number % 20,
+        "type": "article",
+        "authorships": [{"author": {"display_name": f"Kim Name{number}"}}],
+        "cited_by_count": number,
+        "referenced_works": [f"https://openalex.org/W{one}" for one in references],
+        "abstract_inverted_index": {"Animals": [0], "and": [1], "roads": [2]},
+    }
+
+
+def write_gz(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A small snapshot of OpenAlex: its parts are in folders named after a day, one record is in
+    two parts, and what papers cite is in other parts."""
+    for part in range(PARTS):
+        numbers = range(10 * part, 10 * part + 10)
+        records = [
+            openalex(one, tuple(n % 40 for n in range(one + 7, one + 11))) for one in numbers
+        ]
+        if part == 1:
+            records.append(openalex(3, (20, 21, 22)))
+        day = tmp_path / "works" / f"updated_date=2026-11-0{part + 1}"
+        write_gz(day / "part_000.gz", [json.dumps(record) for record in records])
+    return tmp_path / "works" / "*" / "*.gz"
+
+
+def content(folder: Path) -> tuple[list[Work], list[list[int]]]:
+    with Library.open(folder) as library:
+        assert library.verify() == []
+        works = [msgspec.structs.replace(w, provenance=()) for w in library.iter_works()]
+        priors = [part.priors() for part in library.citing]
+        return works, [one.key.tolist() + one.list_cited.tolist() for one in priors]
+
+
+def test_a_pattern_gives_the_library_of_the_same_records_in_one_file(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    whole = tmp_path / "whole.jsonl"
+    files = sorted((tmp_path / "works").rglob("*.gz"))
+    whole.write_bytes(b"".join(gzip.decompress(file.read_bytes()) for file in files))
+    made = {}
+    for name, path, jobs in (("one", whole, 1), ("two", snapshot, 1), ("three", snapshot, 3)):
+        builders = default_builders(Options())
+        report = build_library(
+            tmp_path / name, add=[source_at(str(path))], builders=builders, jobs=jobs
+        )
+        assert report.works == 40
+        assert report.sources[0].lists == 41
+        made[name] = content(tmp_path / name)
+    assert made["one"] == made["two"] == made["three"]
+    # The references of a part lead to works of others.
+    assert len(made["two"][1][0]) > 40
+
+
+def test_a_bad_line_and_a_damaged_file_cost_nothing_else(
+    snapshot: Path, tmp_path: Path, build: Callable[..., BuildReport]
+) -> None:
+    first = tmp_path / "works" / "updated_date=2026-11-01" / "part_000.gz"
+    lines = gzip.decompress(first.read_bytes()).decode().splitlines()
+    write_gz(first, [*lines[:4], '{"id": "https://openalex.org/W', *lines[4:]])
+    cut = tmp_path / "works" / "updated_date=2026-11-04" / "part_000.gz"
+    cut.write_bytes(cut.read_bytes()[:-40])
+    (tmp_path / "works" / "updated_date=2026-11-04" / "notes.gz").write_bytes(gzip.compress(b"hi"))
+    report = build(snapshot, jobs=2)
+    assert report.works == 30
+    (source,) = report.sources
+    assert (source.bad, source.skipped) == (2, {"other files": 1})
+    bad, damaged = source.problems
+    assert (bad.code, bad.path, bad.line) == ("record-bad", str(first), 5)
+    assert (damaged.code, damaged.path) == ("source-unreadable", str(cut))
+
+
+def test_a_pattern_is_read_again_when_a_file_comes_or_changes(
+    snapshot: Path, tmp_path: Path, build: Callable[..., BuildReport]
+) -> None:
+    assert build(snapshot).works == 40
+    assert build().up_to_date
+    write_gz(tmp_path / "works" / "later" / "part_000.gz", [json.dumps(openalex(99))])
+    again = build()
+    assert (again.works, again.added) == (41, 1)
+
+
+def test_a_pattern_without_files_is_a_problem_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(LibraryError) as caught:
+        source_at(str(tmp_path / "*.gz"))
+    assert caught.value.problem.code == "source-missing"
+    assert "No file matches" in caught.value.problem.message
+
+
+def test_finished_files_are_not_read_again(snapshot: Path, tmp_path: Path) -> None:
+    source = source_at(str(snapshot))
+    files = sorted((tmp_path / "works").rglob("*.gz"))
+    folder = tmp_path / "staged"
+    read_files(folder, "works", source, files[:2], 1, lambda count: None)
+    half_read = folder / "part-000002.4711"
+    half_read.mkdir()
+    for file in files[:2]:
+        write_gz(file, ["{}"])
+    read = read_files(folder, "works", source, files, 2, lambda count: None)
+    assert [counts.records for _, counts in read] == [10, 11, 10, 10]
+    assert not half_read.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_a_killed_build_takes_its_processes_along_and_goes_on_to_the_same_library(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    lines = gzip.decompress(next((tmp_path / "works").rglob("*.gz")).read_bytes()) * 400
+    write_gz(tmp_path / "works" / "zz-last" / "part_000.gz", lines.decode().splitlines())
+    build_library(
+        tmp_path / "expected", add=[source_at(str(snapshot))], builders=default_builders(Options())
+    )
+    folder = tmp_path / "killed"
+    script = tmp_path / "build.py"
+    script.write_text(BUILD, encoding="utf-8")
+    child = subprocess.Popen([sys.executable, str(script), str(folder), str(snapshot)])
+    staged = folder / "staging" / "source-0"
+    workers: list[psutil.Process] = []
+    deadline = time.monotonic() + 120
+    while not list(staged.glob("part-000001/read.json")) and time.monotonic() < deadline:
+        workers = psutil.Process(child.pid).children(recursive=True) or workers
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert workers
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    assert alive == []
+    kept = {path: path.stat().st_mtime_ns for path in staged.glob("part-*/read.json")}
+    assert kept
+    build_library(
+        folder, add=[source_at(str(snapshot))], builders=default_builders(Options()), jobs=2
+    )
+    assert content(folder) == content(tmp_path / "expected")
+
+
+def _die(report: Callable[[int], None]) -> None:
+    os._exit(9)
+
+
+def test_a_process_that_dies_is_a_problem_that_says_how_to_go_on() -> None:
+    with pytest.raises(LibraryError) as caught:
+        run_tasks([_die, _die], 2, lambda count: None)
+    assert caught.value.problem.code == "build-process-died"
+    assert "--jobs" in caught.value.problem.hint
+
+
+def tables(made_up: Callable[..., list[dict[str, Any]]]) -> list[KeyTable]:
+    """Records in three tables, a fifth of them twice."""
+    found = []
+    for seed in range(3):
+        collector = KeyCollector()
+        records = made_up(60, seed=seed) + made_up(20, seed=0)
+        for number, record in enumerate(records):
+            collector.add(Work(id=record["id"], title=record["title"], year=record["year"]), number)
+        found.append(collector.table())
+    return found
+
+
+def test_records_are_clustered_alike_whatever_is_sorted_at_once(
+    made_up: Callable[..., list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for number, table in enumerate(tables(made_up)):
+        paths.append(tmp_path / f"{number}.npz")
+        save_table(table, paths[-1])
+    joined, lengths = map_tables(paths, tmp_path / "keys")
+    assert lengths == [80, 80, 80]
+    whole = clusters.cluster(joined, lambda record: "")
+    monkeypatch.setattr(clusters, "_BAND", 8)
+    banded = clusters.cluster(joined, lambda record: "")
+    assert whole.root.tolist() == banded.root.tolist()
+    assert whole.by_identifier == banded.by_identifier == 60
+
+
+def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path: Path) -> None:
+    writer = citing_stage.CitingWriter(tmp_path)
+    papers = [Citing(f"Paper {n}", tuple(Cited(f"Cited {n} {k}") for k in range(4)))
+              for n in range(200)]  # fmt: skip
+    for paper in papers:
+        writer.cites(paper)
+    writer.close()
+    titles = citing_stage._TitleKeys(*citing_stage._numbers([tmp_path])[:2])
+    sample = citing_stage._sampled_lists([tmp_path], titles, 10)
+    wanted = sorted(title_key(paper.title) for paper in papers)[:10]
+    assert sorted(one.key for one in sample) == wanted
+    assert [one.frame for one in sample] == sorted(one.frame for one in sample)

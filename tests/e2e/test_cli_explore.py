@@ -328,3 +328,45 @@ def test_the_key_that_find_prints_names_the_paper(run: Run) -> None:
     unknown = run("related", key.replace("2020", "2019"))
     assert unknown.returncode == 2
     assert "Nearest titles" in unknown.stderr
+
+
+def test_a_question_may_start_with_a_dash(run: Run) -> None:
+    after = run("explore", "-k", "3", "--", "-zebras", "teapots")
+    quoted = run("explore", "-zebras teapots", "-k", "3")
+    assert after.returncode == quoted.returncode == 0, after.stderr + quoted.stderr
+    assert after.stdout and after.stdout == quoted.stdout
+    alone = run("explore", "--", "-zebras")
+    assert alone.returncode == 0 and "explore-excludes" in alone.stderr
+    assert run("find", "-zebras teapots").returncode == 0
+    for command in ("explore", "find"):
+        wrong = run(command, "-zebras", "teapots")
+        assert wrong.returncode == 2
+        assert "Write `--` before words that start with a dash." in wrong.stderr
+        assert "before words" not in run(command, "--zebras", "teapots").stderr
+
+
+def test_keys_of_the_bib_of_the_author_name_papers(run: Run, tmp_path: Path) -> None:
+    entry = "@article{%s,\n  title = {%s},\n  author = {%s},\n  year = {2020},\n}\n"
+    by_id = run("related", "s2:b")
+    bib = tmp_path / "refs.bib"
+    bib.write_text(
+        entry % ("mine", TITLES["b"], "van der Roe, Jo") + entry % ("none", "On Glass", "Doe, A.")
+    )
+    alone = run("related", "mine")
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout == by_id.stdout
+    unknown = run("related", "none")
+    assert unknown.returncode == 2
+    assert "The library has no record of 'none' (“On Glass”)." in unknown.stderr
+    # With two files, the author names the one.
+    (tmp_path / "other.bib").write_text("", encoding="utf-8")
+    assert run("related", "mine").returncode == 2
+    assert run("related", "mine", "--bib", "refs.bib").stdout == by_id.stdout
+    # One that cannot be read matters only where a key is looked for in it.
+    (tmp_path / "other.bib").unlink()
+    bib.unlink()
+    bib.mkdir()
+    assert run("related", "s2:b").stdout == by_id.stdout
+    broken = run("related", "mine")
+    assert broken.returncode == 2
+    assert "file-not-regular" in broken.stderr and "record-unknown" in broken.stderr

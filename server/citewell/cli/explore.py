@@ -12,6 +12,7 @@ import click
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo
+from citewell.cli.typed_words import TypedWordsCommand
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
@@ -40,7 +41,9 @@ def _exports(command: Any) -> Any:
     return command
 
 
-@click.command("explore", short_help="Search the literature on a question, in passes.")
+@click.command(
+    "explore", cls=TypedWordsCommand, short_help="Search the literature on a question, in passes."
+)
 @click.argument("text", nargs=-1)
 @click.option(
     "-k", "--limit", "count", default=50, show_default=True, type=click.IntRange(1, 400),

@@ -10,6 +10,7 @@ import click
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo, echo_exact
+from citewell.cli.typed_words import TypedWordsCommand
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Query, SearchResult
@@ -19,7 +20,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
 """Codes of problems for which nothing could be searched."""
 
 
-@click.command("find", short_help="Find papers for a text.")
+@click.command("find", cls=TypedWordsCommand, short_help="Find papers for a text.")
 @click.argument("text", nargs=-1)
 @click.option(
     "-k", "--limit", "count", default=10, type=click.IntRange(1, 1000), help="Number of papers."

@@ -196,6 +196,19 @@ def test_without_a_library_it_says_so(no_library: LocalEngine) -> None:
     assert missing.value.problem.code.startswith("library-")
 
 
+def test_a_question_that_only_excludes_is_listed_and_not_judged(orchards: LocalEngine) -> None:
+    found = last(orchards, text="-irrigation", count=400)
+    assert [one.code for one in found.problems] == ["explore-excludes"]
+    assert found.papers and found.relevant is None
+    assert not any("irrigation" in title.lower() for title in titles(found))
+    for request in (
+        {"text": "drought -irrigation"},
+        {"text": "-irrigation", "author": "Ana Grower4"},
+    ):
+        others = last(orchards, **request)
+        assert "explore-excludes" not in [one.code for one in others.problems]
+
+
 def test_a_long_question_is_cut_and_says_so(orchards: LocalEngine) -> None:
     found = last(orchards, text=f"{TOPIC} " * 400)
     assert [one.code for one in found.problems] == ["explore-long"]

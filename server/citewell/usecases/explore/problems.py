@@ -18,3 +18,8 @@ CUT = Problem(
     f"Only the first {MAX_TEXT:,} characters of the question were searched for.",
     "Ask a shorter question.",
 )
+ONLY_EXCLUDES = Problem(
+    "explore-excludes",
+    "The question says only what to leave out, so the papers are in no order of relevance.",
+    "Add what they are about.",
+)

@@ -59,6 +59,8 @@ class ResultList:
         """From which papers a pass has started."""
         self.papers: tuple[Explored, ...] = ()
         """The list."""
+        self.asks_nothing = False
+        """Whether the question says only what to leave out: then nothing can be judged."""
         self.relevant: int | None = None
         """Number of papers at its head judged relevant; None where they are not judged."""
 
@@ -77,6 +79,9 @@ class ResultList:
     def require(self, typed: TypedQuery) -> None:
         """List papers that meet more of these conditions first."""
         self._conditions = Conditions(self._engine, typed)
+        asks = typed != TypedQuery(none_of=typed.none_of)
+        asks = asks or bool(self._kept or self._request.author or self._request.venue)
+        self.asks_nothing = bool(typed.none_of) and not asks
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -200,7 +205,7 @@ class ResultList:
     def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
         """The probability that each paper answers the question, and the cut; empty where the papers
         are not judged."""
-        if "judge" in self._request.without:
+        if self.asks_nothing or "judge" in self._request.without:
             return {}, 1.0
         try:
             judge = self._judge or shipped_judge()

@@ -16,7 +16,7 @@ from citewell.usecases.explore.citation_links import QUESTIONS, STARTS, linked
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
 from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
 from citewell.usecases.explore.judging import Judge
-from citewell.usecases.explore.problems import CUT
+from citewell.usecases.explore.problems import CUT, ONLY_EXCLUDES
 from citewell.usecases.explore.queries import filters_of, references
 from citewell.usecases.explore.result_list import ResultList
 
@@ -84,6 +84,8 @@ class Steps:
         self.understood = result.understood
         self.found.require(result.conditions)
         self.problems += [*result.problems, *result.dropped]
+        if result.hits and self.found.asks_nothing:
+            self.problems.append(ONLY_EXCLUDES)
         self._filters = filters_of(self.query, result.understood)
         label = self.query.text or "the filters"
         self.found.keep("search", label, result)

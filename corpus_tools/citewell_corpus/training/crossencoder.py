@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from citewell.retrieval.encoders.onnx import TOKENIZER
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
 from citewell_corpus.training.crossencoder_examples import (
+    LEARNERS,
     Example,
     batches,
     mine,
@@ -36,7 +38,7 @@ from citewell_corpus.training.crossencoder_examples import (
     write_examples,
 )
 from citewell_corpus.training.data import Paper, read_papers
-from citewell_corpus.training.pairs import load
+from citewell_corpus.training.pairs import Role, load
 from citewell_corpus.training.questions import training_references
 from citewell_corpus.training.teacher import model_folder
 from citewell_corpus.training.world import World, as_work
@@ -235,8 +237,16 @@ def _longest(ids: Any) -> int:
     return int((ids != 0).flatten(0, -2).any(0).nonzero().max()) + 1
 
 
-def gather(data: Path, papers: list[Paper], weights: Path, work: Path, most: int) -> list[Example]:
-    """The examples, mined once with the weights of a folder and kept."""
+def gather(
+    data: Path,
+    papers: list[Paper],
+    weights: Path,
+    work: Path,
+    most: int,
+    roles: Collection[Role] = LEARNERS,
+) -> list[Example]:
+    """The examples of papers with these roles, mined once with the weights of a folder and kept in
+    the other folder."""
     file = work / "examples.jsonl"
     if not file.exists():
         world = World(
@@ -247,7 +257,7 @@ def gather(data: Path, papers: list[Paper], weights: Path, work: Path, most: int
             work,
         )
         citations = load(data, papers)
-        contexts = sample(citations.contexts, most)
+        contexts = sample(citations.contexts, most, roles)
         part = file.with_suffix(".part")
         known = training_references(data, world, citations)
         found = mine(world, weights / "ranker.npz", contexts, known)

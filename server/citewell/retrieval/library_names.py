@@ -21,11 +21,14 @@ from citewell.model.venue_shown import shown_venue
 from citewell.model.venues import venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 LEAST_PAPERS = 5
 """Papers of a venue that the table of venues does not know."""
 LONGEST_ACRONYM = 12
+MOST_TITLES = 200
+"""Titles that are read for one phrase."""
 NO_VENUE = frozenset({"ml", "nlp", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
 """Short names that are no venue unless something marks them as one."""
 _SURE = 0.6
@@ -65,6 +68,23 @@ class LibraryNames:
         if not pieces:
             return 0
         return int(self._counts([word_hash(piece) for piece in pieces]).min())
+
+    def titles_with(self, phrase: str) -> int:
+        """Number of titles in which these words are adjacent, of `MOST_TITLES` that have them all;
+        those of dead papers count."""
+        if self._terms is None:
+            return 0
+        wanted = split(phrase)
+        rows = _rows_with_all(self._terms, wanted)
+        for word in wanted:
+            rows = rows[self._terms.titled(word.decode(), rows)]
+        adjacent = b" " + b" ".join(wanted) + b" "
+        works = self._library.works(rows[:MOST_TITLES].tolist())
+        return sum(adjacent in b" " + b" ".join(split(work.title)) + b" " for work in works)
+
+    def papers_on(self, topic: str) -> int:
+        """Number of papers, dead ones included, that hold all words of the topic but stop words."""
+        return 0 if self._terms is None else len(_rows_with_all(self._terms, split(topic)))
 
     def has_author(self, name: str) -> bool:
         """Whether a live paper has an author with this name, in any order and abbreviation."""
@@ -122,3 +142,15 @@ class LibraryNames:
                 if alias.strength >= _SURE:
                     rows = np.flatnonzero(self._columns.keys() == np.uint64(alias.key)).tolist()
         return library.works(rows[:1])[0].id if rows else ""
+
+
+def _rows_with_all(terms: Bm25Retriever, words: Sequence[bytes]) -> NDArray[np.int64]:
+    """The rows that hold all of the words but stop words, rising; none without any."""
+    rows: NDArray[np.int64] | None = None
+    for word in words:
+        if len(word) < 2 or word in STOPWORDS:
+            continue
+        known = terms.topic_terms(word.decode())
+        own = terms.rows_of(known[0][0]) if known else np.zeros(0, np.int64)
+        rows = own if rows is None else np.intersect1d(rows, own, assume_unique=True)
+    return np.zeros(0, np.int64) if rows is None else rows

@@ -15,7 +15,8 @@ NOW = 2024
 
 
 class Names:
-    """A library in which three people write, two venues appear and one system has a name."""
+    """A library in which three people write, two venues appear, one system has a name, and papers
+    are about two topics."""
 
     people: ClassVar = {("yann", "lecun"): 80, ("kaiming", "he"): 50, ("ming", "fisher"): 30}
     titles: ClassVar = {"fisher": 200, "attention": 9000, "networks": 20000, "neurips": 3}
@@ -27,6 +28,12 @@ class Names:
 
     def titled(self, word: str) -> int:
         return self.titles.get(word.lower(), 0)
+
+    def titles_with(self, phrase: str) -> int:
+        return 12 if phrase.lower() in ("classic planning", "influential routers") else 0
+
+    def papers_on(self, topic: str) -> int:
+        return 900 if set(topic.lower().split()) <= {"topic", "models", "planning", "tasks"} else 2
 
     def has_author(self, name: str) -> bool:
         words = name.lower().replace(".", "").replace(",", "").split()
@@ -96,6 +103,17 @@ def conditions_of(text: str) -> dict[str, Any]:
         ("early work on parsing", "parsing", {"recency": "early"}),
         ("classic papers on parsing", "parsing", {"influential": True}),
         ("classic soups", "", {}),
+        ("classic topic models", "topic models", {"influential": True}),
+        ("What are the most cited topic models?", "topic models", {"influential": True}),
+        ("seminal planning", "planning", {"influential": True}),
+        ("landmark planning papers", "planning", {"influential": True}),
+        ("classic planning tasks", "", {}),
+        ("classic planning", "", {}),
+        ("classic parsing of soups", "", {}),
+        ("influential nodes of topic models", "", {}),
+        ("landmark topic models", "", {}),
+        ("topic models and classic planning tasks", "", {}),
+        ("which papers are most cited in planning", "planning", {"influential": True}),
         ("parsing with at least 100 citations", "parsing", {"min_citations": 100}),
         ("parsing cited more than 50 times", "parsing", {"min_citations": 50}),
         ("parsing citations:>20", "parsing", {"min_citations": 20}),

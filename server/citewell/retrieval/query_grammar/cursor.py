@@ -25,6 +25,14 @@ class Names(Protocol):
         """Number of titles with this word."""
         ...
 
+    def titles_with(self, phrase: str) -> int:
+        """Number of titles in which these words are adjacent, as far as it is counted."""
+        ...
+
+    def papers_on(self, topic: str) -> int:
+        """Number of papers that hold all words of the topic in title or abstract."""
+        ...
+
     def has_author(self, name: str) -> bool:
         """Whether a paper has an author with this name, however it is written."""
         ...
@@ -55,6 +63,12 @@ class NoNames:
         return 0
 
     def titled(self, word: str) -> int:
+        return 0
+
+    def titles_with(self, phrase: str) -> int:
+        return 0
+
+    def papers_on(self, topic: str) -> int:
         return 0
 
     def has_author(self, name: str) -> bool:

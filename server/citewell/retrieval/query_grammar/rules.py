@@ -12,10 +12,8 @@ from citewell.retrieval.query_grammar.words import (
     EARLY,
     ENTRY_TYPES,
     EXCLUDING,
-    INFLUENTIAL,
     KIND_OF,
     KINDS,
-    PAPERS,
     PUBLISHED,
     RECENT,
     TITLED_AFTER,
@@ -166,13 +164,6 @@ def _least_citations(cursor: Cursor, at: int, count: int, last: int) -> Part:
     while end < len(cursor.tokens) and cursor.tokens[end].start < last:
         end += 1
     return Part("citations", end, f"{count}+", {"min_citations": count}, last=last)
-
-
-def influential(cursor: Cursor, at: int) -> Part | None:
-    end = cursor.after_any(at, INFLUENTIAL)
-    if not end or cursor.low(end) not in PAPERS:
-        return None
-    return Part("citations", end, "influential", {"influential": True})
 
 
 def recency(cursor: Cursor, at: int) -> Part | None:

@@ -49,8 +49,25 @@ EARLY = (
 INFLUENTIAL = (
     "classic", "classical", "influential", "highly influential", "most influential", "seminal",
     "landmark", "foundational", "highly cited", "highly-cited", "most cited", "most-cited",
-    "well known", "well-known", "important",
+    "well known", "well-known", "most important", "important",
 )  # fmt: skip
+SUPERLATIVES = (
+    "highly influential", "most influential", "seminal", "highly cited", "highly-cited",
+    "most cited", "most-cited", "most important",
+)  # fmt: skip
+"""Those of `INFLUENTIAL` that are hardly ever part of a topic."""
+INFLUENTIAL_TOPICS = ("classic", "influential", "foundational")
+"""Others of `INFLUENTIAL` that count before a topic, too. Not "classical" or "landmark", which
+describe what is studied more often."""
+INFLUENTIAL_THEMSELVES = {
+    "influential": frozenset(
+        "authors bloggers examples factors features individuals instances members messages neurons "
+        "nodes observations people person points posts reviewers samples scholars seeds sentences "
+        "sources speakers spreaders tokens tweets user users variables vertices words".split()
+    ),
+    "foundational": frozenset({"model", "models"}),
+}
+"""Nouns that such an adjective describes: "influential users in forums" is a topic."""
 PAPERS = frozenset(
     "paper papers work works article articles study studies publication publications research "
     "literature".split()
@@ -65,13 +82,13 @@ VENUE_HEADS = frozenset(
     "findings ieee acm association".split()
 )
 """Words with which the full name of a venue begins."""
-_REQUEST_ONLY = frozenset(
+REQUEST_ONLY = frozenset(
     """
     any article articles book books find give list literature me paper papers please
     provide publication publications published publish publishes references research show some
     studies study tell want wanted work works written wrote authored appeared presented did does
     do has have had what which who whose is are was there about on in at from by for of to the a
-    an with that and or i need looking my their his her
+    an with that and or i need looking my their his her among amongst
     """.split()
 )
 VENUE_STOPS = frozenset(
@@ -147,7 +164,7 @@ def topic_of(text: str, cut: Sequence[tuple[int, int, str | None]], *, has_parts
         return topic_of_request(" ".join(rest.split()) if cut else text)
     words = [word for word in rest.split() if any(c.isalnum() for c in word)]
     bare = [word.strip("?,.;:'’()[]").lower() for word in words]
-    kept = [n for n, word in enumerate(bare) if word and word not in _REQUEST_ONLY]
+    kept = [n for n, word in enumerate(bare) if word and word not in REQUEST_ONLY]
     if not kept:
         return ""
     # Inside the topic "of" and "for" stay: they belong to titles.

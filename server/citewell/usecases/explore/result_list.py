@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from citewell.engine.contract import Engine
@@ -23,7 +23,7 @@ from citewell.usecases.explore.contract import (
 )
 from citewell.usecases.explore.fusion import Ranked, fused
 from citewell.usecases.explore.judging import Judge, by_relevance, shipped_judge
-from citewell.usecases.explore.order import by_preference, preferences
+from citewell.usecases.explore.order import WEIGHTS, by_preference, preferences, weigh
 
 HEAD = 50
 """Papers of the list that `Pass.entered` looks at."""
@@ -168,20 +168,28 @@ class ResultList:
         wanted = preferences(understood.query, self._request.order)
         now = datetime.date.today().year
         chances, relevant = self._judged(ids)
-        best = {
-            group[0].id: max(chances[one.id] for one in group if one.id in chances)
-            for group in others
-            if any(one.id in chances for one in group)
-        }
         tiers, most = self._tiers(others), self._conditions.most
+        others = _by_relevance(tiers, chances, relevant)
+        moved: dict[str, Reason] = {}
+        weighed = [one for one in wanted if one in WEIGHTS]
+        if chances and weighed and self._request.order == "auto":
+            wanted = tuple(one for one in wanted if one not in weighed)
+            chances, words = weigh(self._engine, self._works, chances, weighed)
+            before, others = others, _by_relevance(tiers, chances, relevant)
+            moved = {
+                work.id: Reason("order", ", ".join(weighed), place, words[work.id])
+                for place, ((work, *_), (was, *_)) in enumerate(zip(others, before, strict=True), 1)
+                if work.id != was.id and words.get(work.id)
+            }
+        best = _best(others, chances)
         met = {group[0].id for points, tier in tiers if points >= most for group in tier}
         judged = {name: chance for name, chance in best.items() if name in met}
         passed = sum(chance >= relevant for chance in judged.values())
-        others = [group for _, tier in tiers for group in by_relevance(tier, best, relevant)]
         ends = accumulate(len(tier) for _, tier in tiers)
-        order, moved = by_preference(
+        order, preferred = by_preference(
             self._engine, [group[0] for group in others], wanted, now, (passed, *ends)
         )
+        moved |= preferred
         own = [group[0] for group in chosen]
         self.relevant = min(len(own) + passed, self.count) if chances else None
         papers = []
@@ -218,3 +226,17 @@ class ResultList:
         held = {name for one in self._lists if one.name not in _ONLINE for name in one.ids}
         pairs = zip(ids, chances, strict=True)
         return {name: chance for name, chance in pairs if name in held}, judge.cut
+
+
+def _best(groups: Sequence[list[Work]], chances: Mapping[str, float]) -> dict[str, float]:
+    """The highest probability among the editions of each group that has one, by the id of its first
+    work."""
+    stated = ((group, [chances[one.id] for one in group if one.id in chances]) for group in groups)
+    return {group[0].id: max(own) for group, own in stated if own}
+
+
+def _by_relevance(
+    tiers: Sequence[tuple[float, list[list[Work]]]], chances: Mapping[str, float], cut: float
+) -> list[list[Work]]:
+    """The groups of all tiers, each tier by the probability that its papers answer the question."""
+    return [group for _, tier in tiers for group in by_relevance(tier, _best(tier, chances), cut)]

@@ -9,7 +9,8 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.usecases.explore.contract import MAX_TEXT, Exploration, ExploreRequest
 from citewell.usecases.explore.fusion import HEAD_LENGTH, Ranked, fused
-from citewell.usecases.explore.order import BAND
+from citewell.usecases.explore.judging import JUDGED
+from citewell.usecases.explore.order import BAND, weigh
 from citewell.usecases.explore.passes import explore
 
 TOPIC = "irrigation of apple orchards"
@@ -131,6 +132,47 @@ def test_what_the_words_prefer_decides_within_a_band(
     moved = [one for one in cited.papers if one.reasons[-1].step == "order"]
     assert moved and all("a year" in one.reasons[-1].detail for one in moved)
     assert cited.papers[0].work.title in about
+
+
+def test_a_question_for_often_cited_papers_weighs_citations_against_the_topic(
+    orchards: LocalEngine, about: tuple[str, ...]
+) -> None:
+    found = last(orchards, text=f"classic {TOPIC}")
+    assert found.understood.query.influential
+    plain = last(orchards, text=TOPIC, order="relevance")
+    first = [one.work.title for one in found.papers[:3]]
+    assert first != titles(plain)[:3]
+    assert about[0] in first, "the one cited most"
+    reasons = [one.reasons[-1] for one in found.papers if one.reasons[-1].step == "order"]
+    assert reasons and all(one.query == "cited" for one in reasons)
+    assert any(one.detail == "cited 80 times" for one in reasons)
+    odds = [one.relevance or 0 for one in found.papers[: len(about)]]
+    assert odds == sorted(odds, reverse=True)
+    # One that is cited as often but answers the question with a low probability stays behind.
+    assert set(first) <= set(about)
+
+
+@pytest.mark.parametrize("wanted", ["cited", "recent"])
+def test_a_preference_changes_which_papers_answer_and_not_how_many(
+    orchards: LocalEngine, wanted: str
+) -> None:
+    works = [hit.work for hit in orchards.find(Query(text="trade records irrigation"), 200).hits]
+    assert len(works) > JUDGED
+    chances = {work.id: 0.3 / (1 + number) for number, work in enumerate(works)}
+    weighed, words = weigh(orchards, works, chances, [wanted])
+    head, rest = works[:JUDGED], works[JUDGED:]
+    assert sum(weighed[work.id] for work in head) == pytest.approx(
+        sum(chances[work.id] for work in head), abs=1e-6
+    )
+    assert max(weighed[work.id] for work in rest) <= min(weighed[work.id] for work in head)
+    assert set(words) == {work.id for work in head}
+    same = {work.id: 0.1 for work in head}
+    weighed, _ = weigh(orchards, head, same, [wanted])
+    if wanted == "recent":
+        values = [work.year or 0 for work in sorted(head, key=lambda work: weighed[work.id])]
+    else:
+        values = orchards.citations(sorted(weighed, key=weighed.__getitem__))
+    assert values == sorted(values)
 
 
 def test_an_identifier_is_explored_from_its_paper(orchards: LocalEngine) -> None:

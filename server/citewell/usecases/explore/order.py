@@ -19,9 +19,10 @@ from citewell.model.titles import normalise_title
 from citewell.model.typed_query import TypedQuery
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.usecases.explore.contract import Order, Reason
+from citewell.usecases.explore.judging import JUDGED
 
 BAND = 20
-WEIGHTS = {"recent": 0.4, "cited": 0.4}
+WEIGHTS = {"recent": 0.5, "cited": 0.5}
 """What a year, or one natural logarithm of the citations, adds to the log odds of a paper where the
 question prefers recent or often cited ones. Chosen on the training and tuning questions of
 AutoScholarQuery, their answers of the last three years, or with at least 1,000 citations, being
@@ -48,28 +49,31 @@ def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
 
 
 def weigh(
-    engine: Engine,
-    works: Mapping[str, Work],
-    chances: Mapping[str, float],
-    wanted: Sequence[str],
+    engine: Engine, works: Sequence[Work], chances: Mapping[str, float], wanted: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The probability that each paper answers a question that prefers what is `wanted`, keys of
-    `WEIGHTS`; and, in words, what counted. Both by id.
+    """The probability that each work answers a question that prefers what is `wanted`, keys of
+    `WEIGHTS`; and of those that the preference decides, what counted, in words. Both by id.
 
-    `chances` are those without the preference. Their sum stays: the question has as many answers,
-    but others.
+    `chances` are those without the preference. It decides among the `JUDGED` likeliest works, so
+    that it brings no paper of another topic to the top, and keeps the sum of their probabilities:
+    the question has as many answers, but others. The rest stay below them.
     """
-    ids = list(chances)
-    cited = engine.citations(ids) if "cited" in wanted else [0] * len(ids)
-    oldest = min((year for name in ids if (year := works[name].year)), default=0)
+    likeliest = sorted(works, key=lambda work: -chances[work.id])
+    head, rest = likeliest[:JUDGED], likeliest[JUDGED:]
+    cited = engine.citations([work.id for work in head]) if "cited" in wanted else [0] * len(head)
+    oldest = min((work.year for work in head if work.year), default=0)
     odds: list[float] = []
     words: dict[str, str] = {}
-    for name, times in zip(ids, cited, strict=True):
-        work = works[name]
+    for work, times in zip(head, cited, strict=True):
         gains = {"recent": work.year or oldest, "cited": math.log1p(times)}
-        odds.append(_log_odds(chances[name]) + sum(WEIGHTS[one] * gains[one] for one in wanted))
-        words[name] = "; ".join(_value(work, times, one, 0)[1] for one in wanted)
-    return dict(zip(ids, _with_sum(odds, sum(chances.values())), strict=True)), words
+        gain = sum(WEIGHTS[one] * gains[one] for one in wanted)
+        odds.append(_log_odds(chances[work.id]) + gain)
+        words[work.id] = "; ".join(_value(work, times, one, 0)[1] for one in wanted)
+    found = _with_sum(odds, sum(chances[work.id] for work in head))
+    weighed = {work.id: chance for work, chance in zip(head, found, strict=True)}
+    least = min(found, default=0.0)
+    weighed |= {work.id: min(chances[work.id], least) for work in rest}
+    return weighed, words
 
 
 def _log_odds(chance: float) -> float:

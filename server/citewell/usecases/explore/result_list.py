@@ -169,19 +169,20 @@ class ResultList:
         now = datetime.date.today().year
         chances, relevant = self._judged(ids)
         tiers, most = self._tiers(others), self._conditions.most
-        others = _by_relevance(tiers, chances, relevant)
+        best = _best(others, chances)
+        others = _in_order(tiers, best, relevant)
         moved: dict[str, Reason] = {}
         weighed = [one for one in wanted if one in WEIGHTS]
-        if chances and weighed and self._request.order == "auto":
+        if best and weighed and self._request.order == "auto":
             wanted = tuple(one for one in wanted if one not in weighed)
-            chances, words = weigh(self._engine, self._works, chances, weighed)
-            before, others = others, _by_relevance(tiers, chances, relevant)
+            best, words = self._weighed(tiers, best, weighed)
+            before = [group[0].id for group in others]
+            others = _in_order(tiers, best, relevant)
             moved = {
-                work.id: Reason("order", ", ".join(weighed), place, words[work.id])
-                for place, ((work, *_), (was, *_)) in enumerate(zip(others, before, strict=True), 1)
-                if work.id != was.id and words.get(work.id)
+                group[0].id: Reason("order", ", ".join(weighed), place, words[group[0].id])
+                for place, (group, was) in enumerate(zip(others, before, strict=True), start=1)
+                if group[0].id != was and group[0].id in words
             }
-        best = _best(others, chances)
         met = {group[0].id for points, tier in tiers if points >= most for group in tier}
         judged = {name: chance for name, chance in best.items() if name in met}
         passed = sum(chance >= relevant for chance in judged.values())
@@ -210,6 +211,22 @@ class ResultList:
             tiers.setdefault(points, []).append(group)
         return sorted(tiers.items(), reverse=True, key=lambda tier: tier[0])
 
+    def _weighed(
+        self,
+        tiers: Sequence[tuple[float, list[list[Work]]]],
+        chances: Mapping[str, float],
+        wanted: Sequence[str],
+    ) -> tuple[dict[str, float], dict[str, str]]:
+        """What `weigh` gives for each tier, together."""
+        found: dict[str, float] = {}
+        words: dict[str, str] = {}
+        for _, tier in tiers:
+            works = [group[0] for group in tier if group[0].id in chances]
+            changed, counted = weigh(self._engine, works, chances, wanted)
+            found |= changed
+            words |= counted
+        return found, words
+
     def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
         """The probability that each paper answers the question, and the cut; empty where the papers
         are not judged."""
@@ -235,8 +252,8 @@ def _best(groups: Sequence[list[Work]], chances: Mapping[str, float]) -> dict[st
     return {group[0].id: max(own) for group, own in stated if own}
 
 
-def _by_relevance(
+def _in_order(
     tiers: Sequence[tuple[float, list[list[Work]]]], chances: Mapping[str, float], cut: float
 ) -> list[list[Work]]:
     """The groups of all tiers, each tier by the probability that its papers answer the question."""
-    return [group for _, tier in tiers for group in by_relevance(tier, _best(tier, chances), cut)]
+    return [group for _, tier in tiers for group in by_relevance(tier, chances, cut)]

@@ -1,4 +1,5 @@
 import random
+from itertools import pairwise
 
 import pytest
 from lsprotocol import types
@@ -95,6 +96,25 @@ def test_the_offsets_that_follow_edits_are_those_of_a_fresh_index():
         if dice.random() < 0.8:
             assert document.source == "".join(document.lines), step
     assert split_lines(document.source) == list(document.lines)
+
+
+def test_a_document_keeps_an_equal_text_as_the_object_that_others_hold():
+    text = "line é\n" * 10
+    document = OpenDocument("file:///a.bib", text, 1, "bibtex", "utf-16")
+    before = document.index
+    shared = "".join(["line é\n"] * 10)
+    document.share(shared)
+    assert document.source is shared
+    assert document.index.starts == before.starts
+    document.share(shared + "x")
+    assert document.source is shared
+
+
+def test_the_lines_of_a_large_text_are_those_of_a_small_one():
+    for line in ("plain text\n", "é🎉\n", "a\r\nb\r"):
+        text = line * 30_000 + "end"
+        index = LineIndex.of(text, "utf-16")
+        assert [text[a:b] for a, b in pairwise(index.starts)] == split_lines(text)
 
 
 def test_text_before_a_position_crosses_lines_and_stops_at_the_asked_length():

@@ -12,6 +12,9 @@ from citewell.model.identifiers import Identifier, address_key, identifier_of
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
+_Place = tuple[str, BibEntry]
+"""An entry with the path of its .bib."""
+
 
 def entries_identified(
     bibs: Iterable[BibFile], identifier: Identifier
@@ -48,20 +51,25 @@ class KnownWorks:
     """
 
     def __init__(self, bibs: Iterable[BibFile]) -> None:
-        self._by_identifier: dict[str, tuple[str, BibEntry]] = {}
-        self._by_title: dict[str, list[tuple[str, BibEntry]]] = {}
+        self._by_identifier: dict[str, _Place] = {}
+        self._by_title: dict[str, _Place | list[_Place]] = {}
+        """A list only where entries share a title."""
         for bib in bibs:
             for entry in cooperative(bib.entries):
                 if entry.key:
                     self._add(bib.path, entry)
 
     def _add(self, path: str, entry: BibEntry) -> None:
-        body = entry.body
+        body, place = entry.body, (path, entry)
         for identifier in (body.doi, body.arxiv):
             if identifier:
-                self._by_identifier.setdefault(identifier, (path, entry))
+                self._by_identifier.setdefault(identifier, place)
         if body.title_key:
-            self._by_title.setdefault(body.title_key, []).append((path, entry))
+            first = self._by_title.setdefault(body.title_key, place)
+            if isinstance(first, list):
+                first.append(place)
+            elif first is not place:
+                self._by_title[body.title_key] = [first, place]
 
     def find(self, work: Work) -> tuple[str, BibEntry] | None:
         """The entry that describes the work, with the path of its .bib: by DOI, then by arXiv
@@ -70,5 +78,6 @@ class KnownWorks:
         for identifier in (normalise_doi(work.doi), arxiv):
             if identifier and (found := self._by_identifier.get(identifier)) is not None:
                 return found
-        titled = self._by_title.get(title_key(work.title), ()) if work.title else ()
-        return next((found for found in titled if same_work(found[1], work)), None)
+        titled = self._by_title.get(title_key(work.title), []) if work.title else []
+        places = titled if isinstance(titled, list) else [titled]
+        return next((found for found in places if same_work(found[1], work)), None)

@@ -18,7 +18,7 @@ from citewell.features.checking.diagnose import diagnose
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.verify import CheckOf, invented_keys
 from citewell.features.display.coexist import left_diagnostics
-from citewell.lsp.diagnostics.wire import Report, encoded, result_id
+from citewell.lsp.diagnostics.wire import Report, encoded
 from citewell.lsp.documents.project_cache import ProjectCache
 from citewell.lsp.documents.project_state import Reading
 from citewell.lsp.protocol.line_index import LineIndex
@@ -139,7 +139,7 @@ class DiagnosticsBuilder:
             if known is None or bearing is None or known.bearing != bearing:
                 report = self._find(wanted, source, projects, index)
             else:
-                report = Report(known.report.items, known.report.result_id, projects, source)
+                report = Report(known.report.packed, known.report.result_id, projects, source)
             known = _Known(source, projects, bearing, setting, wanted.generation, invented, report)
         elif known.generation != wanted.generation:
             known = replace(known, generation=wanted.generation)
@@ -195,7 +195,7 @@ class DiagnosticsBuilder:
         own = index_of(Path(source.path)) if found else LineIndex.of("", wanted.encoding)
         assert own is not None
         items = encoded(found, own, index_of, tags=wanted.tags, related=wanted.related)
-        return Report(items, result_id(items), tuple(projects), source)
+        return Report.of(items, tuple(projects), source)
 
 
 def _same(one: Sequence[Project], other: Sequence[Project]) -> bool:

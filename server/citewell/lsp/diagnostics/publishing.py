@@ -49,7 +49,7 @@ class Publisher:
             found = await self._reporter.of_closed(reading, wanted, list(closed))
             for path, one in zip(closed, found, strict=True):
                 uri = from_fs_path(str(path)) or ""
-                if one is not None and (uri in self._pushed or one.items != b"[]"):
+                if one is not None and (uri in self._pushed or not one.is_empty):
                     self._publish(uri, one, None)
                     sent.add(uri)
         shown = {self._buffers.path_of(uri) for uri in sent}

@@ -255,7 +255,7 @@ class Diagnostics:
                 part, await self._reporter.of_closed(reading, wanted, part), strict=True
             ):
                 uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
-                if one is not None and (known or one.items != b"[]"):
+                if one is not None and (known or not one.is_empty):
                     reported.add(path)
                     given[uri] = one.result_id
                     items.append(item(one, uri, None, known))

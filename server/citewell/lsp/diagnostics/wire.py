@@ -6,6 +6,7 @@ the event loop for a second, and a hover with it.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SOURCE = "citewell"
 SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}
 _UNNECESSARY = (1,)
+_LONG = 1 << 18
+"""Bytes from which the diagnostics of a file are kept compressed."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 IndexOf = Callable[[Path], LineIndex | None]
@@ -37,10 +40,28 @@ IndexOf = Callable[[Path], LineIndex | None]
 class Report(msgspec.Struct, frozen=True, eq=False):
     """The diagnostics of one version of one file, encoded."""
 
-    items: bytes
+    packed: bytes
+    """The JSON array, compressed where it is long: a client asks for it once, and it is kept for as
+    long as the file stays the same."""
     result_id: str
     projects: tuple[Project, ...]
     source: Document | BibFile
+
+    @classmethod
+    def of(cls, items: bytes, projects: tuple[Project, ...], source: Document | BibFile) -> Report:
+        """The report with these items, a JSON array."""
+        packed = zlib.compress(items, 1) if len(items) >= _LONG else items
+        return cls(packed, result_id(items), projects, source)
+
+    @property
+    def is_empty(self) -> bool:
+        """True where nothing is wrong."""
+        return self.packed == b"[]"
+
+    @property
+    def items(self) -> bytes:
+        """The diagnostics as a JSON array."""
+        return self.packed if self.packed[:1] == b"[" else zlib.decompress(self.packed)
 
 
 class _Link(msgspec.Struct, frozen=True, gc=False):

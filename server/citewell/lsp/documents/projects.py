@@ -149,6 +149,8 @@ class Projects:
         opened = self._buffers.opened()
         await self.read_ahead(wanted)
         linked = await self.look_up(lambda cache: cache.linked(wanted))
+        if linked.bib is not None:
+            document.share(linked.bib.text)
         return WorkspaceSnapshot(uri, path, version, linked, index, wanted.options, opened)
 
     async def _scan(self, uri: str, path: Path, *, rescan: bool = False) -> Snapshot:

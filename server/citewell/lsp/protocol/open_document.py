@@ -9,7 +9,7 @@ from itertools import accumulate
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
-from citewell.lsp.protocol.line_index import LineIndex, code_points, split_lines
+from citewell.lsp.protocol.line_index import LineIndex, Lines, code_points, line_starts, split_lines
 
 FEW_EDITS = 8
 FEW_LINES = 2_000
@@ -24,8 +24,9 @@ class OpenDocument(TextDocument):
     ) -> None:
         super().__init__(uri, source="", version=version, language_id=language)
         self.encoding = encoding
-        self._text_lines = split_lines(text)
         self._joined: str | None = text
+        """The text; None while its lines are edited one by one (`_split`)."""
+        self._split: list[str] = []
         self._index: LineIndex | None = None
         self._starts: array[int] | None = None
         """The offsets of the lines, for the index; None if they are not known."""
@@ -34,12 +35,14 @@ class OpenDocument(TextDocument):
 
     @property
     def lines(self) -> Sequence[str]:
-        return self._text_lines
+        return self._split if self._joined is None else Lines(self._joined, self._line_starts())
 
     @property
     def source(self) -> str:
         if self._joined is None:
-            self._joined = "".join(self._text_lines)
+            self._joined = "".join(self._split)
+            self._starts = array("q", accumulate(map(len, self._split), initial=0))
+            self._split = []
         self._edits = 0
         return self._joined
 
@@ -47,20 +50,30 @@ class OpenDocument(TextDocument):
     def index(self) -> LineIndex:
         """Positions of the present version."""
         if self._index is None:
-            self._index = LineIndex(self._text_lines, self.encoding, self._starts)
-            self._starts = self._index.starts
+            self._index = LineIndex(self.source, self.encoding, self._line_starts())
         self._edits = 0
         return self._index
 
+    def share(self, text: str) -> None:
+        """Keep the text as this object, which others hold too, if it is the same text."""
+        if text is not self._joined and text == self._joined:
+            self._joined, self._index = text, None
+
+    def _line_starts(self) -> array[int]:
+        if self._starts is None:
+            self._starts = line_starts(self.source)
+        return self._starts
+
     def before(self, position: types.Position, characters: int) -> str:
         """Up to `characters` characters before a position, without joining the text."""
-        if position.line >= len(self._text_lines):
+        lines = self.lines
+        if position.line >= len(lines):
             return ""
-        line = self._text_lines[position.line]
+        line = lines[position.line]
         parts = [line[: code_points(line.rstrip("\r\n"), position.character, self.encoding)]]
         length, number = len(parts[0]), position.line - 1
         while length < characters and number >= 0:
-            parts.append(self._text_lines[number])
+            parts.append(lines[number])
             length += len(parts[-1])
             number -= 1
         return "".join(reversed(parts))[-characters:]
@@ -70,29 +83,24 @@ class OpenDocument(TextDocument):
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
-            self._text_lines = split_lines(change.text)
-            self._joined, self._starts = change.text, None
+            self._joined, self._split, self._starts = change.text, [], None
         self._index = None
 
     def _replace(self, range_: types.Range, text: str) -> None:
-        if self._index is not None:
-            # A caller may still need the positions of this version.
-            self._text_lines = list(self._text_lines)
-        lines = self._text_lines
-        first, start = self._place(range_.start)
-        last, end = self._place(range_.end)
+        # The first few edits are applied to the text and the offsets. Each copies them, so that of
+        # many edits in a row it is cheaper to apply the others to a list of lines.
+        self._edits += 1
+        if self._edits > FEW_EDITS and self._joined is not None:
+            self._split, self._joined, self._starts = list(self.lines), None, None
+        lines = self.lines
+        first, start = _place(lines, range_.start, self.encoding)
+        last, end = _place(lines, range_.end, self.encoding)
         if (last, end) < (first, start):
             first, start, last, end = last, end, first, start
-        # The first few edits are also applied to the joined text and the offsets, which is cheaper
-        # than rebuilding them from a hundred thousand lines. Each edit copies them, so after many
-        # edits in a row it is cheaper to drop them.
-        self._edits += 1
-        starts, whole = self._starts, self._joined
-        if self._edits > FEW_EDITS or starts is None:
-            self._starts = self._joined = None
-        elif whole is not None:
-            self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
         joined = lines[first][:start] + text + lines[last][end:]
+        whole, starts = self._joined, self._starts
+        if whole is not None and starts is not None:
+            self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
         # A CR and an LF may now meet at either end of the edit: split the neighbours again, too.
         if first > 0 and joined.startswith("\n"):
             first -= 1
@@ -103,16 +111,17 @@ class OpenDocument(TextDocument):
         new = split_lines(joined)
         if last + 1 < len(lines) and new[-1] == "":
             new.pop()
-        if self._starts is not None:
-            self._starts = _moved(self._starts, first, last, new)
-        self._text_lines[first : last + 1] = new
+        if starts is not None:
+            self._starts = _moved(starts, first, last, new)
+        else:
+            self._split[first : last + 1] = new
 
-    def _place(self, position: types.Position) -> tuple[int, int]:
-        lines = self._text_lines
-        if position.line >= len(lines):
-            return len(lines) - 1, len(lines[-1])
-        line = lines[position.line]
-        return position.line, code_points(line.rstrip("\r\n"), position.character, self.encoding)
+
+def _place(lines: Sequence[str], position: types.Position, encoding: str) -> tuple[int, int]:
+    if position.line >= len(lines):
+        return len(lines) - 1, len(lines[-1])
+    line = lines[position.line]
+    return position.line, code_points(line.rstrip("\r\n"), position.character, encoding)
 
 
 def _moved(starts: array[int], first: int, last: int, new: Sequence[str]) -> array[int]:

@@ -15,7 +15,13 @@ from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import near_part, topic_part
-from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
+from citewell.retrieval.citation_priors import (
+    SIGNALS,
+    UNKNOWN,
+    CitationPriors,
+    PriorSignals,
+    QueryVectors,
+)
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -25,7 +31,7 @@ from citewell.retrieval.passages import PassageWords, Profiles, joined_passages,
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
 _REMEMBERED = 4
-"""Queries whose signals are kept, 3 MB each: the ranker asks for those that the search just
+"""Queries whose signals are kept, 1 MB each: the ranker asks for those that the search just
 computed."""
 
 
@@ -69,7 +75,7 @@ class CitationContextRetriever(Retriever):
         vectors[known] = dense.coded(self._row[known])
         self._citation_priors = CitationPriors(priors, vectors, known)
         self._priors = priors
-        self._kept: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[Query, PriorSignals] = OrderedDict()
         self._lock = threading.Lock()
 
     def popularity(self) -> NDArray[np.float32]:
@@ -94,7 +100,7 @@ class CitationContextRetriever(Retriever):
         numbers = self.number_of_row[rows]
         has = numbers >= 0
         if has.any():
-            out[has] = self._ask(query)[numbers[has]]
+            out[has] = self._ask(query).of(numbers[has])
         return out
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -134,18 +140,15 @@ class CitationContextRetriever(Retriever):
         """The best `k` rows. Empty for a query without a known word."""
         signals = self._ask(query)
         cancel.check()
-        score = CitationPriors.blend(signals)
-        rows = self._row
-        good = (rows >= 0) & np.isfinite(score)
-        if self._mask is not None and (allowed := self._mask(query)) is not None:
-            good &= allowed[rows]
-        if not signals[good, 0].any():
+        if not signals.has_words:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        place = np.flatnonzero(good)
-        if len(place) > k:
-            place = place[np.argpartition(-score[place], k)[:k]]
-        place = place[np.lexsort((rows[place], -score[place]))]
-        return Ranking(rows[place], score[place].astype(np.float32))
+        good = self._row >= 0
+        if self._mask is not None and (allowed := self._mask(query)) is not None:
+            good &= allowed[self._row]
+        place, score = signals.best(k, good)
+        rows = self._row[place]
+        order = np.lexsort((rows, -score))
+        return Ranking(rows[order], score[order].astype(np.float32))
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The strong signals, reported as fields because there are no matching words to show."""
@@ -162,7 +165,7 @@ class CitationContextRetriever(Retriever):
         ]
         return Evidence(self.name, rank, score, tuple(fields))
 
-    def _ask(self, query: Query) -> NDArray[np.float32]:
+    def _ask(self, query: Query) -> PriorSignals:
         with self._lock:
             found = self._kept.get(query)
         if found is not None:
@@ -178,7 +181,7 @@ class CitationContextRetriever(Retriever):
             numbers[numbers >= 0],
             _own_key(query),
         )
-        signals = self._citation_priors.signals(vectors)
+        signals = self._citation_priors.ask(vectors)
         with self._lock:
             self._kept[query] = signals
             while len(self._kept) > _REMEMBERED:

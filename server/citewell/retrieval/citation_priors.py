@@ -8,17 +8,21 @@ and together with what (the references the author already has).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.priors import Priors
-from citewell.retrieval.scan import CodedVectors
+from citewell.retrieval.scan import CodedVectors, PlainVectors, within
 
 NEIGHBOURS = 48
 """Citing passages and citing papers that vote."""
 SHARPNESS = 12.0
 """Votes fall as exp(sharpness * (similarity - the best similarity))."""
+LIKENESS = 20
+"""Weight of a paper's likeness to the query in the blend."""
 UNKNOWN = -99.0
 """Stands for every signal of a paper of which nothing is known once the own list is left out."""
 
@@ -27,6 +31,10 @@ SIGNALS = (
     "memory_passage_votes", "memory_topic_votes", "memory_passage_share", "memory_cocited",
     "memory_cocited_share",
 )  # fmt: skip
+
+NONE = np.zeros(0, np.int64)
+_ROUNDING = 1e-3
+"""Bound of what is lost by adding up the blend in float32."""
 
 
 class QueryVectors(msgspec.Struct, frozen=True):
@@ -57,115 +65,72 @@ class CitationPriors:
         known: NDArray[np.bool_],
     ) -> None:
         self.priors = priors
-        self._vectors = vectors
-        self._coded = CodedVectors(vectors.view(np.int8)) if vectors.dtype == np.int8 else None
-        self.known = known
         lengths = np.diff(priors.list_starts)
         self._owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        self._degree = np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32)
-        self._log_degree = np.log1p(self._degree)
+        self.degree = np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32)
+        self.log_degree = np.log1p(self.degree)
+        self.is_known = known & ((self.degree > 0) | (priors.citations >= 0))
+        """Of which papers anything is known."""
         self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
-        order = np.argsort(priors.list_cited, kind="stable")
+        self._citing_starts, order = _by_paper(priors.list_cited, len(priors))
         self._citing = self._owner[order]
-        self._citing_starts = np.concatenate(
-            [np.zeros(1, np.int64), np.cumsum(self._degree.astype(np.int64))]
+        self.passage_starts, order = _by_paper(priors.passage_cited, len(priors))
+        self.passages_of = order.astype(np.int32)
+        """The passages that cite paper i: [passage_starts[i], passage_starts[i + 1])."""
+        self.vectors: CodedVectors | PlainVectors = (
+            CodedVectors(vectors.view(np.int8))
+            if vectors.dtype == np.int8
+            else PlainVectors(vectors.view(np.float32))
         )
-        self._lists = CodedVectors(priors.list_vectors)
-        self._passages = CodedVectors(priors.passage_vectors)
-        self._has_list_vector = self._lists.scale > 0
+        self.lists = CodedVectors(priors.list_vectors)
+        self.passages = CodedVectors(priors.passage_vectors)
+        self.without_list_vector = self.lists.scale == 0
+
+    def ask(self, query: QueryVectors) -> PriorSignals:
+        """What the priors know for a query."""
+        return PriorSignals(self, query)
 
     def signals(self, query: QueryVectors) -> NDArray[np.float32]:
         """Shape (P, len(SIGNALS)): every paper's signals for a query."""
-        priors = self.priors
-        count = len(priors)
-        # Signal by signal: each is computed for all papers at once.
-        out = np.zeros((count, len(SIGNALS)), np.float32, order="F")
-        own = np.flatnonzero(priors.list_key == np.uint64(query.own)) if query.own else ()
-        degree, log_degree = self._degree, self._log_degree
-        if len(own):
-            degree = degree.copy()
-            for one in own:
-                degree[
-                    priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
-                ] -= 1
-            log_degree = np.log1p(degree)
-        coded = self._coded
-        out[:, 0] = self._vectors @ query.full if coded is None else coded.cosines(query.full)
-        out[:, 1] = log_degree
-        out[:, 2] = priors.citations
-        if len(self._passages) and query.near.any():
-            self._by_passage(query.near, own, out)
-        if len(self._lists) and query.topic.any():
-            self._by_topic(query.topic, own, out)
-        if len(query.references):
-            self._by_company(query.references, own, degree, out[:, 7:9])
-        unknown = ~self.known | ((degree <= 0) & (priors.citations < 0))
-        for signal in out.T:
-            np.putmask(signal, unknown, UNKNOWN)
-        return out
+        return self.ask(query).of(np.arange(len(self.priors)))
 
     def popularity(self) -> NDArray[np.float32]:
         """Logarithm of one more than how often each paper is cited, by any of the data, (P,)."""
         stated = self.priors.citations.astype(np.float32)
-        return np.asarray(np.maximum(np.log1p(self._degree), stated), np.float32)
+        return np.asarray(np.maximum(np.log1p(self.degree), stated), np.float32)
 
     @staticmethod
     def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One score a paper, shape (P,): the order of the memory's own list."""
+        """One score a paper, shape (n,): the order of the memory's own list."""
         s = signals
-        total = 20 * s[:, 0] + 0.75 * s[:, 1]
+        total = LIKENESS * s[:, 0] + 0.75 * s[:, 1]
         total += 0.5 * np.log(np.maximum(s[:, 4], 0) + 0.01)
         total += 0.5 * np.log(np.maximum(s[:, 5], 0) + 0.01)
         total += 1.5 * np.maximum(s[:, 7], 0) + np.maximum(s[:, 8], 0)
         total[s[:, 1] <= UNKNOWN] = -np.inf
         return total
 
-    def _by_passage(self, near: NDArray[np.float32], own: object, out: NDArray[np.float32]) -> None:
-        likeness = self._passages.cosines(near)
-        for one in own:  # type: ignore[attr-defined]
-            likeness[self.priors.passage_list == one] = -1
-        cited = self.priors.passage_cited
-        best = np.full(len(out), -1.0, np.float32)
-        np.maximum.at(best, cited, likeness)
-        out[:, 3] = best
-        nearest = np.argpartition(-likeness, min(NEIGHBOURS, len(likeness) - 1))[:NEIGHBOURS]
-        near_likeness = likeness[nearest]
-        votes = np.exp(SHARPNESS * (near_likeness - near_likeness.max()))
-        np.add.at(out[:, 4], cited[nearest], votes)
-        out[:, 6] = out[:, 4] / max(float(votes.sum()), 1e-6)
-
-    def _by_topic(self, topic: NDArray[np.float32], own: object, out: NDArray[np.float32]) -> None:
-        likeness = self._lists.cosines(topic)
-        likeness[~self._has_list_vector] = -1
-        for one in own:  # type: ignore[attr-defined]
-            likeness[one] = -1
-        nearest = np.argpartition(-likeness, min(NEIGHBOURS, len(likeness) - 1))[:NEIGHBOURS]
-        votes = np.exp(SHARPNESS * (likeness[nearest] - likeness[nearest].max()))
-        priors = self.priors
-        for one, vote in zip(nearest.tolist(), votes.tolist(), strict=True):
-            cited = priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
-            out[cited, 5] += vote
-
     def cocited(self, references: NDArray[np.int64], own: int) -> NDArray[np.float32]:
         """Shape (P, 2): how often others cite a paper with the references, and as a share of how
         often they cite it at all. The list of the paper `own` is left out."""
         lists = np.flatnonzero(self.priors.list_key == np.uint64(own)) if own else ()
         out = np.zeros((len(self.priors), 2), np.float32)
-        self._by_company(references, lists, self._degree, out)
+        self.company(references, lists, self.degree, out)
         return out
 
-    def _by_company(
+    def company(
         self,
         references: NDArray[np.int64],
-        own: object,
+        own: Sequence[int] | NDArray[np.int64],
         degree: NDArray[np.float32],
         out: NDArray[np.float32],
     ) -> None:
+        """Write the two columns of `cocited` to `out`, without the lists `own`."""
         weight = np.zeros(len(self._damp), np.float32)
         for one in references.tolist():
             citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
-            weight[citing] += 1 / np.log(2.0 + self._degree[one])
-        for one in own:  # type: ignore[attr-defined]
+            weight[citing] += 1 / np.log(2.0 + self.degree[one])
+        for one in own:
             weight[one] = 0
         weight *= self._damp
         company = np.bincount(
@@ -174,7 +139,147 @@ class CitationPriors:
         # A reference is in every list that was found through it, which is no evidence for itself.
         for one in references.tolist():
             citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
-            share = self._damp[citing].sum() / np.log(2.0 + self._degree[one])
+            share = self._damp[citing].sum() / np.log(2.0 + self.degree[one])
             company[one] = max(company[one] - share, 0)
         out[:, 0] = np.log1p(company)
         out[:, 1] = company / np.sqrt(np.maximum(degree, 1))
+
+
+class PriorSignals:
+    """The signals of one query. The likenesses to papers and passages are computed from rounded
+    vectors for all papers, and exactly for those that are asked for."""
+
+    def __init__(self, priors: CitationPriors, query: QueryVectors) -> None:
+        data = priors.priors
+        self._priors = priors
+        self._query = query
+        self._last = (NONE, np.zeros((0, len(SIGNALS)), np.float32))
+        self._own = np.flatnonzero(data.list_key == np.uint64(query.own)) if query.own else NONE
+        self._degree, self._log_degree = priors.degree, priors.log_degree
+        self._is_known = priors.is_known
+        if len(self._own):
+            self._degree, self._log_degree = priors.degree.copy(), priors.log_degree.copy()
+            self._is_known = priors.is_known.copy()
+            for one in self._own:
+                cited = data.list_cited[data.list_starts[one] : data.list_starts[one + 1]]
+                self._degree[cited] -= 1
+                self._log_degree[cited] = np.log1p(self._degree[cited])
+                self._is_known[cited] &= (self._degree[cited] > 0) | (data.citations[cited] >= 0)
+        self._asks_passages = len(priors.passages) > 0 and bool(query.near.any())
+        self._passage_votes = np.zeros(len(data), np.float32)
+        self._votes = 0.0
+        if self._asks_passages:
+            self._vote_by_passage()
+        self._topic_votes = np.zeros(len(data), np.float32)
+        if len(priors.lists) and query.topic.any():
+            self._vote_by_topic()
+        self._company: NDArray[np.float32] | None = None
+        if len(query.references):
+            self._company = np.zeros((len(data), 2), np.float32)
+            priors.company(query.references, self._own, self._degree, self._company)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether the query has a word that the encoder knows."""
+        return bool(self._query.full.any())
+
+    def of(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Shape (n, len(SIGNALS)): the signals of some papers, by number.
+
+        The last table is remembered: its papers are explained one by one.
+        """
+        known, table = self._last
+        if len(papers) == 1 and len(place := np.flatnonzero(known == papers[0])):
+            return table[place[:1]]
+        table = self._computed(papers)
+        self._last = (papers, table)
+        return table
+
+    def _computed(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
+        priors, data = self._priors, self._priors.priors
+        # Signal by signal: each is computed for all papers at once.
+        out = np.zeros((len(papers), len(SIGNALS)), np.float32, order="F")
+        out[:, 0] = priors.vectors.exact(self._query.full, papers)
+        out[:, 1] = self._log_degree[papers]
+        out[:, 2] = data.citations[papers]
+        if self._asks_passages:
+            out[:, 3] = self._best_passages(papers)
+            out[:, 4] = self._passage_votes[papers]
+            out[:, 6] = out[:, 4] / max(self._votes, 1e-6)
+        out[:, 5] = self._topic_votes[papers]
+        if self._company is not None:
+            out[:, 7:9] = self._company[papers]
+        out[~self._is_known[papers]] = UNKNOWN
+        return out
+
+    def best(
+        self, count: int, allowed: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `count` papers with the highest blend among those allowed, in no order, and it."""
+        priors = self._priors
+        likeness, error = priors.vectors.approximate(self._query.full)
+        score: NDArray[np.float32] = np.float32(LIKENESS) * likeness
+        score += np.float32(0.75) * self._log_degree
+        for votes in (self._passage_votes, self._topic_votes):
+            voted = np.flatnonzero(votes)
+            score[voted] += 0.5 * np.log(100 * votes[voted] + 1)
+        if self._company is not None:
+            score += 1.5 * np.maximum(self._company[:, 0], 0) + np.maximum(self._company[:, 1], 0)
+        score[~(allowed & self._is_known)] = -np.inf
+        papers = within(score, count, 2 * LIKENESS * error + _ROUNDING)
+        blend = priors.blend(self._computed(papers))
+        if len(papers) > count:
+            found = np.argpartition(-blend, count - 1)[:count]
+            papers, blend = papers[found], blend[found]
+        return papers, blend
+
+    def _vote_by_passage(self) -> None:
+        data = self._priors.priors
+        excluded = np.isin(data.passage_list, self._own) if len(self._own) else None
+        found, likeness = self._priors.passages.nearest(self._query.near, NEIGHBOURS, excluded)
+        if len(found):
+            votes = np.exp(SHARPNESS * (likeness - likeness.max()))
+            np.add.at(self._passage_votes, data.passage_cited[found], votes)
+            self._votes = float(votes.sum())
+
+    def _vote_by_topic(self) -> None:
+        data = self._priors.priors
+        excluded = self._priors.without_list_vector
+        if len(self._own):
+            excluded = excluded.copy()
+            excluded[self._own] = True
+        found, likeness = self._priors.lists.nearest(self._query.topic, NEIGHBOURS, excluded)
+        votes = np.exp(SHARPNESS * (likeness - likeness.max(initial=-1)))
+        for one, vote in zip(found.tolist(), votes.tolist(), strict=True):
+            cited = data.list_cited[data.list_starts[one] : data.list_starts[one + 1]]
+            self._topic_votes[cited] += vote
+
+    def _best_passages(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Likeness of the passage that is nearest, of those that cite each paper; -1 for none."""
+        priors, data = self._priors, self._priors.priors
+        begin, end = priors.passage_starts[papers], priors.passage_starts[papers + 1]
+        place, owner = _runs(begin, end)
+        passages = priors.passages_of[place].astype(np.int64)
+        likeness = priors.passages.exact(self._query.near, passages)
+        if len(self._own):
+            likeness[np.isin(data.passage_list[passages], self._own)] = -1
+        best = np.full(len(papers), -1.0, np.float32)
+        np.maximum.at(best, owner, likeness)
+        return best
+
+
+def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places where each paper is cited: their bounds in the order, shape (count + 1,), and the
+    order, shape (len(cited),)."""
+    times = np.bincount(cited, minlength=count)
+    return np.concatenate([[0], np.cumsum(times)]), np.argsort(cited, kind="stable")
+
+
+def _runs(
+    begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the ranges [begin, end) one after the other, and the range of each."""
+    count = end - begin
+    owner = np.repeat(np.arange(len(count)), count)
+    first = np.cumsum(count) - count
+    return np.arange(len(owner)) + (begin - first)[owner], owner

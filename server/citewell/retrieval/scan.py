@@ -13,6 +13,9 @@ _CACHED = 512
 _CONVERT_FROM = 8
 """Queries from which it pays to convert the rows to float32 and to multiply matrices."""
 
+_ROUNDING = 1e-5
+"""Bound of what is lost by adding up in float32."""
+
 
 def dot_products(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
     """Shape (queries, rows). simsimd, which usearch needs too, or numpy where it cannot be loaded
@@ -38,6 +41,17 @@ def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDA
     return out
 
 
+def within(scores: NDArray[np.float32], count: int, margin: float) -> NDArray[np.int64]:
+    """Rows whose score is at most `margin` below the `count`-th greatest; none of -inf."""
+    if count < len(scores):
+        least = np.partition(scores, len(scores) - count)[len(scores) - count] - margin
+        found = scores >= least
+        if np.isneginf(least):
+            found &= scores > -np.inf
+        return np.flatnonzero(found)
+    return np.flatnonzero(scores > -np.inf)
+
+
 class CodedVectors:
     """Vectors as int8 of any scale, compared by direction: a quarter of the memory of float32."""
 
@@ -61,6 +75,40 @@ class CodedVectors:
         out *= self.scale
         return out
 
+    def approximate(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+        """Each row's cosine with a vector of length 1, shape (n,), by the integer instructions, and
+        the greatest error of any of them: the vector is rounded to int8."""
+        factor = float(np.abs(vector).max(initial=0)) / 127
+        if not factor:
+            return np.zeros(len(self._rows), np.float32), 0.0
+        coded = np.rint(vector / factor).astype(np.int8)
+        out = dot_products(coded[None], self._rows)[0]
+        out *= self.scale
+        out *= np.float32(factor)
+        # The rows have length 1, so that no cosine is off by more than the vector is.
+        lost = float(np.linalg.norm(vector - factor * coded.astype(np.float32)))
+        return out, lost + _ROUNDING
+
+    def exact(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The cosines of some rows, shape (len(rows),)."""
+        found = self._rows[rows].astype(np.float32) @ vector
+        return np.asarray(found * self.scale[rows], np.float32)
+
+    def nearest(
+        self, vector: NDArray[np.float32], count: int, excluded: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `count` rows with the greatest cosines, in no order, and these cosines: those that
+        are near enough by the rounded vector are computed exactly."""
+        likeness, error = self.approximate(vector)
+        if excluded is not None:
+            likeness[excluded] = -np.inf
+        rows = within(likeness, count, 2 * error)
+        cosines = self.exact(vector, rows)
+        if len(rows) > count:
+            best = np.argpartition(-cosines, count - 1)[:count]
+            rows, cosines = rows[best], cosines[best]
+        return rows, cosines
+
     def _blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
         buffer = np.empty((_CACHED, self._rows.shape[1]), np.float32)
         for begin in range(0, len(self._rows), _CACHED):
@@ -68,3 +116,18 @@ class CodedVectors:
             block = buffer[: len(rows)]
             block[:] = rows
             yield begin, block
+
+
+class PlainVectors:
+    """Vectors of length 1 as float32, compared as `CodedVectors` are."""
+
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        self._rows = rows
+
+    def approximate(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+        """Each row's cosine with a vector of length 1, shape (n,), and the greatest error: none."""
+        return np.asarray(self._rows @ vector, np.float32), 0.0
+
+    def exact(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The cosines of some rows, shape (len(rows),)."""
+        return np.asarray(self._rows[rows] @ vector, np.float32)

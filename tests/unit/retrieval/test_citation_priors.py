@@ -119,3 +119,50 @@ def test_papers_that_others_cite_together_with_these_are_found() -> None:
     assert count[0] > 0 and share[0] > 0  # list 0 cites papers 0 and 1
     assert count[2] == count[3] == 0
     assert memory.cocited(np.array([1]), 11)[0].tolist() == [0, 0]  # list 0 is the paper's own
+
+
+def many_priors() -> tuple[Priors, np.ndarray]:
+    """400 papers, cited by 60 lists in 900 passages, and the papers' vectors."""
+    random = np.random.default_rng(3)
+    starts = np.arange(0, 60 * 20 + 1, 20)
+    cited = np.concatenate([random.choice(400, 20, replace=False) for _ in range(60)])
+    made = Priors(
+        key=np.arange(1, 401, dtype=np.uint64),
+        citations=np.where(random.random(400) < 0.3, 2.0, -1.0).astype(np.float16),
+        list_key=np.arange(1000, 1060, dtype=np.uint64),
+        list_starts=starts.astype(np.int32),
+        list_cited=cited.astype(np.int32),
+        list_vectors=random.integers(-9, 10, (60, 8)).astype(np.int8),
+        passage_vectors=random.integers(-9, 10, (900, 8)).astype(np.int8),
+        passage_cited=random.integers(0, 400, 900).astype(np.int32),
+        passage_list=random.integers(0, 60, 900).astype(np.int32),
+    )
+    return made, random.integers(-9, 10, (400, 8)).astype(np.int8)
+
+
+@pytest.mark.parametrize("own", [0, 1007])
+def test_the_best_papers_are_those_with_the_highest_blend_of_all(own: int) -> None:
+    made, vectors = many_priors()
+    known = np.arange(400) % 7 != 0
+    memory = CitationPriors(made, vectors, known)
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        full, near, topic = random.normal(size=(3, 8)).astype(np.float32)
+        full, near, topic = (v / np.linalg.norm(v) for v in (full, near, topic))
+        asked = QueryVectors(full, near, topic, random.choice(400, 5, replace=False), own)
+        blend = CitationPriors.blend(memory.signals(asked))
+        allowed = random.random(400) < 0.8
+        blend[~allowed] = -np.inf
+        found, scores = memory.ask(asked).best(25, allowed)
+        assert set(found.tolist()) == set(np.argsort(-blend)[:25].tolist())
+        np.testing.assert_allclose(scores, blend[found], rtol=1e-5)
+
+
+def test_the_signals_of_some_papers_are_those_of_all() -> None:
+    made, vectors = many_priors()
+    memory = CitationPriors(made, vectors, np.ones(400, bool))
+    asked = QueryVectors(*np.eye(8, dtype=np.float32)[:3], np.array([1, 2]), 1003)
+    every, some = memory.signals(asked), memory.ask(asked)
+    twice = np.array([5, 9, 5, 399])
+    np.testing.assert_allclose(some.of(twice), every[twice], rtol=1e-5)
+    np.testing.assert_allclose(some.of(np.array([5])), every[[5]], rtol=1e-5)

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ from citewell.retrieval.citation_priors import (
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.mapped_arrays import Arrays, mapped_arrays
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
 
@@ -203,8 +205,9 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
     if not parts:
         return None
     priors = joined(parts)
-    files = [PASSAGES, *(one.path / WORDS for one in fitting)]
-    words = [read_passages(path) for path in files if path.exists()]
+    files = [one.path / WORDS for one in fitting]
+    words = [_shipped_passages()] if PASSAGES.exists() else []
+    words += [read_passages(path) for path in files if path.exists()]
     passages = joined_passages(words) if words else None
     return CitationContextRetriever(
         priors, columns, dense, opening.live, mask=opening.mask, passages=passages
@@ -213,7 +216,32 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
 
 def shipped_priors() -> list[Priors]:
     """Those that come with Citewell. Raises `CitewellError` where they cannot be read."""
-    return [read_priors(PRIORS)] if PRIORS.exists() else []
+    if not PRIORS.exists():
+        return []
+    try:
+        arrays = mapped_arrays("priors-1", [PRIORS], _prior_arrays)
+    except OSError:
+        return [read_priors(PRIORS)]
+    encoder = arrays.pop("encoder").tobytes().decode()
+    return [Priors(**arrays, encoder=encoder)]
+
+
+def _prior_arrays() -> Arrays:
+    priors = read_priors(PRIORS)
+    arrays = msgspec.structs.asdict(priors)
+    return arrays | {"encoder": np.frombuffer(priors.encoder.encode(), np.uint8)}
+
+
+def _shipped_passages() -> PassageWords:
+    """The words of citing passages that come with Citewell. Raises `CitewellError` where they
+    cannot be read."""
+    try:
+        arrays = mapped_arrays(
+            "passages-1", [PASSAGES], lambda: msgspec.structs.asdict(read_passages(PASSAGES))
+        )
+    except OSError:
+        return read_passages(PASSAGES)
+    return PassageWords(**arrays)
 
 
 def _own_key(query: Query) -> int:

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 _WORD = re.compile(r"[a-z0-9]+")
 SHORTEST_PIECE = 3
 LONGEST_WORD = 40
 CACHE_LIMIT = 200_000
+MAPPED_CACHE_LIMIT = 20_000
+"""Words, and pairs of words, of which a mapped vocabulary remembers the tokens."""
 
 
 def words(text: str) -> list[str]:
@@ -55,10 +64,17 @@ class Vocabulary:
         """Token numbers of one word: one, those of its pieces, or none."""
         found = self._cache.get(word)
         if found is None:
-            found = self._pieces(word)
+            number = self._number(word)
+            found = self._pieces(word) if number is None else (number,)
             if len(self._cache) < CACHE_LIMIT + len(self.tokens):
                 self._cache[word] = found
         return found
+
+    def _number(self, word: str) -> int | None:
+        return self._word.get(word)
+
+    def _joined(self, first: int, second: int) -> int | None:
+        return self._phrase.get((first, second))
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         if len(word) > LONGEST_WORD:
@@ -67,7 +83,7 @@ class Vocabulary:
         start = 0
         while start < len(word):
             for end in range(len(word), start + SHORTEST_PIECE - 1, -1):
-                number = self._word.get(word[start:end])
+                number = self._number(word[start:end])
                 if number is not None:
                     pieces.append(number)
                     start = end
@@ -78,8 +94,8 @@ class Vocabulary:
 
     def phrase(self, first: str, second: str) -> int | None:
         """Token number of a two-word phrase, if the vocabulary has it."""
-        one, two = self._word.get(first), self._word.get(second)
-        return None if one is None or two is None else self._phrase.get((one, two))
+        one, two = self._number(first), self._number(second)
+        return None if one is None or two is None else self._joined(one, two)
 
     def encode(self, text: str) -> list[int]:
         """Token numbers of a text: each word's, and each adjacent pair's that is a phrase."""
@@ -89,14 +105,92 @@ class Vocabulary:
         """Token numbers of words: each word's, and each adjacent pair's that is a phrase."""
         numbers: list[int] = []
         previous = -1
-        phrase = self._phrase
         for part in parts:
             found = self.word(part)
             numbers.extend(found)
             if len(found) == 1:
-                if previous >= 0 and (joined := phrase.get((previous, found[0]))) is not None:
+                if previous >= 0 and (joined := self._joined(previous, found[0])) is not None:
                     numbers.append(joined)
                 previous = found[0]
             else:
                 previous = -1
         return numbers
+
+
+class MappedVocabulary(Vocabulary):
+    """The same vocabulary from arrays, which may be mapped from a file: a look-up takes some
+    microseconds, and nothing is built or held for the words that no text has."""
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        """`arrays` are those of `vocabulary_arrays`."""
+        self._text = memoryview(arrays["vocabulary_text"])
+        self._ends = memoryview(arrays["vocabulary_ends"])
+        self._hashes = memoryview(arrays["word_hashes"])
+        self._words = memoryview(arrays["word_numbers"])
+        self._pair_keys = memoryview(arrays["pair_keys"])
+        self._pairs = memoryview(arrays["pair_numbers"])
+        self._cache: dict[str, tuple[int, ...]] = {}
+        self._known_pairs: dict[tuple[int, int], int | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @cached_property
+    def tokens(self) -> Sequence[str]:  # type: ignore[override]
+        """All tokens, by number."""
+        return self._text.tobytes().decode().split("\n")[:-1]
+
+    def word(self, word: str) -> tuple[int, ...]:
+        """Token numbers of one word: one, those of its pieces, or none."""
+        if len(self._cache) > MAPPED_CACHE_LIMIT:
+            self._cache = {}
+        return super().word(word)
+
+    def _number(self, word: str) -> int | None:
+        sought = word.encode()
+        wanted = zlib.crc32(sought)
+        place = bisect_left(self._hashes, wanted)
+        while place < len(self._hashes) and self._hashes[place] == wanted:
+            number = self._words[place]
+            begin = self._ends[number - 1] + 1 if number else 0
+            if self._text[begin : self._ends[number]] == sought:
+                return int(number)
+            place += 1
+        return None
+
+    def _joined(self, first: int, second: int) -> int | None:
+        pair = (first, second)
+        if pair in self._known_pairs:
+            return self._known_pairs[pair]
+        wanted = first * len(self) + second
+        place = bisect_left(self._pair_keys, wanted)
+        is_found = place < len(self._pair_keys) and self._pair_keys[place] == wanted
+        found = int(self._pairs[place]) if is_found else None
+        if len(self._known_pairs) > MAPPED_CACHE_LIMIT:
+            self._known_pairs = {}
+        self._known_pairs[pair] = found
+        return found
+
+
+def vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    """What `MappedVocabulary` reads: the text of the tokens and where each ends, the words by their
+    hashes, and the phrases by the numbers of their words."""
+    tokens = vocabulary.tokens
+    coded = [token.encode() for token in tokens]
+    words = np.array([n for n, token in enumerate(tokens) if " " not in token], np.int32)
+    hashes = np.array([zlib.crc32(coded[n]) for n in words.tolist()], np.uint32)
+    order = np.argsort(hashes, kind="stable")
+    pairs = sorted(
+        (vocabulary.word(first)[0] * len(tokens) + vocabulary.word(second)[0], number)
+        for number, token in enumerate(tokens)
+        if " " in token
+        for first, _, second in [token.partition(" ")]
+    )
+    return {
+        "vocabulary_text": np.frombuffer(b"".join(one + b"\n" for one in coded), np.uint8),
+        "vocabulary_ends": (np.cumsum([len(one) + 1 for one in coded]) - 1).astype(np.int32),
+        "word_hashes": hashes[order],
+        "word_numbers": words[order],
+        "pair_keys": np.array([key for key, _ in pairs], np.int64),
+        "pair_numbers": np.array([number for _, number in pairs], np.int32),
+    }

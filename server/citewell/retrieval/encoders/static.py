@@ -11,7 +11,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from zipfile import BadZipFile
@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Problem, Query
 from citewell.retrieval import zones
 from citewell.retrieval.encoders.contract import Paper
-from citewell.retrieval.tokens import Vocabulary, words
+from citewell.retrieval.mapped_arrays import Arrays, mapped_arrays
+from citewell.retrieval.tokens import MappedVocabulary, Vocabulary, vocabulary_arrays, words
 from citewell.retrieval.words import Words
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
+VOCABULARY, TABLE = "vocab.txt", "static.npz"
 _CHUNK = 4096
 _REMEMBERED = 16
 _MAX_WORDS = 1_000_000
@@ -45,24 +47,7 @@ class StaticEncoder:
 
     def __init__(self, weights: Path = WEIGHTS) -> None:
         try:
-            self._vocabulary = Vocabulary.read(weights / "vocab.txt")
-            with (
-                (weights / "static.npz").open("rb") as stream,
-                np.load(stream, allow_pickle=False) as file,
-            ):
-                self._table: NDArray[np.int8] = file["table"]
-                scale = file["scale"].astype(np.float32)
-                self._query_weight = scale * file["query_weight"].astype(np.float32)
-                self._paper_weight = scale * file["paper_weight"].astype(np.float32)
-                self._query_zones = file["query_zones"].astype(np.float32)
-                self._paper_zones = file["paper_zones"].astype(np.float32)
-            if self._table.dtype != np.int8 or self._table.ndim != 2:
-                raise ValueError("table is not a matrix of int8")
-            rows = {len(self._table), len(scale), len(self._query_weight), len(self._paper_weight)}
-            if rows != {len(self._vocabulary)}:
-                raise ValueError("table, weights and vocabulary differ in length")
-            if self._query_zones.shape != (zones.COUNT,) or self._paper_zones.shape != (2,):
-                raise ValueError("the factors of the zones have another shape")
+            arrays = _mapped(weights) if weights == WEIGHTS else _arrays(weights)
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise CitewellError(
                 Problem(
@@ -72,19 +57,21 @@ class StaticEncoder:
                     path=str(weights),
                 )
             ) from error
+        self._vocabulary: Vocabulary = MappedVocabulary(arrays)
+        self._table: NDArray[np.int8] = arrays["table"]
+        self._query_weight: NDArray[np.float32] = arrays["query_weight"]
+        self._paper_weight: NDArray[np.float32] = arrays["paper_weight"]
+        self._query_zones: NDArray[np.float32] = arrays["query_zones"]
+        self._paper_zones: NDArray[np.float32] = arrays["paper_zones"]
         self.dim = int(self._table.shape[1])
-        digest = hashlib.sha256(self._table.tobytes())
-        digest.update(self._paper_weight.tobytes())
-        digest.update(self._paper_zones.tobytes())
-        digest.update("\n".join(self._vocabulary.tokens).encode())
-        self.fingerprint = f"static-1-{digest.hexdigest()[:16]}"
+        self.fingerprint = arrays["fingerprint"].tobytes().decode()
         self._encoded: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
     @cached_property
     def _reader(self) -> TokenReader:
         # Only builds of a library read papers.
-        return TokenReader(self._vocabulary)
+        return TokenReader(Vocabulary(self._vocabulary.tokens))
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract, each with its factor."""
@@ -144,6 +131,45 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, length, out=rows, where=length > 0)
     return rows
+
+
+def _mapped(weights: Path) -> Arrays:
+    """The arrays of weights that stay, mapped from the cache."""
+    files = [weights / VOCABULARY, weights / TABLE]
+    return mapped_arrays("static-1", files, partial(_arrays, weights))
+
+
+def _arrays(weights: Path) -> Arrays:
+    """What the encoder reads. Raises `OSError`, `ValueError`, `KeyError` and `BadZipFile` for
+    weights that are damaged."""
+    vocabulary = Vocabulary.read(weights / VOCABULARY)
+    with (weights / TABLE).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+        table: NDArray[np.int8] = file["table"]
+        scale = file["scale"].astype(np.float32)
+        query_weight = scale * file["query_weight"].astype(np.float32)
+        paper_weight = scale * file["paper_weight"].astype(np.float32)
+        query_zones = file["query_zones"].astype(np.float32)
+        paper_zones = file["paper_zones"].astype(np.float32)
+    if table.dtype != np.int8 or table.ndim != 2:
+        raise ValueError("table is not a matrix of int8")
+    if {len(table), len(scale), len(query_weight), len(paper_weight)} != {len(vocabulary)}:
+        raise ValueError("table, weights and vocabulary differ in length")
+    if query_zones.shape != (zones.COUNT,) or paper_zones.shape != (2,):
+        raise ValueError("the factors of the zones have another shape")
+    digest = hashlib.sha256(table.tobytes())
+    digest.update(paper_weight.tobytes())
+    digest.update(paper_zones.tobytes())
+    digest.update("\n".join(vocabulary.tokens).encode())
+    fingerprint = f"static-1-{digest.hexdigest()[:16]}"
+    return {
+        "table": table,
+        "query_weight": query_weight,
+        "paper_weight": paper_weight,
+        "query_zones": query_zones,
+        "paper_zones": paper_zones,
+        "fingerprint": np.frombuffer(fingerprint.encode(), np.uint8),
+        **vocabulary_arrays(vocabulary),
+    }
 
 
 class TokenReader:

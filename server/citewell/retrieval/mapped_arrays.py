@@ -1,0 +1,142 @@
+"""Arrays that are made once from shipped files, kept in the user's cache, and mapped from there.
+
+The weights ship compressed. A process that unpacks them holds a copy of its own, after a quarter of
+a second of work; a mapped file takes neither, and processes share its pages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model.atomic_write import write_atomically
+from citewell.options.folders import cache_folder
+
+logger = logging.getLogger(__name__)
+
+FOLDER = "arrays"
+_MAGIC = b"citewell arrays 1\n"
+_ALIGNED = 64
+_UNUSED_SECONDS = 30 * 86_400.0
+"""A file that was not opened for so long is removed when another one of its name is written."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where in the file an array stands."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+
+
+def mapped_arrays(
+    name: str, sources: Sequence[Path], make: Callable[[], Mapping[str, NDArray[Any]]]
+) -> Arrays:
+    """The arrays that `make` returns, read-only, mapped from a file of the cache.
+
+    They are made once for each `name` and content of the files `sources`: a `make` that returns
+    others needs another name. Where no file can be kept, they are held in memory. Raises `OSError`
+    for a source that cannot be read, and what `make` raises.
+    """
+    path = cache_folder() / FOLDER / f"{name}-{_digest(sources)}.bin"
+    found = _opened(path)
+    if found is not None:
+        return found
+    made = dict(make())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, _packed(made))
+        _remove_unused(path, name)
+    except OSError as error:
+        logger.info("%s cannot be kept: %s", path, error)
+        return made
+    return _opened(path) or made
+
+
+def _digest(sources: Sequence[Path]) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    for path in sources:
+        try:
+            # The directory of an archive holds the checksums of its members.
+            with zipfile.ZipFile(path) as archive:
+                for member in archive.infolist():
+                    digest.update(f"{member.filename} {member.CRC} {member.file_size}\n".encode())
+        except zipfile.BadZipFile:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _opened(path: Path) -> Arrays | None:
+    """The arrays of a file; None if there is none, or if it is not whole."""
+    try:
+        mapped: Any = np.memmap(path, np.uint8, "r").view(np.ndarray)
+        raw = memoryview(mapped)
+        header = raw[len(_MAGIC) : len(_MAGIC) + 8]
+        if raw[: len(_MAGIC)] != _MAGIC:
+            raise ValueError("it is another kind of file")
+        begin = len(_MAGIC) + 8 + int.from_bytes(header, "little")
+        described = raw[len(_MAGIC) + 8 : begin]
+        places = msgspec.json.decode(described, type=dict[str, _Place])
+        if zlib.crc32(described).to_bytes(4, "little") != raw[begin : begin + 4]:
+            raise ValueError("its header is damaged")
+        found = {name: _array(mapped, place) for name, place in places.items()}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, msgspec.MsgspecError) as error:
+        logger.info("%s is made again: %s", path, error)
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return found
+
+
+def _array(mapped: NDArray[np.uint8], place: _Place) -> NDArray[Any]:
+    dtype = np.dtype(place.dtype)
+    end = place.begin + int(np.prod(place.shape, dtype=np.int64)) * dtype.itemsize
+    if end > len(mapped):
+        raise ValueError("it is cut off")
+    array: NDArray[Any] = mapped[place.begin : end].view(dtype).reshape(place.shape)
+    return array
+
+
+def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    places = {name: _Place(array.dtype.str, array.shape, 0) for name, array in plain.items()}
+    # The header's length depends on the places in it: room for the greatest numbers is left.
+    room = len(_MAGIC) + 12 + len(msgspec.json.encode(places)) + 20 * len(places)
+    end = room
+    for name, array in plain.items():
+        begin = -(-end // _ALIGNED) * _ALIGNED
+        places[name] = _Place(array.dtype.str, array.shape, begin)
+        end = begin + array.nbytes
+    header = msgspec.json.encode(places)
+    out = bytearray(end)
+    checksum = zlib.crc32(header).to_bytes(4, "little")
+    head = _MAGIC + len(header).to_bytes(8, "little") + header + checksum
+    out[: len(head)] = head
+    for name, array in plain.items():
+        at = places[name].begin
+        out[at : at + array.nbytes] = array.tobytes()
+    return bytes(out)
+
+
+def _remove_unused(path: Path, name: str) -> None:
+    oldest = time.time() - _UNUSED_SECONDS
+    for other in path.parent.glob(f"{name}-*.bin"):
+        with suppress(OSError):
+            if other != path and other.stat().st_mtime < oldest:
+                other.unlink()

@@ -8,14 +8,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.corpus.library import Library
-from citewell.engine.records import LibraryRecords
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
-from citewell.verification.checker import Checker
 
 if TYPE_CHECKING:
     from citewell.engine.online import Online
+    from citewell.verification.checker import Checker
 
 SLICE = 16
 """References that are checked in one go: about 15 ms, in which a search may have to wait."""
@@ -54,8 +53,9 @@ class Traffic:
 class LibraryCheck:
     """Checks references with the records of one library. Safe across threads: one at a time."""
 
-    def __init__(self, library: Library, traffic: Traffic, size: int = SLICE) -> None:
-        """`size` is the number of references that a search may have to wait for."""
+    def __init__(self, library: Library, traffic: Traffic, size: int | None = SLICE) -> None:
+        """`size` is the number of references that a search may have to wait for; None where
+        nothing is searched."""
         self._library = library
         self._traffic = traffic
         self._size = size
@@ -64,15 +64,20 @@ class LibraryCheck:
 
     def check(self, claims: Sequence[Claim], cancel: Cancel) -> list[Check]:
         """The verdicts in order. Raises only `Cancelled`."""
+        # Searches come first, and need none of it.
+        from citewell.engine.records import LibraryRecords
+        from citewell.verification.checker import BATCH, Checker
+
         checks: list[Check] = []
-        for start in range(0, len(claims), self._size):
+        size = self._size or BATCH
+        for start in range(0, len(claims), size):
             if start:  # the first batch never waits, so that short lists are checked at once
                 self._traffic.wait()
             cancel.check()
             with self._lock:
                 if self._checker is None:
                     self._checker = Checker([LibraryRecords(self._library)])
-                checks += self._checker.check(claims[start : start + self._size], cancel=cancel)
+                checks += self._checker.check(claims[start : start + size], cancel=cancel)
         return checks
 
 
@@ -86,6 +91,8 @@ def check_online(
     """The verdicts from the records of the sources and of the library, if there is one; and
     problems that name the sources that did not answer in time. Raises only `Cancelled`.
     """
+    from citewell.engine.records import LibraryRecords
+    from citewell.verification.checker import Checker
     from citewell.verification.online import OnlineChecker
     from citewell.verification.records import MemoryRecords
 

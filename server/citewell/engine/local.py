@@ -48,7 +48,6 @@ from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.sources.budget import ONLINE_SECONDS
-from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
@@ -91,7 +90,7 @@ class LocalEngine(ModelMethods, SourceMethods):
         self._problems = tuple(problems)
         self._traffic = Traffic()
         # Where nothing is searched, no search waits for a check.
-        size = SLICE if opened.retrievers else BATCH
+        size = SLICE if opened.retrievers else None
         self._check = None if library is None else LibraryCheck(library, self._traffic, size)
         self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)

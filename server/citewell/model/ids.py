@@ -8,20 +8,22 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"{}|\\^]+")
-_DOI_HOST = re.compile(r"^(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
-_URL = re.compile(r"^(?:https?://|www\.)", re.IGNORECASE)
-_URL_TAIL = re.compile(
+from citewell.model.lazy_pattern import lazy_pattern
+
+_DOI = lazy_pattern(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"{}|\\^]+")
+_DOI_HOST = lazy_pattern(r"^(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
+_URL = lazy_pattern(r"^(?:https?://|www\.)", re.IGNORECASE)
+_URL_TAIL = lazy_pattern(
     r"(?:[?#].*|/(?:full|fulltext|abstract|summary|pdf|epdf|meta|html)/?|\.(?:full\.)?pdf)$"
 )
-_TEX_ESCAPE = re.compile(r"\\([_%&#$~])|[{}]|\\(?=[a-z]+\{)")
+_TEX_ESCAPE = lazy_pattern(r"\\([_%&#$~])|[{}]|\\(?=[a-z]+\{)")
 _BRACKETS = {")": "(", "]": "[", ">": "<", "}": "{"}
 
 _NEW_ARXIV = r"\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}"
 _OLD_ARXIV = r"[a-z]{2,}(?:-[a-z]{2,})?(?:\.[A-Za-z-]{2,})?/\d{2}(?:0[1-9]|1[0-2])\d{3}"
 _ARXIV_ID = rf"(?P<id>{_NEW_ARXIV}|{_OLD_ARXIV})(?:v\d+)?"
-_ARXIV_WHOLE = re.compile(rf"^{_ARXIV_ID}(?:\s*\[[\w.,\s-]+\])?$", re.IGNORECASE)
-_ARXIV_MARKED = re.compile(
+_ARXIV_WHOLE = lazy_pattern(rf"^{_ARXIV_ID}(?:\s*\[[\w.,\s-]+\])?$", re.IGNORECASE)
+_ARXIV_MARKED = lazy_pattern(
     r"(?:ar5?[xX]iv(?:\.labs)?(?:\.org)?(?:/(?:abs|pdf|html|e-print|format|ps|src))?"
     r"|alphaxiv\.org/(?:abs|pdf)|abs|huggingface\.co/papers)"
     rf"\s?[:/.\s]\s?{_ARXIV_ID}(?![\d])",
@@ -30,14 +32,14 @@ _ARXIV_MARKED = re.compile(
 
 _NEW_ACL = r"(?:19|20)\d{2}\.[a-z0-9_]+-[a-z0-9_]+\.\d+"
 _OLD_ACL = r"[A-Z]\d{2}-\d{4,5}"
-_ACL_WHOLE = re.compile(rf"^(?:acl:)?(?P<id>{_NEW_ACL}|{_OLD_ACL})$", re.IGNORECASE)
-_ACL_MARKED = re.compile(
+_ACL_WHOLE = lazy_pattern(rf"^(?:acl:)?(?P<id>{_NEW_ACL}|{_OLD_ACL})$", re.IGNORECASE)
+_ACL_MARKED = lazy_pattern(
     r"(?:aclanthology\.(?:org|info)(?:/(?:papers|attachments|pdf))?"
     r"|aclweb\.org/anthology(?:-new)?|10\.18653/v1|10\.3115/v1|anthology)"
     rf"(?:/[A-Z](?:/[A-Z]\d\d)?)?/(?P<id>{_NEW_ACL}|{_OLD_ACL})(?![\w])",
     re.IGNORECASE,
 )
-_ARXIV_STAMP = re.compile(
+_ARXIV_STAMP = lazy_pattern(
     r"a?rxiv:\s*(?P<id>\d{4}\.\d{4,5})(?:v\d+)?(?:\s*\[[^\]]*\])?(?:\s+\d{1,2} \w+ \d{4})?",
     re.IGNORECASE,
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 PUBLISHED = False
 """True once the package index has Citewell. Until then, messages name the clone or wheel of this
@@ -56,6 +54,10 @@ def _requirement(extra: str) -> str:
 def _source() -> tuple[str, bool]:
     """The folder or wheel that this was installed from, as PEP 610 has it, and whether the folder
     is used in place."""
+    # Few processes need what these two import, which is most of the standard library's e-mail.
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.request import url2pathname
+
     try:
         text = distribution("citewell").read_text("direct_url.json")
         found = json.loads(text or "{}")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import re
+from citewell.model.lazy_pattern import lazy_pattern
 
 _CONFERENCES = {
     "neurips": r"neural info(?:rmation)? proc|nips|neurips|adv(?:ances)? neural inf",
@@ -138,7 +138,9 @@ _JOURNAL_NAMES = {
     "ipm": r"information processing (?:and )?management",
     "jmlrwc": r"workshop and conference proceedings",
 }  # fmt: skip
-NAMES = tuple((re.compile(text), name) for name, text in {**_CONFERENCES, **_JOURNAL_NAMES}.items())
+NAMES = tuple(
+    (lazy_pattern(text), name) for name, text in {**_CONFERENCES, **_JOURNAL_NAMES}.items()
+)
 """Pattern over a normalised name, and the id."""
 
 JOURNALS = frozenset(_JOURNAL_NAMES)
@@ -175,16 +177,18 @@ SHORT = {
 ACRONYMS = {name: name_id for name, name_id in SHORT.items() if name not in _NO_ACRONYM}
 """A word inside a longer text to its id."""
 
-PREPRINTS = re.compile(
+PREPRINTS = lazy_pattern(
     r"\b(?:arxiv|corr|biorxiv|medrxiv|preprints?|eprint|ssrn|techrxiv|openreview|"
     r"(?:under|in) (?:review|submission|preparation)|unpublished|to appear|"
     r"technical report|tech report|manuscript|blog)\b"
 )
 """Text in a venue field that names no venue, so that it is not reported as a wrong one."""
 
-LINKING = re.compile(r"\b(?:in|of|for|on|the|and) ")
+LINKING = lazy_pattern(r"\b(?:in|of|for|on|the|and) ")
 """Words that ISO 4 leaves out."""
-BARE_NAMES = tuple((re.compile(LINKING.sub("", pattern.pattern)), name) for pattern, name in NAMES)
+BARE_NAMES = tuple(
+    (lazy_pattern(LINKING.sub("", pattern.pattern)), name) for pattern, name in NAMES
+)
 """`NAMES` without these words."""
 
 ABBREVIATIONS = {

@@ -97,6 +97,10 @@ class Vocabulary:
         one, two = self._number(first), self._number(second)
         return None if one is None or two is None else self._joined(one, two)
 
+    def phrases(self) -> Mapping[tuple[int, int], int]:
+        """Token number of each two-word phrase, by the numbers of its words."""
+        return self._phrase
+
     def encode(self, text: str) -> list[int]:
         """Token numbers of a text: each word's, and each adjacent pair's that is a phrase."""
         return self.encode_words(words(text))
@@ -180,17 +184,15 @@ def vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     words = np.array([n for n, token in enumerate(tokens) if " " not in token], np.int32)
     hashes = np.array([zlib.crc32(coded[n]) for n in words.tolist()], np.uint32)
     order = np.argsort(hashes, kind="stable")
-    pairs = sorted(
-        (vocabulary.word(first)[0] * len(tokens) + vocabulary.word(second)[0], number)
-        for number, token in enumerate(tokens)
-        if " " in token
-        for first, _, second in [token.partition(" ")]
-    )
+    phrases = vocabulary.phrases()
+    keys = np.array([a * len(tokens) + b for a, b in phrases], np.int64)
+    numbers = np.array(list(phrases.values()), np.int32)
+    by_key = np.argsort(keys)
     return {
         "vocabulary_text": np.frombuffer(b"".join(one + b"\n" for one in coded), np.uint8),
         "vocabulary_ends": (np.cumsum([len(one) + 1 for one in coded]) - 1).astype(np.int32),
         "word_hashes": hashes[order],
         "word_numbers": words[order],
-        "pair_keys": np.array([key for key, _ in pairs], np.int64),
-        "pair_numbers": np.array([number for _, number in pairs], np.int32),
+        "pair_keys": keys[by_key],
+        "pair_numbers": numbers[by_key],
     }

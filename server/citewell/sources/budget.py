@@ -4,7 +4,6 @@ source that says nothing.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -96,6 +95,8 @@ class Budget:
         if responses.is_silent(name):
             message = f"{title} did not answer recently and is paused for a minute."
             return self._timed_out(name, title, late, message, Reason.RESTING)
+        import asyncio  # where no source is asked, no process loads it
+
         began = self._clock()
         task = asyncio.ensure_future(ask())
         try:

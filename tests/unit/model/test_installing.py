@@ -23,7 +23,7 @@ class Installed:
 
 def from_(monkeypatch: pytest.MonkeyPatch, record: object) -> str:
     text = None if record is None else json.dumps(record)
-    monkeypatch.setattr(installing, "distribution", lambda name: Installed(text))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed(text))
     return installing.install_command("online")
 
 

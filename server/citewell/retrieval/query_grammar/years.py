@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from citewell.model.lazy_pattern import lazy_pattern
+
 _Y = r"((?:19|20)\d\d)"
 _END = r"(?![\w-])"
 _NUMBERS = {
@@ -39,7 +41,7 @@ def _count(text: str) -> int:
 def _row(
     pattern: str, bounds: Callable[[re.Match[str], int], _Bounds], *, single: bool = False
 ) -> tuple[re.Pattern[str], Callable[[re.Match[str], int], _Bounds], bool]:
-    return re.compile(pattern, re.IGNORECASE), bounds, single
+    return lazy_pattern(pattern, re.IGNORECASE), bounds, single
 
 
 _DASH = r"\s*(?:-|–|—|\.\.|to|through|until)\s*"

@@ -137,6 +137,19 @@ class Child:
             raise ChildEndedError from None
         return future
 
+    def wait_for_end(self, seconds: float) -> bool:
+        """Wait until the process is gone, or so long; whether it is gone."""
+        return self._gone.wait(seconds)
+
+    def refuse_if_idle(self, seconds: float) -> bool:
+        """True if no request is in flight and the last reply is `seconds` old: every later request
+        then fails with `ChildEndedError`, unsent."""
+        with self._lock:
+            if self._pending or self.silent_for < seconds:
+                return False
+            self._gone.set()
+            return True
+
     def cancel(self, number: int) -> None:
         """Notify the child that request `number` was abandoned; its reply is dropped."""
         with self._lock:

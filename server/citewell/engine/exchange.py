@@ -66,9 +66,13 @@ class Exchange:
         try:
             # Starting a process takes milliseconds, which a loop that answers hovers has not.
             child = self._supervisor.running()
-            if child is None:
+            try:
+                if child is None:
+                    child = await asyncio.to_thread(self._supervisor.ensure)
+                future = child.request(call, method.decode_result)
+            except ChildEndedError:  # it ended before the call was sent, because it was idle
                 child = await asyncio.to_thread(self._supervisor.ensure)
-            future = child.request(call, method.decode_result)
+                future = child.request(call, method.decode_result)
             try:
                 # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
                 async with asyncio.timeout(limit):
@@ -101,7 +105,11 @@ class Exchange:
         child = self._supervisor.ensure()
         deadline = time.monotonic() + self._limit(method, arguments)
         try:
-            future = child.request(call, method.decode_result)
+            try:
+                future = child.request(call, method.decode_result)
+            except ChildEndedError:  # it ended before the call was sent, because it was idle
+                child = self._supervisor.ensure()
+                future = child.request(call, method.decode_result)
             return _unwrapped(self._settle(child, call.id, future, deadline, cancel))
         except ChildEndedError as error:
             raise CitewellError(RESTARTED) from error

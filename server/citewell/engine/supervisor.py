@@ -75,6 +75,7 @@ class Supervisor:
                 self._last_words = str(error)
                 self._delay()
                 raise CitewellError(self._down(self._not_before - time.monotonic())) from error
+            self._watch(self._child)
             return self._child
 
     def start(self) -> None:
@@ -117,6 +118,27 @@ class Supervisor:
             child, self._child = self._child, None
         if child is not None:
             child.close()
+
+    def _watch(self, child: Child) -> None:
+        """End the child, from a thread of its own, once nothing was asked of it for the time that
+        the settings name."""
+        seconds = 60 * self._options.retrieval.idle_minutes
+        # Records of sources that were offered are known to the process that asked for them.
+        if not seconds or self._options.sources.allow:
+            return
+
+        def until_idle() -> None:
+            while not child.wait_for_end(max(seconds - child.silent_for, seconds / 100)):
+                with self._lock:
+                    is_idle = self._child is child and child.refuse_if_idle(seconds)
+                    if is_idle:
+                        self._child = None
+                if is_idle:
+                    logger.info("The engine process %d ends: it is idle", child.pid)
+                    child.close()
+                    return
+
+        threading.Thread(target=until_idle, name="citewell-idle", daemon=True).start()
 
     def _record_death(self, child: Child) -> None:
         """Count the death of a child that never answered; forgive the others."""

@@ -137,6 +137,16 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             "Time limit for each retriever in ms; slower retrievers are left out.", ge=1, le=600_000
         ),
     ] = 2000
+    idle_minutes: Annotated[
+        float,
+        about(
+            "Minutes without a request after which the search process ends and frees its memory; "
+            "the next request starts it again. 0: never. Where `sources.allow` names sources, it "
+            "stays: it holds their records.",
+            ge=0,
+            le=10_080,
+        ),
+    ] = 15.0
 
     @property
     def further_encoders(self) -> tuple[str, ...]:

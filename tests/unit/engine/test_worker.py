@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine import protocol
 from citewell.engine.child import worker_command, worker_environment
@@ -356,10 +357,78 @@ def test_new_options_start_another_child(engine):
     first = engine.status().pid
     engine.configure(Options())
     assert engine.status().pid == first
-    from msgspec.structs import replace
-
     engine.configure(replace(Options(), library=replace(Options().library, name="b")))
     assert engine.status().pid != first
+
+
+@pytest.fixture
+def idle_engine(tmp_path, monkeypatch):
+    """One whose child ends after a tenth of a second without a request."""
+    monkeypatch.chdir(tmp_path)
+    options = replace(Options(), retrieval=replace(Options().retrieval, idle_minutes=0.1 / 60))
+    engine = WorkerEngine(options, command=(sys.executable, "-c", OBEDIENT))
+    yield engine
+    engine.close()
+
+
+def wait_until_idle(engine):
+    """Until the child has ended."""
+    limit = time.monotonic() + 60
+    while engine.pid:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def test_an_idle_child_ends_and_the_next_request_starts_another(idle_engine):
+    first = idle_engine.status().pid
+    wait_until_idle(idle_engine)
+    second = idle_engine.find(Query(text="again"))
+    assert title_of(second) == "again 0"
+    assert second.hits[0].work.id not in ("", str(first))
+
+
+def test_a_child_with_a_request_in_flight_is_not_idle(idle_engine):
+    assert title_of(idle_engine.find(Query(text="sleep 1"))) == "sleep 1 0"
+
+
+def test_a_child_that_may_ask_sources_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = replace(
+        Options(),
+        retrieval=replace(Options().retrieval, idle_minutes=0.001 / 60),
+        sources=replace(Options().sources, allow=("crossref",)),
+    )
+    engine = WorkerEngine(options, command=(sys.executable, "-c", OBEDIENT))
+    pid = engine.status().pid
+    assert not [t for t in threading.enumerate() if t.name == "citewell-idle"]
+    assert engine.status().pid == pid
+    engine.close()
+
+
+def end_if_idle(engine):
+    """Let the child refuse every later request, as one that was idle for too long does."""
+    child = engine.caller._supervisor.running()
+    return child if child is not None and child.refuse_if_idle(0.0) else None
+
+
+async def test_a_request_to_a_child_that_just_ended_is_sent_to_the_next_one(engine, monkeypatch):
+    supervisor = engine.caller._supervisor
+    for name in ("running", "ensure"):
+        first = engine.status().pid
+        ended = end_if_idle(engine)
+        looks, look = iter([ended]), getattr(supervisor, name)
+        with monkeypatch.context() as patched:
+            # The caller looks the child up, and finds it gone when it sends.
+            patched.setattr(
+                supervisor, name, lambda looks=looks, look=look: next(looks, None) or look()
+            )
+            if name == "running":
+                found = await engine.find_async(Query(text="x"))
+            else:
+                found = engine.find(Query(text="x"))
+        assert title_of(found) == "x 0"
+        assert engine.pid not in (0, first)
+        assert next(looks, None) is None
 
 
 def test_the_worker_is_started_off_the_working_directory_and_with_tamed_threads(monkeypatch):
@@ -437,7 +506,6 @@ def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
 
 
 def test_options_with_a_path_survive_the_way_to_the_child(tmp_path):
-    from msgspec.structs import replace
 
     options = replace(Options(), library=replace(Options().library, path=tmp_path))
     frame = protocol.encode(protocol.Hello(protocol.VERSION, options))

@@ -301,3 +301,14 @@ async def test_a_request_that_is_cancelled_is_answered_at_once_and_its_worker_is
     assert editor.applied == []
     assert editor.text("main.tex") == MANY
     assert editor.messages == []
+
+
+async def test_an_idle_search_process_ends_and_the_next_placeholder_starts_it_again(start_editor):
+    idle = {"retrieval": {"idleMinutes": 0.02}}
+    editor = await start_editor(alone=True, settings=idle)
+    server = psutil.Process(editor.client._server.pid)
+    for number in range(2):
+        editor.open(f"paper{number}.tex", PAPER % "\\cite<graph attention>|")
+        items = await asyncio.wait_for(editor.complete(f"paper{number}.tex"), 60)
+        assert items[0].detail == "Graph Attention Networks"
+        await editor.wait_for(lambda: not server.children(recursive=True), 60)

@@ -122,7 +122,7 @@ class Vocabulary:
 
 
 class MappedVocabulary(Vocabulary):
-    """The same vocabulary from arrays, which may be mapped from a file: a look-up takes some
+    """A vocabulary of arrays, which may be mapped from a file: a look-up takes some
     microseconds, and nothing is built or held for the words that no text has."""
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:

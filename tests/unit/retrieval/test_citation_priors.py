@@ -149,11 +149,11 @@ def test_the_best_papers_are_those_with_the_highest_blend_of_all(own: int) -> No
     for _ in range(10):
         full, near, topic = random.normal(size=(3, 8)).astype(np.float32)
         full, near, topic = (v / np.linalg.norm(v) for v in (full, near, topic))
-        asked = QueryVectors(full, near, topic, random.choice(400, 5, replace=False), own)
-        blend = CitationPriors.blend(memory.signals(asked))
+        query_vectors = QueryVectors(full, near, topic, random.choice(400, 5, replace=False), own)
+        blend = CitationPriors.blend(memory.signals(query_vectors))
         allowed = random.random(400) < 0.8
         blend[~allowed] = -np.inf
-        found, scores = memory.ask(asked).best(25, allowed)
+        found, scores = memory.ask(query_vectors).best(25, allowed)
         assert set(found.tolist()) == set(np.argsort(-blend)[:25].tolist())
         np.testing.assert_allclose(scores, blend[found], rtol=1e-5)
 
@@ -161,8 +161,8 @@ def test_the_best_papers_are_those_with_the_highest_blend_of_all(own: int) -> No
 def test_the_signals_of_some_papers_are_those_of_all() -> None:
     made, vectors = many_priors()
     memory = CitationPriors(made, vectors, np.ones(400, bool))
-    asked = QueryVectors(*np.eye(8, dtype=np.float32)[:3], np.array([1, 2]), 1003)
-    every, some = memory.signals(asked), memory.ask(asked)
+    query_vectors = QueryVectors(*np.eye(8, dtype=np.float32)[:3], np.array([1, 2]), 1003)
+    every, some = memory.signals(query_vectors), memory.ask(query_vectors)
     twice = np.array([5, 9, 5, 399])
     np.testing.assert_allclose(some.of(twice), every[twice], rtol=1e-5)
     np.testing.assert_allclose(some.of(np.array([5])), every[[5]], rtol=1e-5)

@@ -1,14 +1,15 @@
 """What `citewell serve` costs beyond the engine, and whether many clients at once go well.
 
-    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside|crowd]
+    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside|crowd] [--workers N]
 
 Prints milliseconds (p50, p95) of a call of the engine through its worker, as the server makes it,
 and of the same over HTTP; and of a bare Starlette application on uvicorn that sends back as many
 bytes, started the same way: what no server in this language can go below. Calls of all take turns,
 so that a busy machine slows all alike. Then the processor's time for a call, the memory of both
 servers, and 1,000 calls from 16 clients: errors, and the growth of memory. Then 2,000 searches from
-64 clients at once, of the server and of the bare application in turns. At last, what a check of one
-reference takes alone and beside 64 clients that search.
+64 clients at once, of the server and of the bare application in turns, with the processor's time for
+a search, which other programs slow less. At last, what a check of one reference takes alone and
+beside 64 clients that search.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def started(command: list[str], env: dict[str, str]) -> Iterator[tuple[str, psut
 
 
 @contextlib.contextmanager
-def environment(library: Path) -> Iterator[dict[str, str]]:
-    """With this library and nothing of the user's."""
+def environment(library: Path, workers: int = 1) -> Iterator[dict[str, str]]:
+    """With this library, so many search processes, and nothing of the user's."""
     with tempfile.TemporaryDirectory() as folder:
         clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
         (Path(folder) / "config.toml").touch()
@@ -99,6 +100,7 @@ def environment(library: Path) -> Iterator[dict[str, str]]:
             "CITEWELL_DATA": str(Path(folder) / "data"),
             "CITEWELL_LIBRARY_PATH": str(library.parent),
             "CITEWELL_LIBRARY_NAME": library.name,
+            "CITEWELL_SERVE_WORKERS": str(workers),
         }
 
 
@@ -193,10 +195,10 @@ class Bench:
         size = self.http.post("/v1/search", json=body).raise_for_status().content
         spent: dict[str, list[float]] = {"citewell": [], "bare": []}
         wall = {"citewell": 0.0, "bare": 0.0}
-        errors = 0
+        errors = incomplete = 0
 
         async def ask(client: httpx2.AsyncClient, name: str, numbers: Iterator[int]) -> None:
-            nonlocal errors
+            nonlocal errors, incomplete
             for number in numbers:
                 begin = time.perf_counter()
                 if name == "bare":
@@ -206,7 +208,10 @@ class Bench:
                     found = await client.post("/v1/search", json=wanted)
                 spent[name].append(time.perf_counter() - begin)
                 errors += found.status_code != 200
+                incomplete += b'"problems"' in found.content
 
+        workers = self.server.children(recursive=True)
+        before = used(self.server), sum(map(used, workers))
         limits = httpx2.Limits(max_connections=CROWD, max_keepalive_connections=CROWD)
         urls = {"citewell": str(self.http.base_url), "bare": str(self.echo.base_url)}
         for start in range(0, CROWD_CALLS, SLICE):
@@ -220,7 +225,10 @@ class Bench:
         for name in urls:
             print(f"{len(spent[name]):,} requests from {CROWD} clients at once, {name}: "
                   f"{shown(spent[name])}, {len(spent[name]) / wall[name]:.0f} a second")  # fmt: skip
-        print(f"  {errors} errors")
+        calls = len(spent["citewell"])
+        print(f"  {errors} errors, {incomplete} with problems; processor time of a search: server "
+              f"{1e3 * (used(self.server) - before[0]) / calls:.1f} ms, {len(workers)} workers "
+              f"{1e3 * (sum(map(used, workers)) - before[1]) / calls:.1f} ms")  # fmt: skip
 
     def beside_searches(self, calls: int) -> None:
         """What a check of one reference takes alone, and beside `SEARCHERS` clients that search all
@@ -273,11 +281,11 @@ class Bench:
               f"{rate:.0f} searches a second, {len(errors)} errors, {shown(spent)}")  # fmt: skip
 
 
-def measure(options: Options, library: Path, calls: int, only: str) -> None:
+def measure(options: Options, library: Path, calls: int, only: str, workers: int) -> None:
     worker = WorkerEngine(options)
     with (
         contextlib.closing(worker),
-        environment(library) as env,
+        environment(library, workers) as env,
         started(SERVE, env) as (url, server),
         # Its source alone: what this script imports is none of its memory.
         started([sys.executable, "-c", inspect.getsource(echo) + "echo()"], env) as (
@@ -331,12 +339,13 @@ def main() -> None:
         default="all",
         help="`beside`: the checks alone; `crowd`: 64 clients at once",
     )
+    parser.add_argument("--workers", type=int, default=1, help="search processes of the server")
     given = parser.parse_args()
     path = given.library or corpus_library()
     if path is None:
         return
     options = replace(Options(), library=LibraryOptions(path=path.parent, name=path.name))
-    measure(options, path, given.calls, given.only)
+    measure(options, path, given.calls, given.only, given.workers)
 
 
 if __name__ == "__main__":

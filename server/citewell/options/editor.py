@@ -98,8 +98,9 @@ class HoverOptions(Struct, frozen=True, kw_only=True):
     style: Annotated[
         str,
         about(
-            'CSL style of references: "apa", "harvard-cite-them-right", a .csl file beside the '
-            "paper, or any name of the CSL repository (needs the `styles` extra).",
+            'CSL style of references: "apa", "modern-language-association", '
+            '"harvard-cite-them-right", a .csl file beside the paper, or any name of the CSL '
+            "repository (needs the `styles` extra).",
             stays_inside=True,
         ),
     ] = "apa"

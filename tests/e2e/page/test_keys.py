@@ -6,6 +6,9 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+MAX_STOPS = 200
+"""Presses of Tab after which an element counts as not reached."""
+
 
 def focused(page: Any) -> Any:
     return page.locator("*:focus")
@@ -75,3 +78,55 @@ def test_the_first_key_leads_past_the_head(page: Any) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
     assert "#" not in page.url
+
+
+def tab_to(page: Any, wanted: Any) -> None:
+    """Press Tab until the element has the focus."""
+    expect(wanted).to_be_visible()
+    for _ in range(MAX_STOPS):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("(node) => node === document.activeElement"):
+            return
+    raise AssertionError(f"Tab does not reach {wanted}")
+
+
+def test_each_view_is_used_without_a_mouse(page: Any) -> None:
+    def press(wanted: Any, key: str = "Enter") -> None:
+        tab_to(page, wanted)
+        page.keyboard.press(key)
+
+    def view(name: str) -> None:
+        press(page.get_by_role("navigation").get_by_role("link", name=name))
+        expect(page.locator("#main")).to_be_focused()
+
+    view("Passage")
+    tab_to(page, page.get_by_label("Paste a passage"))
+    page.keyboard.type("Attention alone translates well [CITATION].")
+    press(page.get_by_role("button", name="Find citations"))
+    press(page.get_by_role("button", name="Cite here").first, "Space")
+    expect(page.locator(".result pre").first).to_contain_text("[@")
+    press(page.get_by_role("button", name="Copy bibliography"))
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    view("Check")
+    tab_to(page, page.get_by_label("Paste BibTeX"))
+    page.keyboard.type("@article{a, title={Long Short-Term Memory}, author={Hochreiter, Sepp and ")
+    page.keyboard.type("Schmidhuber, Jürgen}, journal={Neural Computation}, year={2003}}")
+    press(page.get_by_role("button", name="Check", exact=True))
+    press(page.get_by_role("button", name="Copy the corrected file"))
+    assert "1997" in page.evaluate("navigator.clipboard.readText()")
+    press(page.locator(".reference a[href*='view=paper']").first)
+    expect(page.locator("aside .tag")).to_be_visible()
+    press(page.get_by_role("link", name="Map"))
+    press(page.locator(".map a.node").first)
+    expect(page.get_by_role("heading", name="Record")).to_be_visible()
+    expect(page.locator(".busy")).to_have_count(0)
+    press(page.get_by_role("button", name="Keep").first)
+    view("Kept")
+    press(page.get_by_role("button", name="BibTeX").first)
+    expect(page.locator("pre")).to_contain_text("@")
+    view("Library")
+    press(page.get_by_text("The steps and their times"))
+    expect(page.get_by_role("region", name="Steps of a search")).to_be_visible()
+    view("Evaluation")
+    press(page.get_by_role("button", name="Copy").first)
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()

@@ -60,6 +60,10 @@ def test_a_reference_can_be_copied_in_each_form(page: Any) -> None:
     row = paper(page, FIRST)
     row.get_by_role("button", name="Cite").click()
     expect(row.locator("pre")).to_contain_text("Vaswani, A.")
+    row.get_by_role("button", name="MLA").click()
+    expect(row.locator("pre")).to_contain_text(
+        "Vaswani, Ashish, et al. “Attention Is All You Need.”"
+    )
     row.get_by_role("button", name="CSL").click()
     expect(row.locator("pre")).to_contain_text('"title": "Attention Is All You Need"')
     row.get_by_role("button", name="BibTeX").click()

@@ -60,6 +60,21 @@ APA = {
     "proceedings": "Esser, F., & Gao, H. (Eds.). (2001). Proceedings.",
     "others": "Abel, B., & others. (in press). Many. J.",
 }
+MLA = {
+    "article": "Müller, Łukasz, et al. “What is it? A *study* of x<y.” Nature, vol. 3, no. 4, 2019, "
+    "pp. 1–20, https://doi.org/10.1000/x_y(1)z.",
+    "inproceedings": "Vaswani, Ashish, and Noam Shazeer. “Attention is all you need?” Advances in "
+    "Neural Information Processing Systems, edited by Isabelle Guyon and Ulrike von Luxburg, "
+    "Curran, 2017, pp. 5998–6008.",
+    "book": "Knuth, Donald E. The Art. 3rd ed., vol. 2, AW, 1997.",
+    "phdthesis": "Kim, Ada. On Trees. MIT, 2011.",
+    "techreport": "Xu, Yi. A Report. no. TR-3, Bell, 1999.",
+    "preprint": "Yu, Zoe. “Early.” arXiv:1706.03762, arXiv, 2017, https://arxiv.org/abs/1706.03762.",
+    "online": "The Group. “A Page.” 2020, https://example.org/a_b.",
+    "chapter": "Abel, Bo. “A Chapter.” A Book, edited by Fay Esser, Pub, 2001, pp. 3–4.",
+    "proceedings": "Esser, Fay, and Hu Gao, editors. Proceedings. 2001.",
+    "others": "Abel, Bo, and others. “Many.” J, in press.",
+}
 
 
 def items(text=ENTRIES):
@@ -70,6 +85,17 @@ def items(text=ENTRIES):
 @pytest.mark.parametrize(("number", "kind"), list(enumerate(APA)))
 def test_each_kind_of_entry_is_rendered_as_the_manual_says(number, kind):
     assert style_named("apa").reference(items()[number]).text == APA[kind]
+
+
+@pytest.mark.parametrize(("number", "kind"), list(enumerate(MLA)))
+def test_works_cited_are_rendered_without_the_extra(number, kind):
+    style = style_named("modern-language-association")
+    assert style.reference(items()[number]).text == MLA[kind]
+
+
+def test_a_citation_in_mla_has_no_year():
+    found = style_named("modern-language-association").citation(items()[1])
+    assert found.text == "(Vaswani and Shazeer)"
 
 
 def test_markdown_marks_what_is_italic_and_escapes_the_rest():

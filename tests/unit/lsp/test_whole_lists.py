@@ -108,6 +108,23 @@ def test_lists_of_all_entries_are_those_of_a_fresh_start_after_any_edit(line_end
         bib = reparse(bib, edited(bib.text, dice))
 
 
+def test_entries_of_a_large_file_stand_where_the_line_index_has_them():
+    dice = random.Random(5)
+    gaps = (" ", "\n", "\n\n", "% a\n ", "\f\n")
+    text = "".join(f"{dice.choice(gaps)}@misc{{k{n},\n title={{T}}}}" for n in range(3_000))
+    bib = parse_bib(text)
+    index = LineIndex.of(text, "utf-16")
+    found = [(line, column) for _, line, column in entry_positions.placed(bib, "utf-16")]
+    assert found == [index.places(Span(e.start, e.start + 1))[:2] for e in bib.entries]
+    assert len(set(found)) == 3_000
+
+
+def test_macros_stand_among_the_entries_of_an_outline_in_the_order_of_the_file():
+    bib = parse_bib("@string{a={A}}\n@misc{k}\n@string{b={B}}\n@misc{l}\n")
+    found = json.loads(_outline(bib, "utf-16", None).data)
+    assert [symbol["name"] for symbol in found] == ["a", "k", "b", "l"]
+
+
 def test_where_a_client_takes_few_folds_it_gets_the_entries():
     bib = parse_bib("% a\n% b\n@misc{a,\n title = {x\n y}}\n@misc{b,\n title = {z}}\n")
     found = json.loads(_folds(bib, 2).data)

@@ -30,6 +30,10 @@ _KINDS = {
     "macro": types.SymbolKind.Constant,
 }
 MAX_FOUND = 128
+_NESTED = (
+    b'%b,"range":{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}},'
+    b'"selectionRange":{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}}}'
+)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -76,6 +80,16 @@ class _Outlined(NamedTuple):
     whole: Inside
     name: Inside
 
+    def nested(self, line: int, column: int) -> bytes:
+        """The symbol as JSON if the `@` of the entry is at this position. Written out, since a
+        large file has tens of thousands of them."""
+        head, (_, _, last, end), (row, start, last_row, stop) = self
+        return _NESTED % (
+            head, line, column, line + last, end if last else column + end,
+            line + row, start if row else column + start,
+            line + last_row, stop if last_row else column + stop,
+        )  # fmt: skip
+
 
 def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
     """The symbols in the order of the file; flat ones of a `uri` for a client that knows no
@@ -83,23 +97,28 @@ def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
     from citewell.features.navigation.symbols import macro_symbols
 
     note = f"outline-{encoding}-{uri is None}"
-    found: list[tuple[int, bytes]] = []
-    places, names = Places(bib.text, encoding), Places(bib.text, encoding)
-    for macro in macro_symbols(bib):
-        place = wire.range_json(*places.numbers(macro.span))
-        name = wire.range_json(*names.numbers(macro.name_span))
-        found.append((macro.span.start, _symbol(_head(macro, uri), place, name, uri)))
+    entries: list[bytes] = []
     for entry, line, column in placed(bib, encoding):
         notes = entry.body.notes
         known: _Outlined | None = notes.get(note)
         if known is None:
             known = notes[note] = _outlined(entry, encoding, uri)
-        place = wire.range_json(*known.whole.at(line, column))
-        name = wire.range_json(*known.name.at(line, column)) if uri is None else b""
-        found.append((entry.start, _symbol(known.head, place, name, uri)))
-    if bib.blocks:
-        found.sort(key=itemgetter(0))
-    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join([piece for _, piece in found])))
+        if uri is None:
+            entries.append(known.nested(line, column))
+        else:
+            place = wire.range_json(*known.whole.at(line, column))
+            entries.append(_symbol(known.head, place, b"", uri))
+    macros: list[tuple[int, bytes]] = []
+    places, names = Places(bib.text, encoding), Places(bib.text, encoding)
+    for macro in macro_symbols(bib):
+        place = wire.range_json(*places.numbers(macro.span))
+        name = wire.range_json(*names.numbers(macro.name_span))
+        macros.append((macro.span.start, _symbol(_head(macro, uri), place, name, uri)))
+    if macros:
+        starts = (entry.start for entry in bib.entries)
+        both = sorted([*macros, *zip(starts, entries, strict=True)], key=itemgetter(0))
+        entries = [piece for _, piece in both]
+    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join(entries)))
 
 
 def _outlined(entry: BibEntry, encoding: str, uri: str | None) -> _Outlined:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,39 @@ def test_a_search_waits_for_the_sources_within_its_budget(
     assert found.status_code == 200, found.text
     titles = [paper["title"] for paper in found.json()["papers"]]
     assert any("Patience of Kettles" in title for title in titles), found.text
+
+
+def test_a_source_that_hangs_costs_a_literature_search_only_its_own_part(
+    serving: Any, env: dict[str, str], fake_sources: Any, fakes: Any, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[sources]\nallow = ["openreview", "semantic-scholar"]\n'
+        f'base_url = "{fake_sources.url}"\nkeep = false\n',
+        encoding="utf-8",
+    )
+    own = env | {"CITEWELL_CONFIG": str(config), "CITEWELL_CACHE": str(tmp_path / "cache")}
+    fake_sources.fail("semantic-scholar", fakes.Fault(kind="hang"))
+    accept = {"Accept": "application/jsonl"}
+    try:
+        with serving(own) as (url, _):
+            found = httpx2.post(
+                f"{url}/v1/explore", json={"query": QUERY}, headers=accept, timeout=300
+            )
+    finally:
+        fake_sources.faults.clear()
+    assert found.status_code == 200, found.text
+    lines = [json.loads(line) for line in found.text.splitlines()]
+    passes = [line["passes"][-1]["name"] for line in lines]
+    assert passes[:4] == ["search", "references", "papers", "citations"]
+    assert "sources" in passes
+    before, last = lines[passes.index("sources") - 1], lines[-1]
+    listed = {paper["id"] for paper in last["papers"]}
+    # Neither the library's papers nor those of the other source are missing.
+    assert before["papers"] and {paper["id"] for paper in before["papers"]} <= listed
+    assert any("Patience of Kettles" in paper["title"] for paper in last["papers"])
+    assert {one["code"] for one in last["problems"]} == {"source-unanswered"}
+    assert all("Semantic Scholar" in one["message"] for one in last["problems"])
 
 
 def test_nothing_is_sent_where_no_source_is_allowed(

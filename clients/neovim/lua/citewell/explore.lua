@@ -176,6 +176,10 @@ local function cite(list)
   if #list.marked == 0 and (item.part or item.is_rejected) then
     return toggle(list)
   end
+  if #list.marked == 0 and item.row and view.verdict_of(list, item.row) == 'rejected' then
+    require('citewell.messages').notify('this paper is rejected', vim.log.levels.WARN)
+    return
+  end
   local rows = #list.marked > 0 and list.marked or { item.row }
   if #rows == 0 then
     return

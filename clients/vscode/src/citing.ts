@@ -71,3 +71,11 @@ export function item(row: PaperRow): Item {
 export function isSamePaper(one: PaperRow, other: PaperRow): boolean {
   return one.id === other.id && one.key === other.key;
 }
+
+/** A range as the protocol has it. */
+export function plainRange({ start, end }: vscode.Range): object {
+  return {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
+}

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
-import type { Explored } from "./explore";
+import type { Explored } from "./explored";
 import { locate } from "./locate";
 import { CommandProgress } from "./progress";
 import type { ClientState, ProblemParams } from "./protocol";

@@ -63,8 +63,8 @@ export function columns(row: PaperRow): Columns {
   };
 }
 
-/** The preview of a paper, as plain text. */
-export function preview(row: PaperRow): string {
+/** The preview of a paper, as plain text; `notes` stand above the abstract. */
+export function preview(row: PaperRow, notes: readonly string[] = []): string {
   const lines = [
     row.title,
     "=".repeat(Math.min(row.title.length, 80)),
@@ -72,6 +72,7 @@ export function preview(row: PaperRow): string {
     [row.authors, row.year ?? "", row.venue].map(String).filter(Boolean).join(", "),
   ];
   if (row.retracted) lines.push("", "RETRACTED");
+  if (notes.length > 0) lines.push("", ...notes);
   lines.push("", row.abstract || "No abstract in the library.", "", `Key:    ${row.key}`);
   if (row.doi) lines.push(`DOI:    https://doi.org/${row.doi}`);
   if (row.url) lines.push(`Link:   ${row.url}`);

@@ -1,9 +1,31 @@
 /** "Explore Literature": a quick pick that grows with each pass of a literature search and cites at the cursor. */
 
 import * as vscode from "vscode";
-import { citePapers, currentTarget, type Item, isSamePaper, item, type Target } from "./citing";
+import { citePapers, currentTarget, isSamePaper, plainRange, type Target } from "./citing";
 import type { Connection } from "./client";
-import { type PaperRow, shorten, withoutSigns } from "./columns";
+import { shorten } from "./columns";
+import {
+  type Explored,
+  type ExploredRow,
+  exploredPreview,
+  FOUND_BY,
+  type Overview,
+  type Part,
+  type Verdict,
+  Verdicts,
+  wrapped,
+} from "./explored";
+import {
+  AGAIN,
+  KEEP,
+  type Line,
+  MAX_TITLE,
+  OVERVIEW,
+  PREVIEW,
+  paperLine,
+  partLine,
+  restoringLine,
+} from "./exploredlines";
 import type { Preview } from "./findpaper";
 
 const DEBOUNCE_MS = 500;
@@ -11,38 +33,6 @@ const DEBOUNCE_MS = 500;
 const LIMIT = 50;
 /** A longer question is not put into the input box. */
 const MAX_SHOWN = 200;
-const MAX_TITLE = 70;
-
-/** A part of the question that was understood. */
-interface Part {
-  readonly kind: string;
-  readonly value: string;
-  /** The question without it. */
-  readonly rest: string;
-}
-
-/** The state after a pass; of the notification, `rows` holds the new ones only. */
-export interface Explored {
-  readonly token?: string;
-  readonly query: string;
-  readonly rows: readonly PaperRow[];
-  readonly understood?: readonly Part[];
-  readonly passes: readonly { readonly name: string }[];
-  readonly problems: readonly { readonly message: string; readonly hint: string }[];
-}
-
-interface Line extends Item {
-  readonly part?: Part;
-}
-
-const FOUND_BY: Readonly<Record<string, string>> = {
-  reading: "for the question as the language model reads it",
-  references: "with the best papers as references",
-  papers: "like the best papers",
-  aspects: "on methods, applications and limitations",
-  citations: "along citations",
-  sources: "from online sources",
-};
 
 /** Shows the list; resolves once it is closed and the chosen papers are cited. */
 export async function exploreLiterature(connection: Connection, page: Preview): Promise<void> {
@@ -51,28 +41,43 @@ export async function exploreLiterature(connection: Connection, page: Preview): 
   await citePapers(connection, target, rows);
 }
 
+/** Keeps or rejects the active paper of the open list; nothing where there is none. */
+export function judgeActivePaper(verdict: Verdict): void {
+  shown?.judgeActive(verdict);
+}
+
+/** Searches again with the papers that are kept and without the rejected ones. */
+export function searchAgain(): void {
+  shown?.searchAgain();
+}
+
+/** The open list. */
+let shown: Exploration | undefined;
+
 let searches = 0;
 
 class Exploration {
   private readonly pick = vscode.window.createQuickPick<Line>();
-  private readonly togglePreview: vscode.QuickInputButton = {
-    iconPath: new vscode.ThemeIcon("open-preview"),
-    tooltip: "Preview the selected paper beside the list",
-  };
   private lines: Line[] = [];
   /** The ticked papers, in the order ticked; they stay in the list across searches. */
-  private chosen: PaperRow[] = [];
+  private chosen: ExploredRow[] = [];
+  private readonly verdicts = new Verdicts();
   /** When each paper was first ticked: a new list unticks all rows for a moment. */
   private readonly ticks = new Map<string, number>();
   /** The text of the input box that was searched for last. */
   private searchedText = "";
+  /** What was searched for last, in words. */
+  private query = "";
   private token = "";
   /** No pass of the present search is listed. */
   private isNew = true;
   private isFilling = false;
+  private isSearching = false;
   private isPreviewOpen = false;
   private timer: NodeJS.Timeout | undefined;
   private request: vscode.CancellationTokenSource | undefined;
+  /** Ends with the list. */
+  private readonly closing = new vscode.CancellationTokenSource();
 
   constructor(
     private readonly connection: Connection,
@@ -88,35 +93,49 @@ class Exploration {
     (pick as { sortByLabel?: boolean }).sortByLabel = false;
     pick.placeholder = target ? "A question or a topic; empty: this paragraph" : "A question or a topic";
     pick.title = "Citewell: Explore literature";
-    pick.buttons = [this.togglePreview];
+    pick.buttons = [AGAIN, OVERVIEW, PREVIEW];
   }
 
   /** The chosen papers; empty if the list was dismissed. */
-  choose(): Promise<readonly PaperRow[]> {
+  choose(): Promise<readonly ExploredRow[]> {
     const { pick } = this;
     const passes = this.connection.onDidExplore((found) => found.token === this.token && this.take(found));
     return new Promise((done) => {
-      let accepted: readonly PaperRow[] = [];
+      let accepted: readonly ExploredRow[] = [];
       pick.onDidChangeValue((value) => {
         if (value !== this.searchedText) this.schedule();
       });
-      pick.onDidChangeActive(([line]) => line?.row && this.page.show(line.row));
-      pick.onDidTriggerButton(() => this.togglePreviewPage());
+      pick.onDidChangeActive(([line]) => line?.row && this.page.show(exploredPreview(line.row)));
+      pick.onDidTriggerButton((button) => {
+        if (button === AGAIN) this.searchAgain();
+        else if (button === OVERVIEW) void this.showOverview();
+        else void this.togglePreviewPage();
+      });
+      pick.onDidTriggerItemButton(({ button, item }) => {
+        if (item.row) this.judge(item.row, button === KEEP ? "kept" : "rejected");
+      });
       pick.onDidChangeSelection((lines) => this.select(lines));
       pick.onDidAccept(() => {
         const active = pick.activeItems[0];
+        const isRejected = active?.row && this.verdicts.of(active.row.id) === "rejected";
         // With nothing ticked, Enter chooses the active row.
         if (this.chosen.length === 0 && active?.part) this.searchWithout(active.part);
-        accepted = this.chosen.length > 0 ? this.chosen : active?.row ? [active.row] : [];
+        if (this.chosen.length === 0 && active?.restores) this.restore();
+        accepted = this.chosen.length > 0 ? this.chosen : active?.row && !isRejected ? [active.row] : [];
         if (accepted.length > 0) pick.hide();
       });
       pick.onDidHide(async () => {
         this.stop();
+        this.closing.cancel();
+        shown = undefined;
+        void vscode.commands.executeCommand("setContext", "citewell.exploring", false);
         passes.dispose();
         pick.dispose();
         if (this.isPreviewOpen) await this.page.close();
         done(accepted);
       });
+      shown = this;
+      void vscode.commands.executeCommand("setContext", "citewell.exploring", true);
       pick.show();
       const selection = this.target?.editor.selection;
       void this.search(selection && !selection.isEmpty ? { range: plainRange(selection) } : {});
@@ -156,19 +175,78 @@ class Exploration {
     this.request = request;
     this.token = String(searches);
     this.isNew = true;
+    this.verdicts.areNew = false;
     this.searchedText = pick.value;
-    pick.busy = true;
+    this.setBusy(true);
     try {
       const answer = await this.connection.execute<Explored>(
         "citewell.explore",
-        { ...question, ...this.place(), limit: LIMIT, token: this.token },
+        {
+          ...question,
+          ...this.place(),
+          kept: this.verdicts.ids("kept"),
+          rejected: this.verdicts.ids("rejected"),
+          limit: LIMIT,
+          token: this.token,
+        },
         request.token,
       );
       if (!request.token.isCancellationRequested) this.finish(answer);
     } catch (error) {
       if (!request.token.isCancellationRequested) this.showMessage(`The search failed: ${String(error)}`);
     } finally {
-      if (this.request === request) pick.busy = false;
+      if (this.request === request) this.setBusy(false);
+    }
+  }
+
+  private setBusy(isSearching: boolean): void {
+    this.isSearching = isSearching;
+    this.pick.busy = isSearching;
+  }
+
+  /** Searches for the same question, with the kept papers and without the rejected ones. */
+  searchAgain(): void {
+    if (this.query) void this.search({ query: this.query });
+  }
+
+  judgeActive(verdict: Verdict): void {
+    const row = this.pick.activeItems[0]?.row;
+    if (row) this.judge(row, verdict);
+  }
+
+  /** Keeps or rejects a paper; the same verdict again takes it back. Nothing moves before the next search. */
+  private judge(row: ExploredRow, verdict: Verdict): void {
+    this.verdicts.toggle(row.id, verdict);
+    if (verdict === "rejected") this.chosen = this.chosen.filter((one) => !isSamePaper(one, row));
+    this.drawAgain();
+    this.setTitle();
+  }
+
+  private restore(): void {
+    this.verdicts.restore();
+    this.searchAgain();
+  }
+
+  /** Shows what the listed papers are about beside the list. */
+  private async showOverview(): Promise<void> {
+    const { pick } = this;
+    const rows = this.lines.flatMap(({ row }) => (row ? [row] : []));
+    const ids = rows.map(({ id }) => id).filter((id) => this.verdicts.of(id) !== "rejected");
+    if (ids.length === 0) return;
+    pick.busy = true;
+    try {
+      const { token } = this.closing;
+      const wanted = { ids, query: this.query };
+      const answer = await this.connection.execute<Overview>("citewell.overview", wanted, token);
+      if (token.isCancellationRequested) return;
+      const problem = answer?.problems[0];
+      const text = [problem && `${problem.message} ${problem.hint}`, answer?.text].filter(Boolean);
+      this.page.show(wrapped(text.join("\n\n") || "No overview."));
+      if (!this.isPreviewOpen) await this.togglePreviewPage();
+    } catch (error) {
+      if (!this.closing.token.isCancellationRequested) this.page.show(`No overview: ${String(error)}`);
+    } finally {
+      pick.busy = this.isSearching;
     }
   }
 
@@ -186,10 +264,13 @@ class Exploration {
     const { pick } = this;
     const active = pick.activeItems;
     const isNew = this.isNew;
+    this.query = found.query;
     if (isNew) {
       this.isNew = false;
       const parts = (found.understood ?? []).filter((part) => part.rest);
-      this.lines = [...parts.map(partLine), ...this.chosen.map(item)];
+      const rejected = this.verdicts.ids("rejected").length;
+      const above = rejected > 0 ? [...parts.map(partLine), restoringLine(rejected)] : parts.map(partLine);
+      this.lines = [...above, ...this.chosen.map((row) => this.paperLine(row))];
       // What a selection asks becomes the text to edit.
       if (!pick.value && !this.target?.editor.selection.isEmpty && found.query.length <= MAX_SHOWN) {
         this.searchedText = found.query;
@@ -200,17 +281,39 @@ class Exploration {
     const by = FOUND_BY[found.passes.at(-1)?.name ?? ""];
     if (by && rows.length > 0 && !isNew)
       this.lines.push({ label: by, kind: vscode.QuickPickItemKind.Separator });
-    this.lines.push(...rows.map(item));
+    this.lines.push(...rows.map((row) => this.paperLine(row)));
     this.fill();
     const first = this.lines.find((line) => line.row);
     if (isNew && first) pick.activeItems = [first];
     else pick.activeItems = active;
-    this.setTitle(found.query, "searching, ");
+    this.setTitle();
   }
 
-  private setTitle(query: string, state = ""): void {
+  private paperLine(row: ExploredRow): Line {
+    return paperLine(row, this.verdicts.of(row.id));
+  }
+
+  /** Draws the papers where they are, with what is known of them now; `rows` replace those with their ids. */
+  private drawAgain(rows: readonly ExploredRow[] = []): void {
+    const active = this.pick.activeItems[0];
+    const at = active ? this.lines.indexOf(active) : -1;
+    const known = new Map(rows.map((row) => [row.id, row]));
+    this.lines = this.lines.map((line) =>
+      line.row ? this.paperLine(known.get(line.row.id) ?? line.row) : line,
+    );
+    this.fill();
+    const line = this.lines[at];
+    if (line) this.pick.activeItems = [line];
+  }
+
+  private setTitle(): void {
     const papers = this.lines.filter((line) => line.row).length;
-    this.pick.title = `Citewell: ${state}${papers} papers on “${shorten(query, MAX_TITLE)}”`;
+    const state = this.isSearching ? "searching, " : "";
+    const { verdicts } = this;
+    const about = verdicts.areNew
+      ? ` · ${verdicts.summary}: search again`
+      : ` on “${shorten(this.query, MAX_TITLE)}”`;
+    this.pick.title = `Citewell: ${state}${papers} papers${about}`;
   }
 
   private finish(answer: Explored | undefined): void {
@@ -219,7 +322,9 @@ class Exploration {
       return;
     }
     if (this.isNew) this.take(answer);
-    this.setTitle(answer.query);
+    this.setBusy(false);
+    this.drawAgain(answer.rows);
+    this.setTitle();
     const problem = answer.problems[0];
     if (answer.rows.length === 0)
       this.showMessage(problem ? `${problem.message} ${problem.hint}` : "No papers found.");
@@ -228,7 +333,8 @@ class Exploration {
   /** Shows a message below the parts of the question and the ticked papers. */
   private showMessage(text: string): void {
     const kept = this.lines.filter(
-      ({ part, row }) => part || this.chosen.some((one) => row && isSamePaper(one, row)),
+      ({ part, restores, row }) =>
+        part || restores || this.chosen.some((one) => row && isSamePaper(one, row)),
     );
     this.lines = [...kept, { label: `$(info) ${text}`, alwaysShow: true }];
     this.fill();
@@ -250,9 +356,11 @@ class Exploration {
     const rows = lines.flatMap(({ row }) => (row ? [row] : []));
     const part = lines.find((line) => line.part)?.part;
     // Not where all rows are ticked at once.
-    if (part && rows.length === this.chosen.length) {
-      this.searchWithout(part);
-      return;
+    if (rows.length === this.chosen.length) {
+      const restores = lines.some((line) => line.restores);
+      if (part) this.searchWithout(part);
+      else if (restores) this.restore();
+      if (part || restores) return;
     }
     for (const row of rows) {
       if (!this.ticks.has(row.id)) this.ticks.set(row.id, this.ticks.size);
@@ -260,7 +368,7 @@ class Exploration {
     this.chosen = rows.sort((one, other) => this.rank(one) - this.rank(other));
   }
 
-  private rank(row: PaperRow): number {
+  private rank(row: ExploredRow): number {
     return this.ticks.get(row.id) ?? 0;
   }
 
@@ -269,21 +377,4 @@ class Exploration {
     this.pick.value = part.rest;
     void this.search({ query: part.rest });
   }
-}
-
-/** A range as the protocol has it. */
-function plainRange({ start, end }: vscode.Range): object {
-  return {
-    start: { line: start.line, character: start.character },
-    end: { line: end.line, character: end.character },
-  };
-}
-
-function partLine(part: Part): Line {
-  return {
-    label: `$(close) ${withoutSigns(`Without ${part.kind.replace("_", " ")}: ${part.value}`)}`,
-    description: `search for “${shorten(part.rest, MAX_TITLE)}”`,
-    part,
-    alwaysShow: true,
-  };
 }

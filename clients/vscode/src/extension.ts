@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
-import { exploreLiterature } from "./explore";
+import { exploreLiterature, judgeActivePaper, searchAgain } from "./explore";
 import { fetchPapers } from "./fetchpapers";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
@@ -45,6 +45,9 @@ export function activate(context: vscode.ExtensionContext): void {
     findPaper: () => withServer(() => findPaper(server, page)),
     findPapers: () => withServer(() => findPaper(server, page, true)),
     exploreLiterature: () => withServer(() => exploreLiterature(server, page)),
+    keepPaper: () => judgeActivePaper("kept"),
+    rejectPaper: () => judgeActivePaper("rejected"),
+    searchAgain,
     fillDocument: () => withServer(() => onDocument(server, "citewell.fillPlaceholders")),
     addEntries: () => withServer(() => onDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),

@@ -27,7 +27,7 @@ interface SearchResult {
   readonly understood?: readonly { readonly kind: string; readonly value: string }[];
 }
 
-/** The page next to the list that previews its active paper. */
+/** The page next to the list that previews its active paper, or says what the papers are about. */
 export class Preview implements vscode.TextDocumentContentProvider {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
@@ -47,8 +47,8 @@ export class Preview implements vscode.TextDocumentContentProvider {
     return this.text;
   }
 
-  show(row: PaperRow): void {
-    this.text = "\n".repeat(LINES_BEHIND_LIST) + preview(row);
+  show(text: string): void {
+    this.text = "\n".repeat(LINES_BEHIND_LIST) + text;
     this.changed.fire(this.uri);
   }
 
@@ -118,7 +118,7 @@ class PaperList {
     return new Promise((done) => {
       let accepted: readonly PaperRow[] = [];
       pick.onDidChangeValue(() => this.scheduleSearch(DEBOUNCE_MS));
-      pick.onDidChangeActive(([item]) => item?.row && this.page.show(item.row));
+      pick.onDidChangeActive(([item]) => item?.row && this.page.show(preview(item.row)));
       pick.onDidTriggerButton((button) => {
         if (button === this.togglePreview) return this.togglePreviewPage();
         this.setMultiple(!pick.canSelectMany);

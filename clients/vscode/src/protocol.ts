@@ -17,7 +17,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Candidate } from "./discovery";
-import type { Explored } from "./explore";
+import type { Explored } from "./explored";
 import { LANGUAGES } from "./languages";
 import type { CommandProgress } from "./progress";
 import { pythonEnvironment } from "./run";

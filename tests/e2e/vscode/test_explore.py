@@ -89,6 +89,99 @@ def test_ticked_papers_of_a_literature_search_become_one_citation(window, fixtur
     assert [bib.count(f"{{{key},") for key in found.groups()] == [1, 1]
 
 
+def row_of(code: Any, words: str) -> Any:
+    """The row in view that shows these words."""
+    rows = code.texts(ROWS)
+    return code.find(ROWS).nth(next(n for n, row in enumerate(rows) if words in row))
+
+
+def press_button(code: Any, icon: str, row: Any = None) -> None:
+    """Press a button of the list or of a row, away from the hover that may cover it."""
+    code.page.mouse.move(1200, 700)
+    if row is not None:
+        row.hover()
+    (row or code.find(PICK)).locator(f".codicon-{icon}").click()
+
+
+def explored(code: Any, question: str) -> list[str]:
+    """The first rows of a complete list."""
+    code.command("Citewell: Explore Literature")
+    wait_complete(code, "Neural networks attend")
+    ask(code, question)
+    code.wait(lambda: "Graph Attention Networks" in code.texts(ROWS)[0])
+    return list(code.texts(ROWS))
+
+
+def test_kept_and_rejected_papers_make_a_new_list(window, fixture_files, tmp_path):
+    code = opened(window, fixture_files, tmp_path / "paper")
+    code.goto_text("paper.tex", "of a node", after=True)
+    explored(code, "graph attention networks")
+    title = code.find(f"{PICK} .quick-input-title")
+    # The active paper by its key, another one by its button.
+    code.press("Control+Shift+ArrowDown")
+    code.wait(lambda: "0 kept, 1 rejected: search again" in title.inner_text())
+    assert "rejected · relevant" in code.texts(ROWS)[0]
+    kept = "Brody et al. · 2022"
+    press_button(code, "thumbsup", row_of(code, kept))
+    code.wait(lambda: "1 kept, 1 rejected: search again" in title.inner_text())
+    # Nothing moves until the author asks for it.
+    assert "Graph Attention Networks" in code.texts(ROWS)[0]
+    code.screenshots("judged")
+    # Enter cites no paper that was just rejected.
+    code.press("Enter")
+    code.press("Control+r")
+    code.wait(lambda: "List the rejected paper again" in code.texts(ROWS)[0])
+    wait_complete(code, "graph attention networks")
+    assert f"kept · {kept}" in code.texts(ROWS)[1]
+    assert not any("Veličković et al. · 2018" in row for row in all_rows(code))
+    # The rejection can be taken back, and the verdict too.
+    box = code.find(f"{PICK} input[type=text]")
+    box.press("Control+Home")
+    tick(code, "List the rejected paper again")
+    code.wait(lambda: kept in code.texts(ROWS)[0])
+    wait_complete(code, "graph attention networks")
+    assert any("Veličković et al. · 2018" in row for row in all_rows(code))
+    code.press("Escape")
+    code.find(PICK).wait_for(state="hidden")
+    assert code.dirty() == set()
+
+
+def test_each_paper_states_how_likely_it_answers_and_why(window, fixture_files, tmp_path):
+    code = opened(window, fixture_files, tmp_path / "paper")
+    code.goto_text("paper.tex", "of a node", after=True)
+    rows = explored(code, "graph attention networks")
+    relevance = re.search(r"relevant \d+%", rows[0])
+    assert relevance is not None
+    others = [row for row in all_rows(code) if "%" in row and "relevant" not in row]
+    assert others and all(re.search(r"(<1|\d)% · ", row) for row in others)
+    box = code.find(f"{PICK} input[type=text]")
+    box.press("Control+Home")
+    press_button(code, "open-preview")
+    code.wait(lambda: "Found by:" in page_text(code))
+    assert f"Relevance: {relevance[0]}" in page_text(code)
+
+
+def test_what_the_papers_are_about_is_shown_beside_the_list(window, fixture_files, tmp_path):
+    code = opened(window, fixture_files, tmp_path / "paper")
+    code.goto_text("paper.tex", "of a node", after=True)
+    explored(code, "graph attention networks")
+    press_button(code, "list-tree")
+    code.wait(lambda: re.search(r"\(\d+ papers\)", page_text(code)))
+    code.screenshots("overview")
+    assert re.search(r"“.+” \[.+ \d{4}: .+\]", " ".join(page_text(code).split()))
+    # The list is still open, and a paper can be cited.
+    tick(code, "Veličković et al. · 2018")
+    code.find(f"{PICK} input[type=text]").press("Enter")
+    code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})
+
+
+def page_text(code: Any) -> str:
+    """The text in view on the page beside the list."""
+    lines = code.find(".editor-instance .view-lines").all()
+    text = "\n".join(one.inner_text() for one in lines).replace("\xa0", " ")
+    return str(text)
+
+
 def test_later_passes_leave_the_active_paper_where_it_is(window, fixture_files, tmp_path):
     code = opened(window, fixture_files, tmp_path / "paper")
     code.goto_text("paper.tex", "of a node", after=True)

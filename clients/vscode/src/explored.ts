@@ -40,7 +40,7 @@ export interface Overview {
   readonly problems: readonly Problem[];
 }
 
-/** What the author says of a paper. */
+/** Whether the author keeps or rejects a paper. */
 export type Verdict = "kept" | "rejected";
 
 const WIDTH = 90;
@@ -70,7 +70,7 @@ export class Verdicts {
     return [...this.known].flatMap(([id, one]) => (one === verdict ? [id] : []));
   }
 
-  /** The same verdict again takes it back. */
+  /** Gives a verdict, or takes it back if the paper has it. */
   toggle(id: string, verdict: Verdict): void {
     if (this.known.get(id) === verdict) this.known.delete(id);
     else this.known.set(id, verdict);

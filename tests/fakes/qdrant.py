@@ -302,8 +302,9 @@ def _query(own: QdrantServer, name: str, body: bytes) -> Any:
 
 
 def _make_snapshot(own: QdrantServer, name: str, body: bytes) -> Any:
-    shard = own.shard(name)
-    name = own.aliases.get(name, name)
+    if name not in own.shards:
+        raise AnswerError(404, f"Not found: Collection `{name}` doesn't exist!")
+    shard = own.shards[name]
     shard.flush()
     folder = own.folder.parent / "snapshots" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -313,7 +314,7 @@ def _make_snapshot(own: QdrantServer, name: str, body: bytes) -> Any:
 
 
 def _snapshot_file(own: QdrantServer, name: str, snapshot: str) -> Path:
-    path = own.folder.parent / "snapshots" / own.aliases.get(name, name) / snapshot
+    path = own.folder.parent / "snapshots" / name / snapshot
     if not path.is_file():
         raise AnswerError(404, f"Not found: Snapshot {snapshot} not found")
     return path

@@ -129,7 +129,12 @@ class QdrantBackend:
 
     def snapshot(self, into: Path) -> Path:
         """Download a snapshot into the folder; the file."""
-        return download(self.address, self.client, self.collection, into)
+        with failing(self.address):
+            aliases = self.client.get_aliases().aliases
+        # A server keeps snapshots under the name of the collection.
+        names = {one.alias_name: one.collection_name for one in aliases}
+        name = names.get(self.collection, self.collection)
+        return download(self.address, self.client, name, into)
 
     def _query(self, query: Any, using: str, k: int, params: Any) -> Found:
         with failing(self.address):

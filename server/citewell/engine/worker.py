@@ -26,6 +26,7 @@ from citewell.engine.methods import METHODS, Lane, Method
 from citewell.engine.pipes import take_pipes
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.json_log import log_as_json
 from citewell.options import Options
 
 logger = logging.getLogger(__name__)
@@ -228,6 +229,8 @@ def _internal(error: Exception) -> Problem:
 def _open_local(options: Options) -> Engine:
     from citewell.engine.local import LocalEngine
 
+    if options.serve.log_format == "json":
+        log_as_json()
     return LocalEngine.open(options)
 
 

@@ -32,6 +32,9 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.serving.headers import DATA_HEADERS
+from citewell.serving.metrics import MEDIA_TYPE as METRICS_TYPE
+from citewell.serving.metrics import Metrics
+from citewell.serving.observed import label_request
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
 from citewell.serving.queues import THREADS, Queues
 
@@ -44,9 +47,13 @@ _GONE = 499
 
 
 def create_app(
-    options: Options, engine: Engine, endpoints: Sequence[Endpoint] = ENDPOINTS
+    options: Options,
+    engine: Engine,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
+    metrics: Metrics | None = None,
 ) -> Starlette:
-    """The application; it neither opens nor closes the engine. Guards wrap it."""
+    """The application; it neither opens nor closes the engine. Guards wrap it. It shows `metrics`
+    under /metrics."""
     service = Service(options, engine)
     queues = Queues(threads=THREADS * options.serve.workers)
     document = openapi_json(endpoints, options.serve.base_path)
@@ -59,6 +66,11 @@ def create_app(
         if text is None:
             raise HTTPException(404)
         return Response(text, media_type="text/markdown; charset=utf-8", headers=DATA_HEADERS)
+
+    async def shown_metrics(request: Request) -> Response:
+        if metrics is None:
+            raise HTTPException(404)
+        return Response(metrics.text(), media_type=METRICS_TYPE, headers=DATA_HEADERS)
 
     by_path: dict[str, dict[str, Endpoint]] = {}
     for one in endpoints:
@@ -73,6 +85,7 @@ def create_app(
     ]
     routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page), *docs_routes()]
     routes += report_routes()
+    routes.append(Route("/metrics", shown_metrics))
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}
     )
@@ -85,6 +98,7 @@ async def answered(
 ) -> Response:
     """The answer of an address, or the problem why there is none."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
+    label_request(request.scope, endpoint.name)
     try:
         payload = await _payload(endpoint, request, service.options)
         if endpoint.at_once:

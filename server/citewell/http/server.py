@@ -14,11 +14,15 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
+from citewell.http.metered_engine import MeteredEngine
 from citewell.http.report_pages import PREFIX
+from citewell.model.json_log import log_as_json
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
 from citewell.serving.base_path import BasePath
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
+from citewell.serving.metrics import Metrics
+from citewell.serving.observed import Observed
 from citewell.serving.rate_limit import Buckets, RateLimit
 from citewell.serving.run import run_app
 from citewell.serving.token import HTTP_TOKEN
@@ -53,11 +57,16 @@ def serve_engine(
     """Serve until a signal ends it; `on_start` is called with the address once connections are
     accepted. Raises `CitewellError` for an address that cannot be had."""
     own = options.serve
+    if own.log_format == "json":
+        log_as_json()
+    # A public demo without a token does not show them.
+    metrics = Metrics() if own.metrics and (token or not own.read_only) else None
     bound = bind(host, port, token=token, variable=HTTP_TOKEN, public=own.read_only)
     port = int(bound.getsockname()[1])
     engine.start()
+    served = MeteredEngine(engine, metrics) if metrics is not None else engine
     app = guarded_app(
-        create_app(options, engine),
+        create_app(options, served, metrics=metrics),
         Admission.at(
             host,
             port,
@@ -72,13 +81,16 @@ def serve_engine(
         base_path=own.base_path,
     )
 
+    if metrics is not None or own.log_format == "json":
+        app = Observed(app, metrics, logs=own.log_format == "json")
+
     def announce() -> None:
         line = Listening(url_of(host, port), os.getpid(), __version__)
         print(msgspec.json.encode(line).decode(), file=sys.stdout, flush=True)  # noqa: T201
         if on_start is not None:
             on_start(line.url)
 
-    run_app(app, bound, announce, proxies=own.proxies)
+    run_app(app, bound, announce, proxies=own.proxies, own_log=own.log_format == "json")
 
 
 def guarded_app(

@@ -1,6 +1,6 @@
 """The settings of `citewell serve`: who may ask, how often, and behind which proxy."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
@@ -57,6 +57,22 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = 1
+    metrics: Annotated[
+        bool,
+        about(
+            "Answer `GET /metrics` with counts and times in the format of Prometheus. "
+            "[More](http.md#metrics).",
+            trusted_only=True,
+        ),
+    ] = False
+    log_format: Annotated[
+        Literal["text", "json"],
+        about(
+            'Format of the log on standard error; "json": one object a line, and a line for each '
+            "request.",
+            trusted_only=True,
+        ),
+    ] = "text"
     base_path: Annotated[
         str,
         about(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 10_000
 """Clients that are remembered; the ones that have been silent longest are forgotten first."""
-UNLIMITED = frozenset({"/v1/health"})
+UNLIMITED = frozenset({"/v1/health", "/metrics"})
 """Paths that are not counted: monitors ask them again and again."""
 
 

@@ -29,18 +29,22 @@ def run_app(
     announce: Callable[[], None],
     *,
     proxies: Sequence[str] = (),
+    own_log: bool = False,
 ) -> None:
     """Serve on the bound socket until SIGINT, SIGTERM or Ctrl+Break; `announce` is called once
     connections are accepted. Only `proxies`, addresses or networks, may name the client in
-    forwarded headers. Returns when the requests in flight are answered or cancelled."""
+    forwarded headers. With `own_log` the log keeps its format. Returns when the requests in flight
+    are answered or cancelled."""
     import uvicorn
 
     from citewell.serving.patience import PatientProtocol
 
     # Whoever reads the address may come before the event loop runs: it waits then, unrefused.
     bound.listen(BACKLOG)
+    log_config = None if own_log else uvicorn.config.LOGGING_CONFIG
     config = uvicorn.Config(
         app,
+        log_config=log_config,
         log_level="warning",
         access_log=False,
         server_header=False,

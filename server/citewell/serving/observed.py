@@ -1,0 +1,81 @@
+"""Counts and logs the requests of a server: what was asked of which endpoint, never its content."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from citewell.model.json_log import FIELDS
+from citewell.serving.metrics import Metrics
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_LABEL = "citewell.endpoint"
+UNKNOWN = "none"
+"""The endpoint of a request that reached none: a page, an unknown path, a refused request."""
+
+logger = logging.getLogger("citewell.requests")
+
+
+def label_request(scope: MutableMapping[str, Any], endpoint: str) -> None:
+    """Say which endpoint a request asks."""
+    label = scope.get(_LABEL)
+    if label is not None:
+        label[:] = [endpoint]
+
+
+class Observed:
+    """Counts each request once its answer has ended, and with `logs` writes a line about it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics | None, *, logs: bool) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._logs = logs
+        self._in_flight = 0
+        if logs:
+            logger.setLevel(logging.INFO)
+        if metrics is not None:
+            metrics.gauge(
+                "citewell_requests_in_flight", "Requests that wait or run.", lambda: self._in_flight
+            )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        label = [UNKNOWN]
+        status = 500
+        begin = time.perf_counter()
+
+        async def sending(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._in_flight += 1
+        try:
+            await self._app({**scope, _LABEL: label}, receive, sending)
+        finally:
+            self._in_flight -= 1
+            self._record(label[0], str(scope["method"]), status, time.perf_counter() - begin)
+
+    def _record(self, endpoint: str, method: str, status: int, seconds: float) -> None:
+        known = method if method in _METHODS else "other"
+        if self._metrics is not None:
+            self._metrics.request(endpoint, known, status, seconds)
+        if self._logs:
+            fields = {
+                "endpoint": endpoint,
+                "method": known,
+                "status": status,
+                "milliseconds": round(1e3 * seconds, 1),
+            }
+            logger.info("request", extra={FIELDS: fields})
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH"})

@@ -122,7 +122,8 @@ def _fill(
     connection.executemany("INSERT INTO keys VALUES (?, ?)", _sorted_pairs(numbers, owners))
     names = sorted(origin_rows)
     for position, name in enumerate(names):
-        pairs = ((position, row) for row in sorted(set(origin_rows[name])))
+        rows_of_source = np.unique(np.frombuffer(origin_rows[name], np.int32))
+        pairs = ((position, int(row)) for row in rows_of_source)
         connection.executemany("INSERT INTO origins VALUES (?, ?)", pairs)
     connection.execute("CREATE INDEX origins_by_row ON origins (row)")
     meta = {"dictionary": dictionary, "sources": msgspec.json.encode(names)}

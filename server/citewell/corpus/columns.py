@@ -29,6 +29,8 @@ NAME = "columns"
 _AUTHORS = 12
 """Surnames kept of one paper: the first ones, and the last."""
 _REPORTED = 4096
+_WORD_COUNTS = ("title_words.npy", "title_word_counts.npy")
+"""Files with the distinct title words of a segment, and the number of titles with each."""
 
 
 def word_hash(word: str) -> int:
@@ -106,14 +108,19 @@ class ColumnsBuilder:
             raise ValueError(f"{count} works were expected and {len(columns)} arrived")
         for field in Columns.__struct_fields__:
             np.save(into / f"{field}.npy", getattr(columns, field), allow_pickle=False)
+        # Columns of earlier versions lack these two: the words are then counted when they are read.
+        words, counts = (into / name for name in _WORD_COUNTS)
+        distinct, number = np.unique(columns.word, return_counts=True)
+        np.save(words, distinct, allow_pickle=False)
+        np.save(counts, number, allow_pickle=False)
 
 
 def columns_of(works: Iterable[Work], progress: Callable[[int], None] | None = None) -> Columns:
     """The columns of these works, in order."""
     key, year, abstract = array("Q"), array("h"), array("b")
-    venue, opening, initials = array("L"), array("L"), array("L")
-    word, word_starts = array("L"), array("q", (0,))
-    surname, surname_starts = array("L"), array("q", (0,))
+    venue, opening, initials = array("I"), array("I"), array("I")
+    word, word_starts = array("I"), array("q", (0,))
+    surname, surname_starts = array("I"), array("q", (0,))
     reported = 0
     for number, work in enumerate(works, 1):
         key.append(title_key(work.title))
@@ -156,6 +163,7 @@ class LibraryColumns:
     def __init__(self, segments: Sequence[SegmentView]) -> None:
         self._bases = np.array([s.base for s in segments], np.int64)
         self._parts = [_open(segment) for segment in segments]
+        self._folders = [segment.index(NAME) for segment in segments]
         self.end = max((s.base + s.count for s in segments), default=0)
 
     def parts(self) -> Iterator[tuple[int, Columns | CompactColumns]]:
@@ -203,7 +211,10 @@ class LibraryColumns:
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Title words, sorted, and in how many titles each stands."""
-        counted = [_word_counts(part) for part in self._parts]
+        counted = [
+            _word_counts(part, folder)
+            for part, folder in zip(self._parts, self._folders, strict=True)
+        ]
         if len(counted) == 1:
             return counted[0]
         words = [words for words, _ in counted]
@@ -234,9 +245,14 @@ def _rows_by(part: Columns | CompactColumns, name: int) -> NDArray[np.int64]:
     return np.searchsorted(part.surname_starts, at, side="right") - 1
 
 
-def _word_counts(part: Columns | CompactColumns) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _word_counts(
+    part: Columns | CompactColumns, folder: Path
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     if isinstance(part, CompactColumns):
         return part.word_counts()
+    words, counts = (folder / name for name in _WORD_COUNTS)
+    if words.is_file() and counts.is_file():
+        return np.load(words, allow_pickle=False), np.load(counts, allow_pickle=False)
     return np.unique(np.asarray(part.word), return_counts=True)
 
 

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class MeteredEngine(RemoteMethods):
-    """The same engine; `metrics` counts its calls."""
+    """An engine over another one, whose calls `metrics` counts."""
 
     def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
         super().__init__(_MeteredCaller(engine.caller, metrics))

@@ -92,6 +92,7 @@ def _evaluate(
     if plan.limit:
         sampled = f"a random sample of {plan.limit:,} answerable questions, seed {plan.seed}"
         info = msgspec.structs.replace(info, selection=f"{info.selection}; {sampled}".lstrip("; "))
+    members = _sizes(questions, right, beside)
     items = tuple(
         Item(
             id=question.id,
@@ -101,6 +102,7 @@ def _evaluate(
             year=question.year,
             tags=question.tags,
             grouped=bool(beside[question.id]),
+            members=members.get(question.id, 0),
         )
         for question in questions
     )
@@ -161,6 +163,25 @@ def _texts(plan: Plan, options: Options, opened: ExitStack) -> TextLibrary | Non
     return opened.enter_context(closing(TextLibrary(options)))
 
 
+def _sizes(
+    questions: Sequence[Question],
+    right: dict[str, list[frozenset[str]]],
+    beside: dict[str, list[frozenset[str]]],
+) -> dict[str, int]:
+    """How many held papers each citation of several has, by the id of its first question."""
+    sizes = {}
+    seen: set[tuple[str, str, frozenset[str]]] = set()
+    for question in questions:
+        if not right[question.id] or not beside[question.id]:
+            continue
+        sets = (*right[question.id], *beside[question.id])
+        citation = (question.paper, question.query.sentence, frozenset().union(*sets))
+        if citation not in seen:
+            seen.add(citation)
+            sizes[question.id] = len(sets)
+    return sizes
+
+
 def with_unique_ids(questions: Sequence[Question]) -> list[Question]:
     """The questions with unique ids: the second of an id becomes "id#2"."""
     seen: Counter[str] = Counter()
@@ -207,7 +228,7 @@ class _Run(Struct, frozen=True):
         held: Sequence[Question],
         unheld: Sequence[Question],
         right: dict[str, list[frozenset[str]]],
-        beside: dict[str, frozenset[str]],
+        beside: dict[str, list[frozenset[str]]],
     ) -> MethodRun:
         questions = list(held)
         if unheld and self.plan.abstain and self._states_confidence(held):

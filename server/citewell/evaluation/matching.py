@@ -78,11 +78,15 @@ class Gold:
                 sets.append(ids)
         return sets
 
-    def beside(self, question: Question) -> frozenset[str]:
-        """Library ids of the other works of the question's citation, all in one set."""
-        own = frozenset(one for ids in self.of(question) for one in ids)
-        ids = frozenset(one for target in question.beside for one in self._found[target])
-        return ids - own
+    def beside(self, question: Question) -> list[frozenset[str]]:
+        """One set of library ids per other work of the question's citation that it holds."""
+        known = self.of(question)
+        sets: list[frozenset[str]] = []
+        for target in question.beside:
+            ids = self._found[target]
+            if ids and not any(ids & other for other in (*known, *sets)):
+                sets.append(ids)
+        return sets
 
 
 def _by_id(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, str]:
@@ -119,11 +123,11 @@ def judge(
     question: Question,
     right: Sequence[frozenset[str]],
     offered: Offered,
-    beside: frozenset[str] = frozenset(),
+    beside: Sequence[frozenset[str]] = (),
 ) -> Judged:
     """The ranks of the right answers in the list; each counts once, at its first copy.
 
-    `beside`: ids of the other works of the same citation.
+    `beside`: one set of ids per other work of the same citation.
     """
     year = question.year
     past: list[int] | None = None
@@ -135,13 +139,15 @@ def judge(
         past = _ranks(kept, right)
     ranks = tuple(_ranks(offered.ids, right))
     grouped = ranks
-    if not beside.isdisjoint(offered.ids):
-        grouped = tuple(_ranks([one for one in offered.ids if one not in beside], right))
+    others = frozenset(one for ids in beside for one in ids)
+    if not others.isdisjoint(offered.ids):
+        grouped = tuple(_ranks([one for one in offered.ids if one not in others], right))
     return Judged(
         id=question.id,
         ranks=ranks,
         past=tuple(past) if past is not None else None,
         grouped=None if grouped == ranks else grouped,
+        members=tuple(_ranks(offered.ids, [*right, *beside])) if beside else (),
         newer=newer,
         length=len(offered.ids),
         confidence=offered.confidence,

@@ -8,9 +8,9 @@ from html import escape
 from citewell.evaluation import svg
 from citewell.evaluation.metrics import metric_names
 from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
+from citewell.evaluation.scopes import FigureTable, figure_tables
 from citewell.evaluation.statistics import Estimate
 from citewell.evaluation.table import (
-    GROUP_TITLE,
     MODEL_HEADS,
     MODEL_TITLE,
     PICK_HEADS,
@@ -72,20 +72,7 @@ def _interval(one: Estimate) -> str:
 def details(evaluation: Evaluation) -> str:
     """The detailed tables, collapsed."""
     parts = ["<section><h2>Details</h2>"]
-    parts.append(_scope_table(evaluation, "by_question", "library", "Per question, with intervals"))
-    if 1 < len({item.paper for item in evaluation.items}) < len(evaluation.items):
-        parts.append(_scope_table(evaluation, "by_paper", "library", "Averaged per citing paper"))
-    if any(item.held < item.answers for item in evaluation.items):
-        title = "All answers, including those not in the library"
-        parts.append(_scope_table(evaluation, "by_question", "all", title))
-    if any(run.figure("mrr", "past") for run in evaluation.runs):
-        parts.append(
-            _scope_table(
-                evaluation, "by_question", "past", "Without papers newer than the citing paper"
-            )
-        )
-    if any(run.figure("mrr", "group") for run in evaluation.runs):
-        parts.append(_scope_table(evaluation, "by_question", "group", GROUP_TITLE))
+    parts.extend(_scope_table(evaluation, one) for one in figure_tables(evaluation))
     if any(run.coverage for run in evaluation.runs):
         parts.append(_confidence(evaluation))
     if rows := model_rows(evaluation):
@@ -99,17 +86,17 @@ def details(evaluation: Evaluation) -> str:
     return "".join(parts)
 
 
-def _scope_table(evaluation: Evaluation, mean: str, scope: Scope, title: str) -> str:
+def _scope_table(evaluation: Evaluation, of: FigureTable) -> str:
     names = metric_names(evaluation.depth)
     rows = []
     for run in evaluation.runs:
         cells = []
         for name in names:
-            figure = run.figure(name, scope)
+            figure = run.figure(name, of.scope)
             if figure is None:
                 cells.append("<td>-</td>")
                 continue
-            one: Estimate = getattr(figure, mean)
+            one: Estimate = getattr(figure, of.mean)
             interval = ""
             if one.low is not None and one.high is not None:
                 interval = f"<small>{number(one.low)}-{number(one.high)}</small>"
@@ -118,7 +105,7 @@ def _scope_table(evaluation: Evaluation, mean: str, scope: Scope, title: str) ->
             f'<tr><th scope="row">{escape(svg.shown(run.name))}<small>{run.setting}</small></th>'
             f"{''.join(cells)}</tr>"
         )
-    return table(title, ["method", *(short(name) for name in names)], rows)
+    return table(of.title, ["method", *(short(name) for name in names)], rows)
 
 
 def _confidence(evaluation: Evaluation) -> str:

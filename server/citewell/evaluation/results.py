@@ -18,10 +18,10 @@ MAX_BYTES = 1024**3
 
 Setting = Literal["cold", "warm"]
 """`cold`: the text of the document alone. `warm`: its other references are known as well."""
-Scope = Literal["library", "all", "past", "group"]
+Scope = Literal["library", "all", "past", "group", "citation"]
 """Over the answers that the library holds (the main figures), over all answers, with the papers
-newer than the citing one taken out of the lists, or with the other papers of the same citation
-taken out, which are right, too."""
+newer than the citing one taken out of the lists, with the other papers of the same citation
+taken out, which are right, too, or over citations of several papers, each answered as a set."""
 
 
 Chose = Literal["", "paper", "none", "failed"]
@@ -42,6 +42,9 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     grouped: bool = False
     """True when the citation has other papers that the library holds."""
+    members: int = 0
+    """Papers of the citation that the library holds; 0 but for the first question of a citation
+    of several."""
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,6 +57,8 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     """`ranks` without papers newer than the citing one; None: year unknown."""
     grouped: tuple[int, ...] | None = None
     """`ranks` without the other papers of the same citation; None: the same as `ranks`."""
+    members: tuple[int, ...] = ()
+    """Ranks of all papers of a citation of several."""
     newer: int = 0
     """Papers newer than the citing one among the first ten."""
     length: int = 0

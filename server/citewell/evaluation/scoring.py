@@ -44,6 +44,7 @@ class Scorer:
             "all": list(items),
             "past": dated,
             "group": self.held if any(item.grouped for item in self.held) else [],
+            "citation": [item for item in self.held if item.members],
         }
         self._groups = {
             scope: Groups([item.paper for item in chosen], seed=seed)
@@ -75,7 +76,9 @@ class Scorer:
             ranks = one.past or ()
         elif scope == "group" and one.grouped is not None:
             ranks = one.grouped
-        right = item.answers if scope == "all" else item.held
+        elif scope == "citation":
+            ranks = one.members
+        right = {"all": item.answers, "citation": item.members}.get(scope, item.held)
         return metrics.score(name, ranks, right, self.depth)
 
     def newer_in_ten(self, judged: Mapping[str, Judged]) -> float | None:

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from citewell.evaluation.metrics import metric_names
-from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
+from citewell.evaluation.results import Comparison, Evaluation, MethodRun
+from citewell.evaluation.scopes import FigureTable, figure_tables
 from citewell.evaluation.statistics import Estimate
 
 SHORT = {
@@ -20,7 +21,6 @@ SHORT = {
     "map": "MAP",
 }
 _INTERVALS = ("recall@10", "mrr")
-GROUP_TITLE = "With the other papers of the same citation counted as right"
 
 
 def short(metric: str) -> str:
@@ -52,16 +52,8 @@ def render(evaluation: Evaluation, *, brief: bool = False) -> RenderableType:
 def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
     for line in summary(evaluation):
         yield Text(line, style="dim")
-    held = [item for item in evaluation.items if item.held]
-    title = "Per citation whose paper is in the library"
-    yield _figures(evaluation, "library", "by_question", title)
-    if 1 < len({item.paper for item in held}) < len(held):
-        yield _figures(evaluation, "library", "by_paper", "Per citing paper")
-    if any(run.figure("mrr", "past") for run in evaluation.runs):
-        title = "Without papers newer than the citing paper"
-        yield _figures(evaluation, "past", "by_question", title)
-    if any(run.figure("mrr", "group") for run in evaluation.runs):
-        yield _figures(evaluation, "group", "by_question", GROUP_TITLE)
+    for one in figure_tables(evaluation, brief=True):
+        yield _figures(evaluation, one)
     yield _costs(evaluation)
     yield from _model(evaluation)
     if any(run.coverage for run in evaluation.runs):
@@ -95,23 +87,8 @@ def summary(evaluation: Evaluation) -> list[str]:
 def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for line in summary(evaluation):
         yield Text(line, style="dim")
-    yield _figures(evaluation, "library", "by_question", "Per question (answers in the library)")
-    held = [item for item in evaluation.items if item.held]
-    if 1 < len({item.paper for item in held}) < len(held):
-        yield _figures(evaluation, "library", "by_paper", "Per citing paper")
-    if any(item.held < item.answers for item in evaluation.items):
-        yield _figures(
-            evaluation,
-            "all",
-            "by_question",
-            "All answers, including those not in the library",
-        )
-    if any(run.figure("mrr", "past") for run in evaluation.runs):
-        yield _figures(
-            evaluation, "past", "by_question", "Without papers newer than the citing paper"
-        )
-    if any(run.figure("mrr", "group") for run in evaluation.runs):
-        yield _figures(evaluation, "group", "by_question", GROUP_TITLE)
+    for one in figure_tables(evaluation):
+        yield _figures(evaluation, one)
     yield _costs(evaluation)
     yield from _model(evaluation)
     if any(run.abstention for run in evaluation.runs):
@@ -123,36 +100,36 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
         yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 
-def _figures(evaluation: Evaluation, scope: Scope, mean: str, title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
+def _figures(evaluation: Evaluation, of: FigureTable) -> Table:
+    table = Table(title=of.title, title_justify="left", title_style="bold")
     table.add_column("method")
     table.add_column("setting")
     names = metric_names(evaluation.depth)
     for name in names:
         table.add_column(short(name), justify="right", no_wrap=True)
     best = {
-        name: max((_mean(run, name, scope, mean) or 0.0 for run in evaluation.runs), default=0.0)
+        name: max((_mean(run, name, of) or 0.0 for run in evaluation.runs), default=0.0)
         for name in names
     }
     for run in evaluation.runs:
         cells = []
         for name in names:
-            figure = run.figure(name, scope)
+            figure = run.figure(name, of.scope)
             if figure is None:
                 cells.append(Text("-"))
                 continue
-            one: Estimate = getattr(figure, mean)
+            one: Estimate = getattr(figure, of.mean)
             text = estimate(one) if name in _INTERVALS else number(one.mean)
             cells.append(Text(text, style="bold" if one.mean >= best[name] > 0 else ""))
         table.add_row(run.name, run.setting, *cells)
     return table
 
 
-def _mean(run: MethodRun, metric: str, scope: Scope, mean: str) -> float | None:
-    figure = run.figure(metric, scope)
+def _mean(run: MethodRun, metric: str, of: FigureTable) -> float | None:
+    figure = run.figure(metric, of.scope)
     if figure is None:
         return None
-    one: Estimate = getattr(figure, mean)
+    one: Estimate = getattr(figure, of.mean)
     return one.mean
 
 

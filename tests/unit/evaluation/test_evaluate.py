@@ -1,11 +1,14 @@
 """A whole evaluation on a real small library: figures, settings, methods, comparisons."""
 
+from io import StringIO
+
 import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from citewell.evaluation import evaluate as run
-from citewell.evaluation import methods, results
+from citewell.evaluation import methods, page, results, table
 from citewell.evaluation.comparing import compare_saved
 from citewell.evaluation.evaluate import evaluate
 from citewell.evaluation.leave_one_out import questions_of
@@ -35,8 +38,9 @@ def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(
     assert bm25.figure("recall@10", "all").by_question.mean == pytest.approx(0.8)
 
 
-def test_a_citation_of_several_papers_is_counted_in_both_ways(library_options):
-    """The two papers of a citation cannot both be first: alone each counts against the other."""
+def test_a_citation_of_several_papers_is_counted_in_each_way(library_options):
+    """The two papers of a citation cannot both be first: alone each counts against the other,
+    and as a set one of the two is found at rank 1."""
     attention = "Attention Mechanisms for Sentence Translation"
     vectors = "Learning Word Vectors from Co-occurrence"
     made = [
@@ -54,6 +58,14 @@ def test_a_citation_of_several_papers_is_counted_in_both_ways(library_options):
     assert sorted(one.ranks for one in found.judged) == [(1,), (2,)]
     assert found.figure("recall@1").by_question.mean == 0.5
     assert found.figure("recall@1", "group").by_question.mean == 1.0
+    assert [item.members for item in result.items] == [2, 0]
+    assert [one.members for one in found.judged] == [(1, 2), (1, 2)]
+    assert found.figure("recall@1", "citation").by_question.mean == 0.5
+    assert found.figure("recall@10", "citation").by_question.mean == 1.0
+    shown = Console(width=200, record=True, file=StringIO())
+    shown.print(table.render(result))
+    title = "Citations of several papers, each answered as a set"
+    assert title in shown.export_text() and title in page.render(result)
 
 
 def test_figures_agree_with_the_ranks_that_are_kept(evaluate_paper):

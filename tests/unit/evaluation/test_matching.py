@@ -95,7 +95,7 @@ def test_the_other_papers_of_the_citation_are_taken_out_of_the_third_list():
     beside = (Target(ids=("b:9",)), Target(titles=("A Paper of No Library",)))
     question = Question(id="q", query=Query(), gold=("a:2",), beside=beside)
     gold = Gold(Records(), [question])
-    assert gold.beside(question) == frozenset({"a:1"})
+    assert gold.beside(question) == [frozenset({"a:1"})]
     right, others = gold.of(question), gold.beside(question)
     judged = judge(question, right, Offered(("a:1", "x", "a:2"), (None,) * 3), others)
     assert (judged.ranks, judged.grouped) == ((3,), (2,))
@@ -105,7 +105,7 @@ def test_the_other_papers_of_the_citation_are_taken_out_of_the_third_list():
 
 def test_a_work_cited_twice_in_one_citation_stays_in_the_list():
     question = Question(id="q", query=Query(), gold=("a:1",), beside=(Target(ids=("b:9",)),))
-    assert Gold(Records(), [question]).beside(question) == frozenset()
+    assert Gold(Records(), [question]).beside(question) == []
 
 
 def test_without_a_citing_year_there_is_no_second_list():

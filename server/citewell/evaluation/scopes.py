@@ -1,0 +1,47 @@
+"""The tables of figures that a report shows: over which answers, averaged how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from citewell.evaluation.results import Evaluation, Scope
+
+Mean = Literal["by_question", "by_paper"]
+
+
+class FigureTable(msgspec.Struct, frozen=True):
+    """One table of figures."""
+
+    scope: Scope
+    mean: Mean
+    title: str
+
+
+_OF_SCOPE: dict[Scope, str] = {
+    "past": "Without papers newer than the citing paper",
+    "group": "With the other papers of the same citation counted as right",
+    "citation": "Citations of several papers, each answered as a set",
+}
+
+
+def figure_tables(evaluation: Evaluation, *, brief: bool = False) -> Iterator[FigureTable]:
+    """The tables that this evaluation has figures for, the main one first.
+
+    `brief`: in the words of an author, without the answers that the library lacks.
+    """
+    first = (
+        "citation whose paper is in the library" if brief else "question (answers in the library)"
+    )
+    yield FigureTable("library", "by_question", f"Per {first}")
+    held = [item for item in evaluation.items if item.held]
+    if 1 < len({item.paper for item in held}) < len(held):
+        yield FigureTable("library", "by_paper", "Per citing paper")
+    if not brief and any(item.held < item.answers for item in evaluation.items):
+        title = "All answers, including those not in the library"
+        yield FigureTable("all", "by_question", title)
+    for scope, title in _OF_SCOPE.items():
+        if any(run.figure("mrr", scope) for run in evaluation.runs):
+            yield FigureTable(scope, "by_question", title)

@@ -70,6 +70,30 @@ async def test_own_entries_stand_first_and_keep_their_key(start_editor):
     assert row["key"] == "zuse1969"
 
 
+async def test_papers_chosen_for_a_citation_bring_others_and_are_not_offered_again(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", PAPER)
+    uri, here = editor.uri("main.tex"), place(editor, "main.tex", "a node")
+
+    async def titles(*chosen):
+        answer = await call(
+            editor, "search", query="", uri=uri, position=here, chosen=chosen, limit=40
+        )
+        assert answer["problems"] == []
+        return [row["title"] for row in answer["rows"]]
+
+    def rank(title, found):
+        return next(n for n, one in enumerate(found) if one.startswith(title))
+
+    alone = await titles()
+    row = await first(editor, "global vectors for word representation")
+    beside = await titles({"work": row["id"]}, {"key": "zuse1969"}, {"work": "unknown"})
+    assert row["title"] in await titles({"key": "zuse1969"})
+    assert row["title"] not in beside
+    for title in ("BERT: Pre-training", "Sentence-BERT", "Long Short-Term"):
+        assert rank(title, beside) < rank(title, alone)
+
+
 async def test_without_words_the_sentence_at_the_place_is_what_is_asked(start_editor):
     editor = await start_editor(files={"refs.bib": BIB})
     editor.open("main.tex", PAPER)

@@ -82,6 +82,10 @@ class PaperList {
     iconPath: new vscode.ThemeIcon("open-preview"),
     tooltip: "Preview the selected paper beside the list",
   };
+  private readonly searchBeside: vscode.QuickInputButton = {
+    iconPath: new vscode.ThemeIcon("references"),
+    tooltip: "List papers cited together with the selected ones",
+  };
   private readonly toggleMultiple: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon("checklist"),
     tooltip: "Select multiple papers",
@@ -108,7 +112,6 @@ class PaperList {
     pick.matchOnDetail = false;
     // Keep the engine's order. Not in the typed API yet; by default the list sorts by its own match.
     (pick as { sortByLabel?: boolean }).sortByLabel = false;
-    pick.buttons = [this.toggleMultiple, this.togglePreview];
     pick.value = selectedWords(this.target);
   }
 
@@ -121,6 +124,7 @@ class PaperList {
       pick.onDidChangeActive(([item]) => item?.row && this.page.show(preview(item.row)));
       pick.onDidTriggerButton((button) => {
         if (button === this.togglePreview) return this.togglePreviewPage();
+        if (button === this.searchBeside) return this.scheduleSearch(0);
         this.setMultiple(!pick.canSelectMany);
         this.fill();
       });
@@ -179,7 +183,8 @@ class PaperList {
   }
 
   private params(): object {
-    const query = { query: this.pick.value, limit: LIMIT };
+    const chosen = this.chosen.map(({ id, key }) => (id ? { work: id } : { key }));
+    const query = { query: this.pick.value, limit: LIMIT, chosen };
     if (!this.target) return query;
     const { editor, position } = this.target;
     return {
@@ -214,6 +219,11 @@ class PaperList {
   private setMultiple(multiple: boolean): void {
     const { pick } = this;
     pick.canSelectMany = multiple;
+    pick.buttons = [
+      ...(multiple ? [this.searchBeside] : []),
+      this.toggleMultiple,
+      this.togglePreview,
+    ];
     this.setTitle();
     if (!multiple) this.chosen = [];
   }

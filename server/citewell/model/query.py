@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model.typed_query import TypedQuery
+from citewell.model.work import Work
 
 MARK = "[CITATION]"
 """Marks the place of the citation in `Query.sentence`."""
@@ -24,6 +25,17 @@ class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""
     times: int = 0
     """How often the paper cites it in its text; 0 where that is not known."""
+
+    @classmethod
+    def of(cls, work: Work) -> Reference:
+        """The work as a paper cites it."""
+        return cls(
+            title=work.title,
+            authors=tuple(author.family for author in work.authors),
+            year=work.year,
+            doi=work.doi,
+            arxiv=work.arxiv,
+        )
 
 
 class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):

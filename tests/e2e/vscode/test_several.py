@@ -28,6 +28,10 @@ Deep ones learn, too \citep{vaswani2017attention}.
 """
 
 
+BESIDE = ("BERT: Pre-training", "GloVe: Global Vectors", "Efficient Estimation of Word")
+"""The two papers that are ticked, and one that others cite together with them."""
+
+
 def tick(code, words: str) -> None:
     """Put a tick at the row that holds these words."""
     code.find(".quick-input-widget:visible .monaco-list-row", has_text=words).first.click()
@@ -49,6 +53,17 @@ def test_papers_with_a_tick_go_into_one_citation(window, fixture_files, tmp_path
     # What was ticked before still stands there.
     rows = code.texts(".quick-input-widget:visible .monaco-list-row")
     assert any("BERT: Pre-training" in row for row in rows)
+
+    # Papers cited together with those are listed on request; ticks stay.
+    box.fill("")
+    code.find('.quick-input-widget:visible [aria-label*="cited together"]').click()
+
+    def are_beside() -> bool:
+        rows = code.texts(".quick-input-widget:visible .monaco-list-row")
+        heads = [next((n for n, row in enumerate(rows) if one in row), 99) for one in BESIDE]
+        return heads[:2] == [0, 1] and heads[2] < 99
+
+    code.wait(are_beside)
     box.press("Enter")
 
     code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 import msgspec
+from msgspec.structs import replace
 
 from citewell.documents.context import query_for
 from citewell.documents.keys.index import KeyIndex
+from citewell.documents.project.cited_works import reference_of
 from citewell.features.citing.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.citing.completion import Candidate, entry_candidate, work_candidate
 from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import wanted_at
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
 from citewell.features.text.evidence import Certainty, certainty
-from citewell.model import CitingPaper, Hit, Query, Work
+from citewell.model import CitingPaper, Hit, Query, Reference, Work
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
 from citewell.model.identifiers import identifier_of
@@ -51,12 +53,31 @@ class PaperRow(msgspec.Struct, frozen=True):
 
 
 def search_query(
-    document: Document | None, offset: int | None, words: str, paper: CitingPaper
+    document: Document | None,
+    offset: int | None,
+    words: str,
+    paper: CitingPaper,
+    chosen: Sequence[Reference] = (),
 ) -> Query:
     """The query: the typed words, and the context of the place, if any.
 
-    Without words the placeholder at the place, else its sentence, is what is asked.
+    Without words the placeholder at the place, else its sentence, is what is asked. `chosen`: the
+    papers that the citation will have.
     """
+    query = _place_query(document, offset, words, paper)
+    titles = tuple(one.title for one in chosen)
+    paper = replace(query.paper, references=(*query.paper.references, *chosen))
+    return replace(
+        query,
+        paper=paper,
+        nearby=(*titles, *query.nearby),
+        present=(*query.present, *titles),
+    )
+
+
+def _place_query(
+    document: Document | None, offset: int | None, words: str, paper: CitingPaper
+) -> Query:
     words = " ".join(words[:MAX_WORDS].split())
     if document is None or offset is None:
         return Query(text=words, paper=paper)
@@ -64,14 +85,21 @@ def search_query(
     if here is None:
         place = Span(offset, offset)
         here = Placeholder(PlaceholderKind.MARKER, place, "", place, "")
-    return query_for(
-        document, msgspec.structs.replace(here, query=words or search_words(here)), paper=paper
-    )
+    return query_for(document, replace(here, query=words or search_words(here)), paper=paper)
 
 
 def asks_nothing(query: Query) -> bool:
     """True when there is neither a word nor a sentence to search for."""
     return not query.text and not query.sentence
+
+
+def references_of(
+    works: Sequence[Work], keys: Sequence[str], index: KeyIndex | None
+) -> tuple[Reference, ...]:
+    """The works, and the entries of these keys, as a paper cites them."""
+    bibs = () if index is None else tuple(index.files.values())
+    entries = [bib.by_key[key] for key in keys for bib in bibs if key in bib.by_key]
+    return (*map(Reference.of, works), *map(reference_of, entries))
 
 
 def paper_rows(

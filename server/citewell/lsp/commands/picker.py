@@ -96,12 +96,20 @@ class Picker(Struct, frozen=True, eq=False):
 
     async def search(self, wanted: SearchArguments) -> dict[str, Any]:
         """The rows of a picker, and the problems of the search."""
-        from citewell.features.citing.picker_rows import asks_nothing, paper_rows, search_query
+        from citewell.features.citing.picker_rows import (
+            asks_nothing,
+            paper_rows,
+            references_of,
+            search_query,
+        )
         from citewell.features.text.entry_state import unknown
 
         limit = max(1, min(wanted.limit, MOST_ROWS))
         snapshot = await self.projects.snapshot(wanted.uri) if wanted.uri else None
         index, find_work, new_key = await self.own_entries(snapshot, wanted.uri)
+        ids = [one.work for one in wanted.chosen if one.work]
+        works = [work for one in ids if (work := await self.citing.find_work(one)) is not None]
+        keys = [one.key for one in wanted.chosen if not one.work]
 
         def ask() -> Any:
             document, offset, paper = None, None, CitingPaper()
@@ -109,7 +117,8 @@ class Picker(Struct, frozen=True, eq=False):
                 document, paper = snapshot.document, snapshot.state.citing
                 if wanted.position is not None:
                     offset = snapshot.index.offset(position_of(wanted.position))
-            return search_query(document, offset, wanted.query, paper)
+            chosen = references_of(works, keys, index())
+            return search_query(document, offset, wanted.query, paper, chosen)
 
         query = await self.projects.read(ask)
         result = SearchResult()

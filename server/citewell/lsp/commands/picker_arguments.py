@@ -28,6 +28,18 @@ class Range(msgspec.Struct, frozen=True):
     end: Position
 
 
+class PaperChoice(msgspec.Struct, frozen=True):
+    """One of several papers that were chosen."""
+
+    work: str = ""
+    """Id of a paper; empty for an entry that a .bib has already."""
+    key: str = ""
+    """Key of that entry; not needed with `work`."""
+
+
+Choices = Annotated[tuple[PaperChoice, ...], msgspec.Meta(max_length=MOST_PAPERS)]
+
+
 class SearchArguments(msgspec.Struct, frozen=True):
     """What a picker asks for."""
 
@@ -39,15 +51,8 @@ class SearchArguments(msgspec.Struct, frozen=True):
     limit: int = 20
     deep: bool = False
     """Search longer, with the cross-encoder if one is set; not for use while the author types."""
-
-
-class PaperChoice(msgspec.Struct, frozen=True):
-    """One of several papers that were chosen."""
-
-    work: str = ""
-    """Id of a paper; empty for an entry that a .bib has already."""
-    key: str = ""
-    """Key of that entry; not needed with `work`."""
+    chosen: Choices = ()
+    """The papers that the citation will have: the list holds what is cited beside them."""
 
 
 class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,7 +63,7 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
     """Id of a paper; empty for an entry that a .bib has already."""
     key: str = ""
     """Key of that entry; not needed with `work`."""
-    papers: Annotated[tuple[PaperChoice, ...], msgspec.Meta(max_length=MOST_PAPERS)] = ()
+    papers: Choices = ()
     """Several papers, which become one citation, in place of `work` and `key`."""
     position: Position | None = None
     range: Range | None = None

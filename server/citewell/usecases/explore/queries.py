@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
-from citewell.model import CitingPaper, Query, Work
-from citewell.model.query import Reference
+from citewell.model import CitingPaper, Query
 from citewell.model.typed_query import TypedQuery, Understood
 from citewell.retrieval.structure import structured
-
-
-def references(works: Sequence[Work]) -> tuple[Reference, ...]:
-    """The works as a query cites them."""
-    return tuple(
-        Reference(
-            title=work.title,
-            authors=tuple(author.family for author in work.authors),
-            year=work.year,
-            doi=work.doi,
-            arxiv=work.arxiv,
-        )
-        for work in works
-    )
 
 
 def filters_of(query: Query, understood: Understood) -> Query:

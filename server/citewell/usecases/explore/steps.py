@@ -11,13 +11,14 @@ from citewell.engine.online_search import allows
 from citewell.features.citing.named_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
+from citewell.model.query import Reference
 from citewell.model.typed_query import Understood
 from citewell.usecases.explore.citation_links import QUESTIONS, STARTS, linked
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
 from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
 from citewell.usecases.explore.judging import Judge
 from citewell.usecases.explore.problems import CUT, ONLY_EXCLUDES
-from citewell.usecases.explore.queries import filters_of, references
+from citewell.usecases.explore.queries import filters_of
 from citewell.usecases.explore.result_list import ResultList
 
 DEPTH = 400
@@ -51,7 +52,7 @@ class Steps:
             venue=request.venue,
             year_from=request.year_from,
             year_to=request.year_to,
-            paper=CitingPaper(references=references(self.kept)),
+            paper=CitingPaper(references=tuple(map(Reference.of, self.kept))),
             exclude=tuple(work.id for work in self._rejected),
         )
         self.problems: list[Problem] = [CUT] if len(text) > MAX_TEXT else []
@@ -113,7 +114,7 @@ class Steps:
         best = self.found.best(BEST, "references")
         if not best:
             return []
-        paper = CitingPaper(references=references([*self.kept, *best]))
+        paper = CitingPaper(references=tuple(map(Reference.of, [*self.kept, *best])))
         query = replace(self.query, paper=paper)
         (result,) = self._batch([query], DEPTH)
         self.found.keep("references", "the words beside the best papers as references", result)

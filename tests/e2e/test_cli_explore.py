@@ -199,6 +199,7 @@ def test_a_saved_search_holds_what_a_report_of_a_systematic_search_asks(
     run_ = saved["run"]
     assert run_["finished"].startswith(run_["date"][:4]) and run_["finished"].endswith("+00:00")
     assert saved["search"]["text"] == "teapots since 2019"
+    assert "kept" not in saved["search"] and "rejected" not in saved["search"]
     assert run_["understood"] == "year: 2019- · topic: teapots"
     assert run_["records"] == run_["papers"] + run_["duplicates"] + run_["not_listed"]
     assert run_["papers"] == len(saved["result"]["ids"])

@@ -71,7 +71,7 @@ def saved_text(
     document["format"] = FORMAT
     values = msgspec.to_builtins(request)
     document["search"] = {
-        name: values[name] for name in _SEARCH if values[name] not in (None, "", [], False)
+        name: values[name] for name in _SEARCH if values[name] not in (None, "", (), False)
     }
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     duplicates = sum(len(one.editions) for one in found.papers)

@@ -9,8 +9,7 @@ so that a busy machine slows all alike. Then the processor's time for a call, th
 servers, and 1,000 calls from 16 clients: errors, and the growth of memory. Then 2,000 searches from
 64 clients at once, of the server and of the bare application in turns, with the processor's time for
 a search, which other programs slow less, and the answers that lack a part, such as a retriever that
-was late. At last, what a check of one reference takes alone and
-beside 64 clients that search.
+was late. At last, what a check of one reference takes alone and beside 64 clients that search.
 """
 
 from __future__ import annotations

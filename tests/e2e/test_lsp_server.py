@@ -50,6 +50,26 @@ async def test_nothing_heavy_is_imported_before_initialize_is_answered(tmp_path)
     assert done.stdout.strip() == "[]"
 
 
+async def test_the_garbage_collector_runs_once_the_server_has_started():
+    script = textwrap.dedent(
+        """
+        import atexit, gc, sys
+        from citewell.lsp import serve
+        atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0, file=sys.stderr))
+        serve()
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr.split()[-2:] == ["True", "True"]
+
+
 async def test_the_worker_can_be_killed_in_the_middle_of_a_request(start_editor):
     editor = await start_editor()
     editor.open("main.tex", PAPER)

@@ -171,7 +171,7 @@ async def test_an_editor_is_answered_while_the_server_is_away_and_after_it_came_
         files={"refs.bib": ""},
         settings={
             "library": {"path": str(library_folder), "url": address},
-            "retrieval": {"timeoutMs": 10_000},
+            "retrieval": {"timeoutMs": 30_000},
         },
     )
     documents = iter(range(1_000_000))

@@ -356,6 +356,10 @@ def test_keys_of_the_bib_of_the_author_name_papers(run: Run, tmp_path: Path) -> 
     alone = run("related", "mine")
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout == by_id.stdout
+    kept = run("explore", "teapots", "--keep", "mine", "--save", "search.toml")
+    assert kept.stdout.startswith("s2:b\t")
+    saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    assert saved["search"]["kept"] == ["s2:b"]
     unknown = run("related", "none")
     assert unknown.returncode == 2
     assert "The library has no record of 'none' (“On Glass”)." in unknown.stderr

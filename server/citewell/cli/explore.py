@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.cli.own_bibs import BIB, own_bibs
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo
@@ -65,6 +66,11 @@ def _exports(command: Any) -> Any:
 )  # fmt: skip
 @click.option("--reject", "rejected", multiple=True, metavar="ID",
               help="A paper that does not; no edition of it is listed (repeatable).")  # fmt: skip
+@click.option(
+    "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
+    help="A .bib whose keys --keep and --reject take, too (repeatable). Default: the only .bib of "
+    "the folder.",
+)  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--overview", is_flag=True,
@@ -110,7 +116,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     labels = read_labels(flags["labels"]) if flags["labels"] else []
     if flags["labels"] and not labels:
         echo(f"{flags['labels']} labels no paper yet.", err=True)
-    request, found, library = _explored(options, request, labels, trace=flags["trace"])
+    request, found, library = _explored(options, request, labels, flags)
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
     if saved is not None:
@@ -177,20 +183,37 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
 
 
 def _explored(
-    options: Options, request: ExploreRequest, labels: list[Label], *, trace: bool
+    options: Options, request: ExploreRequest, labels: list[Label], flags: dict[str, Any]
 ) -> tuple[ExploreRequest, Exploration, str]:
     """The request with its labels, the last list, and the library that was searched."""
     from citewell.usecases.library import Library
 
     with Library(options, online=request.online) as library:
+        request = _with_ids(library.engine, request, options, flags["bibs"])
         if labels:
             request = _labelled(library.engine, request, labels)
         found = None
         for found in library.explore(request):
-            if trace:
+            if flags["trace"]:
                 _show_pass(found.passes[-1], request.count)
         assert found is not None
         return request, found, library.engine.status().library
+
+
+def _with_ids(
+    engine: Engine, request: ExploreRequest, options: Options, bibs: tuple[Path, ...]
+) -> ExploreRequest:
+    """The request with the ids of the papers that it keeps and rejects. Raises `CitewellError` for
+    one that no record has."""
+    from msgspec.structs import replace
+
+    from citewell.features.citing.named_works import all_named
+
+    def ids(names: Sequence[str]) -> tuple[str, ...]:
+        works = all_named(engine, names, options.bib.key_pattern, lambda: own_bibs(bibs))
+        return tuple(work.id for work in works)
+
+    return replace(request, kept=ids(request.kept), rejected=ids(request.rejected))
 
 
 def _labelled(engine: Engine, request: ExploreRequest, labels: list[Label]) -> ExploreRequest:

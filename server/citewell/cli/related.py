@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from citewell.cli.own_bibs import BIB, own_bibs
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from citewell.model.bib import BibFile
     from citewell.model.direction import Direction
     from citewell.usecases.related import Neighbour
 
@@ -34,8 +33,7 @@ _WORDS: dict[Direction, str] = {
 @click.option("-k", "--limit", "count", default=20, show_default=True,
               type=click.IntRange(1, 1000), help="Number of papers.")  # fmt: skip
 @click.option(
-    "--bib", "bibs", multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
     help="A .bib whose keys are IDS, too (repeatable). Default: the only .bib of the folder.",
 )  # fmt: skip
 @click.pass_context
@@ -62,7 +60,7 @@ def related(
     options = session.load().options
     with Library(options) as library:
         pattern = options.bib.key_pattern
-        works = all_named(library.engine, ids, pattern, lambda: _read(bibs))
+        works = all_named(library.engine, ids, pattern, lambda: own_bibs(bibs))
         found = related_works(library.engine, works, count, directions=directions or DIRECTIONS)
     show_problems(found.problems)
     for name in found.unknown:
@@ -74,24 +72,6 @@ def related(
     if found.total > len(found.papers):
         echo(f"{len(found.papers)} of {found.total:,} papers; -k lists more.", err=True)
     ctx.exit(OK if found.papers else FINDINGS)
-
-
-def _read(paths: Sequence[Path]) -> list[BibFile]:
-    """These .bib files; without one, the only one of the folder, if it can be read. Raises
-    `CitewellError`."""
-    from citewell.documents.bib.reader import parse_bib
-    from citewell.documents.project.declared_bibs import lone_bib
-    from citewell.documents.textfile import read_text
-    from citewell.model import CitewellError
-
-    if paths:
-        return [parse_bib(read_text(path).text, str(path)) for path in paths]
-    own = lone_bib(Path.cwd())
-    try:
-        return [] if own is None else [parse_bib(read_text(own).text, str(own))]
-    except CitewellError as error:
-        show_problems([error.problem])
-        return []
 
 
 def _links(paper: Neighbour) -> str:

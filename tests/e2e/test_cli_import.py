@@ -159,6 +159,10 @@ def test_build_reads_the_files_of_a_pattern_and_names_file_and_line_of_a_bad_rec
     assert problem["path"].endswith("papers-part1.jsonl.gz")
     # The pattern is a source of the library, which later builds look at.
     assert json.loads(run("build", "--json").stdout)["up_to_date"]
+    pytest.importorskip("qdrant_edge")
+    to = f"edge:{tmp_path / 'edge'}"
+    written = json.loads(run("build", "--input", "papers/*.gz", "--to", to, "--json").stdout)
+    assert written["built"]["works"] == written["written"]["points"] == 9
     missing = run("build", "--input", "elsewhere/*.gz")
     assert missing.returncode != 0
     assert "No file matches the pattern" in missing.stderr

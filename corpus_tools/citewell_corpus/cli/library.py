@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from citewell_corpus.cli import (  # noqa: F401 - add their commands
     quarantine,
     snapshots,
 )
-from citewell_corpus.cli.backend import write_and_show
+from citewell_corpus.cli.backend import write_and_show, write_to
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
@@ -171,11 +172,11 @@ def build(
             filtered(source, kinds, languages, strict=strict_language) for source in known.values()
         ]
     jobs = jobs or (available_cores() if inputs else 1)
-    code = build_and_show(options, name, as_json, fresh=fresh, compact=compact, add=add, jobs=jobs)
-    if address and code == OK:
+    how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs}
+    if address:
         beside = fresh and is_server(address)
-        code = write_and_show(options, name, address, as_json, fresh=beside)
-    ctx.exit(code)
+        how["write"] = partial(write_to, options, name, address, fresh=beside, quiet=as_json)
+    ctx.exit(build_and_show(options, name, as_json, **how))
 
 
 @library.command("status", short_help="Show the contents and problems of a library.")

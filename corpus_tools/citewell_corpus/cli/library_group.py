@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,10 +108,12 @@ def build_and_show(
     *,
     online: bool = False,
     outcome: Any = None,
+    write: Callable[[], Any] | None = None,
     **how: Any,
 ) -> int:
     """Build a library, and show the report; as JSON in the field `built` of an `outcome`, which led
-    to the build. With `online` sources may identify PDFs. The exit code."""
+    to the build. With `online` sources may identify PDFs. `write` is called after a build that
+    succeeds; its result is the field `written`. The exit code."""
     import msgspec
 
     from citewell_corpus.build import build_library, default_builders
@@ -122,15 +125,18 @@ def build_and_show(
     with bars() as progress, PdfReading(options.pdf, look) as pdf:
         builders = default_builders(options)
         report = build_library(path, builders=builders, progress=progress, pdf=pdf, **how)
-    if as_json:
-        before = {} if outcome is None else msgspec.to_builtins(outcome)
-        write_json({**before, "built": report} if before else report)
-    else:
+    if not as_json:
         _show_report(report)
         for problem in report.problems:
             show_problem(problem)
     empty = any(problem.code == "source-empty" for problem in report.problems)
-    return FINDINGS if empty or not report.works else OK
+    code = FINDINGS if empty or not report.works else OK
+    before = {} if outcome is None else msgspec.to_builtins(outcome)
+    if write is not None and code == OK:
+        before["written"] = write()
+    if as_json:
+        write_json({**before, "built": report} if before else report)
+    return code
 
 
 def _show_report(report: Any) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from citewell.corpus.layout import CARD
 from citewell.model import Problem
@@ -101,18 +101,21 @@ def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
 
 def _counted(library: Library) -> LibraryCoverage:
     """The coverage of a library without a card, from the years of its works."""
-    counts: Counter[int] = Counter()
     years = library.columns().year
-    for segment in library.own_segments:
-        own = years[segment.base : segment.base + segment.count]
-        counts.update((own if segment.dead is None else own[~segment.dead]).tolist())
-    dated = sorted(year for year in counts if year > 0)
+    living = [
+        own if segment.dead is None else own[~segment.dead]
+        for segment in library.own_segments
+        for own in (years[segment.base : segment.base + segment.count],)
+    ]
+    every = np.concatenate(living) if living else years[:0]
+    found, counts = np.unique(every[every > 0], return_counts=True)
+    dated = dict(zip(found.tolist(), counts.tolist(), strict=True))
     return LibraryCoverage(
         name=library.path.name,
         works=library.manifest.works,
-        first=dated[0] if dated else 0,
-        last=dated[-1] if dated else 0,
-        years={str(year): counts[year] for year in dated},
+        first=min(dated, default=0),
+        last=max(dated, default=0),
+        years={str(year): count for year, count in dated.items()},
     )
 
 

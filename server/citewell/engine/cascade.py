@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,7 +31,7 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
-from citewell.retrieval.contract import Ranking
+from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.full_text import FullTextRetriever
 from citewell.retrieval.fuse import Fused, fuse
 
@@ -109,8 +109,7 @@ class Cascade:
             ordering = self._criteria.reorder(query, fused.rows, own.ordering)
         met = None if ordering is own.ordering else ordering
         remembered = considered(self._history, query, fused.rows, ordering)
-        if remembered is not None:
-            ordering = remembered.ordering
+        ordering = ordering if remembered is None else remembered.ordering
         timings["history"] = (time.perf_counter() - begin) * 1e3
         read = None
         if tier != "fast" and self._reader is not None and not self._reader.is_own:
@@ -131,6 +130,7 @@ class Cascade:
         works = self._library.works(fused.rows[shown], whole=tier != "fast")
         timings["records"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
+        found_by, places = self._explained_lists(fused), _places(ranked)
         hits = tuple(
             Hit(
                 work=work,
@@ -141,8 +141,8 @@ class Cascade:
                     *(remembered.evidence(int(at)) if remembered is not None else ()),
                     *(self._criteria.evidence(own.ordering, met, int(at)) if met else ()),
                     *own.evidence_of(int(at)),
-                    *self._moved(ranked, int(at)),
-                    *self._evidence(query, fused, int(at)),
+                    *self._moved(ranked, places, int(at)),
+                    *self._evidence(query, int(fused.rows[at]), int(at), found_by),
                 )
                 if explained is None or place < explained
                 else (),
@@ -211,33 +211,65 @@ class Cascade:
             )
             return as_fused, (problem,)
 
-    def _moved(self, ranked: Ordering | None, at: int) -> tuple[Evidence, ...]:
-        """Where the ranker put the paper that stood at place `at` of the fused list."""
+    def _moved(
+        self, ranked: Ordering | None, places: Sequence[int], at: int
+    ) -> tuple[Evidence, ...]:
+        """Where the ranker put the paper at place `at` of the fused list: at `places[at]` of its
+        own."""
         if ranked is None or self._ranker is None:
             return ()
-        place = int(np.flatnonzero(ranked.order == at)[0])
+        place = places[at]
         if ranked.confidence is None and place == at:
             return ()  # a ranker that cannot judge leaves the order alone
         score = float(ranked.scores[place])
         return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
 
-    def _evidence(self, query: Query, fused: Fused, at: int) -> tuple[Evidence, ...]:
-        row = int(fused.rows[at])
+    def _explained_lists(self, fused: Fused) -> list[_Explained]:
+        """The fused lists with what explains their papers; made once for all hits."""
+        every = {**self._opened.typed, **self._opened.retrievers}
+        return [
+            _Explained(
+                name, ranks.tolist(), fused.by[name].tolist(), every.get(name), variant_of(name) > 0
+            )
+            for name, ranks in fused.ranks.items()
+        ]
+
+    def _evidence(
+        self, query: Query, row: int, at: int, lists: Sequence[_Explained]
+    ) -> tuple[Evidence, ...]:
+        """The evidence of each list for the paper in `row`, at place `at` of the fusion."""
         found: list[Evidence] = []
-        for name, ranks in fused.ranks.items():
-            if not ranks[at] or (variant_of(name) and found):
+        for one in lists:
+            rank, score = one.ranks[at], one.scores[at]
+            if not rank or (one.is_variant and found):
                 continue  # other queries matter only for what the author's own does not find
-            rank, score = int(ranks[at]), float(fused.by[name][at])
-            if variant_of(name):
-                found.append(Evidence(name, rank, score))
+            if one.retriever is None:
+                found.append(Evidence(one.name, rank, score))
                 continue
             try:
-                retriever = self._opened.retrievers.get(name) or self._opened.typed[name]
-                found.append(retriever.explain(query, row, rank, score))
+                found.append(one.retriever.explain(query, row, rank, score))
             except Exception:
-                logger.exception("The retriever %s cannot explain a hit", name)
-                found.append(Evidence(name, rank, score))
+                logger.exception("The retriever %s cannot explain a hit", one.name)
+                found.append(Evidence(one.name, rank, score))
         return tuple(found)
+
+
+class _Explained(msgspec.Struct, frozen=True):
+    """One list of the fusion."""
+
+    name: str
+    ranks: list[int]
+    """By place in the fused list; 0 where the list lacks the paper."""
+    scores: list[float]
+    retriever: Retriever | None
+    """None for the answer to another query."""
+    is_variant: bool
+    """Whether another query than the author's gave it."""
+
+
+def _places(ranked: Ordering | None) -> list[int]:
+    """The place of each candidate in the order; empty without one."""
+    return [] if ranked is None else np.argsort(ranked.order).tolist()
 
 
 def _is_judged(ranked: Ordering | None) -> bool:

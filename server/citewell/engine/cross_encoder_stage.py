@@ -48,6 +48,8 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
 
     def evidence_of(self, candidate: int) -> tuple[Evidence, ...]:
         """The evidence of the stage for a candidate, wherever later stages put it."""
+        if not self.moved:
+            return ()
         places = np.flatnonzero(self.ordering.order[: len(self.moved)] == candidate)
         return self.evidence(int(places[0])) if len(places) else ()
 

@@ -154,7 +154,10 @@ class CitationContextRetriever(Retriever):
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The strong signals, reported as fields because there are no matching words to show."""
-        signals = self.signals(query, np.array([row], np.int64))[0]
+        number = int(self.number_of_row[row])
+        if number < 0:
+            return Evidence(self.name, rank, score)
+        signals = self._ask(query).of(np.array([number], np.int64))[0].tolist()
         fields = [
             name
             for name, strong in (

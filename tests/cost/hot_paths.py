@@ -26,7 +26,7 @@ import tempfile
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ PAPERS = HERE.parent / "fixtures" / "papers.jsonl"
 ALLOWED = 4 / 3
 ROUNDS = 40
 """Many and short, so that a path and its reference meet the same other programs."""
+RECORDED_RUNS = 5
+"""Measurements from which the limits are taken: how busy the cores are changes them by a tenth."""
 ENTRIES = 500
 """Of the .bib."""
 
@@ -230,6 +232,14 @@ def grown(found: Ratios, recorded: Ratios) -> list[str]:
     ]
 
 
+def largest(runs: Sequence[Ratios]) -> Ratios:
+    """Each ratio as the run has it in which it is largest: what the limits must allow for."""
+    return {
+        name: {what: max(run[name][what] for run in runs) for what in ratios}
+        for name, ratios in runs[0].items()
+    }
+
+
 def python_version() -> str:
     """ "3.11": ratios of one version say nothing of another one."""
     return ".".join(map(str, sys.version_info[:2]))
@@ -243,6 +253,7 @@ def main() -> None:
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     found = measure()
     if arguments.record:
+        found = largest([found, *(measure() for _ in range(RECORDED_RUNS - 1))])
         recorded = json.loads(RECORDED.read_text("utf-8")) if RECORDED.exists() else {}
         recorded[python_version()] = found
         RECORDED.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import mmap
 import shutil
-import struct
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -34,6 +32,7 @@ from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
+from citewell_corpus.citing_writer import FRAMES, LENGTH, NUMBERS, TEXTS
 from citewell_corpus.importers.contract import Cited, Citing, FullText
 from citewell_corpus.progress import Progress
 from citewell_corpus.publish import next_number
@@ -51,57 +50,7 @@ count."""
 _BATCH = 512
 _NO_KEY = 1 << 64
 """Above every title key."""
-_FRAMES, _NUMBERS, _TEXTS = "citing.bin", "citing.npz", "texts.bin"
-_LENGTH = struct.Struct("<I")
 _Frame = TypeVar("_Frame", Citing, FullText)
-
-
-class CitingWriter:
-    """Collects the citations of a source while it is read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._stream = (folder / _FRAMES).open("wb")
-        self._encoder = msgspec.msgpack.Encoder()
-        self._numbers, self._keys, self._counts = array("q"), array("Q"), array("q")
-        self._texts = (folder / _TEXTS).open("wb")
-        self.lists = 0
-        self.passages = 0
-        self.texts = 0
-
-    def cites(self, citing: Citing) -> None:
-        """One more citing paper."""
-        data = self._encoder.encode(citing)
-        self._stream.write(_LENGTH.pack(len(data)) + data)
-        self.lists += 1
-        self.passages += len(citing.passages)
-
-    def text(self, text: FullText) -> None:
-        """The text of one more paper."""
-        data = self._encoder.encode(text)
-        self._texts.write(_LENGTH.pack(len(data)) + data)
-        self.texts += 1
-
-    def work(self, work: Work) -> None:
-        """Add a record: its title under its ids, for references by id, and its citation count."""
-        if work.citations is None and not self.lists:
-            return
-        key = title_key(work.title)
-        for identifier in dict.fromkeys((work.id, *work.same_as)):
-            self._numbers.append(id_number(identifier))
-            self._keys.append(key)
-            self._counts.append(-1 if work.citations is None else work.citations)
-
-    def close(self) -> None:
-        """Write the collected numbers, which completes the folder."""
-        self._stream.close()
-        self._texts.close()
-        np.savez(
-            self._folder / _NUMBERS,
-            number=np.array(self._numbers, np.int64),
-            key=np.array(self._keys, np.uint64),
-            count=np.array(self._counts, np.int64),
-        )
 
 
 @cache
@@ -134,7 +83,7 @@ def finish_citing(
         if use is not None and not (library / "segments" / use.id / SEGMENT).is_file():
             _place(library, folder, use.id)
         return use
-    has_texts = any((part / _TEXTS).stat().st_size for part in parts)
+    has_texts = any((part / TEXTS).stat().st_size for part in parts)
     if not has_texts and not any(map(_has_citations, parts)):
         write_whole(marker, msgspec.json.encode(None))
         return None
@@ -168,15 +117,15 @@ def finish_citing(
 
 def _has_citations(staged: Path) -> bool:
     """False where the records of a source neither cite nor say how often they are cited."""
-    if (staged / _FRAMES).stat().st_size:
+    if (staged / FRAMES).stat().st_size:
         return True
-    with np.load(staged / _NUMBERS, allow_pickle=False) as file:
+    with np.load(staged / NUMBERS, allow_pickle=False) as file:
         return bool((file["count"] > 0).any())
 
 
 def _write_texts(parts: Sequence[Path], folder: Path, progress: Progress) -> int:
     """Index the full text of the papers of a source; their number."""
-    texts = {title_key(text.title): text for text in _frames(parts, _TEXTS, FullText)}
+    texts = {title_key(text.title): text for text in _frames(parts, TEXTS, FullText)}
     progress.stage("Index the full text", len(texts))
 
     def build(works: Callable[[], Iterable[Work]], count: int, into: Path) -> None:
@@ -222,7 +171,7 @@ def gather(
     passages: list[tuple[int, int, str]] = []
     per_paper: Counter[int] = Counter()
     frames = {one.frame: n for n, one in enumerate(kept)}
-    for frame, citing in enumerate(_frames(parts, _FRAMES, Citing)):
+    for frame, citing in enumerate(_frames(parts, FRAMES, Citing)):
         if frame not in frames:
             continue
         about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
@@ -257,7 +206,7 @@ def _numbers(
     """Id, title key and citation count of the records, once per id."""
     columns: dict[str, list[NDArray[Any]]] = {"number": [], "key": [], "count": []}
     for part in parts:
-        with np.load(part / _NUMBERS, allow_pickle=False) as file:
+        with np.load(part / NUMBERS, allow_pickle=False) as file:
             for name, arrays in columns.items():
                 arrays.append(file[name])
     number, key, count = (np.concatenate(columns.pop(name)) for name in list(columns))
@@ -294,7 +243,7 @@ def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list
     """
     lists: dict[int, _List] = {}
     highest = _NO_KEY
-    for frame, citing in enumerate(_frames(parts, _FRAMES, Citing)):
+    for frame, citing in enumerate(_frames(parts, FRAMES, Citing)):
         own = title_key(citing.title)
         if not own or own > highest:
             continue
@@ -349,7 +298,7 @@ def _frames_of(path: Path, kind: type[_Frame]) -> Iterator[_Frame]:
     ):
         offset = 0
         while offset < size:
-            (length,) = _LENGTH.unpack_from(data, offset)
-            offset += _LENGTH.size
+            (length,) = LENGTH.unpack_from(data, offset)
+            offset += LENGTH.size
             yield decoder.decode(data[offset : offset + length])
             offset += length

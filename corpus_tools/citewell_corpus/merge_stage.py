@@ -22,15 +22,8 @@ from citewell_corpus.clusters import Clusters, cluster
 from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.merged_pairs import MergedPair, merged_pairs
 from citewell_corpus.progress import Progress
+from citewell_corpus.record_pool import RecordPool
 from citewell_corpus.segment_writer import Row, write_catalogue
-from citewell_corpus.staging import (
-    KeyCollector,
-    KeyTable,
-    RecordFile,
-    RecordWriter,
-    concatenate,
-    map_tables,
-)
 
 _BATCH = 1000
 
@@ -85,7 +78,7 @@ def merge_sources(
 
     Works with a malformed name are quarantined, unless one of their ids is among `released`.
     """
-    with _Pool(work_folder, staged, base) as pool:
+    with RecordPool(work_folder, staged, base) as pool:
         progress.stage("Merge duplicates", 0)
         decided = _decide(pool, staged, base)
         absorbed = _absorb(base, decided, compact=compact)
@@ -102,46 +95,6 @@ def merge_sources(
             origins=written.origins,
             quarantined=rows.quarantined,
         )
-
-
-class _Pool:
-    """All records to cluster: works of the library first, then those of each source, in order."""
-
-    def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
-        paths = [path for source in staged for path in source.tables()]
-        self.files: list[RecordFile] = []
-        self.doubtful: frozenset[int] = frozenset()
-        self.base_rows: list[int] = []
-        new, counts = map_tables(paths, folder / "keys")
-        self.names = [source.imported.name for source in staged for _ in source.parts]
-        if base is not None and staged:
-            base_table, self.base_rows, file = _related(folder, new, base)
-            new = concatenate([base_table, new])
-            self.files.append(file)
-            self.names.insert(0, "")
-            counts.insert(0, len(base_table))
-        self.table = new
-        self.files += [RecordFile(path) for source in staged for path in source.records()]
-        self.first_new = len(self.base_rows)
-        self.ends = np.cumsum(counts)
-
-    def __enter__(self) -> _Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self.files:
-            file.close()
-
-    def work(self, record: int) -> Work:
-        file = int(np.searchsorted(self.ends, record, side="right"))
-        work = self.files[file].work(int(self.table.offset[record]))
-        # Works of the library keep their DOI: only new records lose a disputed one.
-        if record in self.doubtful and record >= self.first_new:
-            return msgspec.structs.replace(work, doi="")
-        return work
-
-    def source(self, record: int) -> str:
-        return self.names[int(np.searchsorted(self.ends, record, side="right"))]
 
 
 class _Decided(msgspec.Struct):
@@ -161,27 +114,7 @@ class _Decided(msgspec.Struct):
     pairs: list[MergedPair] = msgspec.field(default_factory=list)
 
 
-def _related(
-    folder: Path, table: KeyTable, base: Library
-) -> tuple[KeyTable, list[int], RecordFile]:
-    """Works of the library that share a key with a new record, copied to the staging area."""
-    numbers = np.unique(np.concatenate([table.own, table.ids, table.doi, table.arxiv, table.title]))
-    numbers = numbers[numbers != 0]
-    rows: set[int] = set()
-    for start in range(0, len(numbers), _BATCH):
-        found = base.key_rows(numbers[start : start + _BATCH].tolist())
-        rows.update(row for members in found.values() for row in members)
-    path = folder / "related.bin"
-    collector, writer = KeyCollector(), RecordWriter(path)
-    ordered = sorted(rows)
-    for start in range(0, len(ordered), _BATCH):
-        for work in base.works(ordered[start : start + _BATCH]):
-            collector.add(work, writer.write(work))
-    writer.close()
-    return collector.table(), ordered, RecordFile(path)
-
-
-def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
+def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
     clusters = cluster(pool.table, lambda record: pool.work(record).title)
     pool.doubtful = clusters.doubtful_doi
     order = np.argsort(clusters.root, kind="stable")
@@ -224,7 +157,7 @@ def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -
 
 
 def _changes(
-    pool: _Pool, base: Library, members: list[int], held: list[int], new: list[int]
+    pool: RecordPool, base: Library, members: list[int], held: list[int], new: list[int]
 ) -> bool:
     if len(held) > 1:
         return True
@@ -234,7 +167,7 @@ def _changes(
     return not same_content(_work_of(pool, members), pool.work(members[0]))
 
 
-def _work_of(pool: _Pool, members: Sequence[int]) -> Work:
+def _work_of(pool: RecordPool, members: Sequence[int]) -> Work:
     works = [pool.work(record) for record in members]
     held = sum(record < pool.first_new for record in members)
     if not held:
@@ -282,7 +215,7 @@ class _Rows:
 
     def __init__(
         self,
-        pool: _Pool,
+        pool: RecordPool,
         base: Library | None,
         decided: _Decided,
         absorbed: list[int],

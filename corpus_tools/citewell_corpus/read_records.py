@@ -10,7 +10,7 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.sources.malformed import is_malformed
-from citewell_corpus.citing_stage import CitingWriter
+from citewell_corpus.citing_writer import CitingWriter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.sources import Source

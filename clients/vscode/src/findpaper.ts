@@ -219,11 +219,7 @@ class PaperList {
   private setMultiple(multiple: boolean): void {
     const { pick } = this;
     pick.canSelectMany = multiple;
-    pick.buttons = [
-      ...(multiple ? [this.searchBeside] : []),
-      this.toggleMultiple,
-      this.togglePreview,
-    ];
+    pick.buttons = [...(multiple ? [this.searchBeside] : []), this.toggleMultiple, this.togglePreview];
     this.setTitle();
     if (!multiple) this.chosen = [];
   }

@@ -43,6 +43,8 @@ class Conditions:
             if (linked := _linked(engine, name, _DIRECTIONS[relation])) is not None
         ]
         self._known: dict[str, float] = {}
+        self.names_author = bool(typed.authors)
+        """Whether the question names an author."""
         self.most = (
             AUTHOR * bool(typed.authors)
             + VENUE * bool(typed.venues)

@@ -117,7 +117,7 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     problems: tuple[Problem, ...] = ()
     relevant: int | None = None
     """Number of papers at the head judged relevant, kept ones included; the others
-    fall below the cut. None where the papers are not judged: without words to search for, and
-    without the trained ranker."""
+    fall below the cut. None where the papers are not judged: without words to search for, with
+    the name of an author, and without the trained ranker."""
     overview: Overview | None = None
     """Of the last list, where it was asked for."""

@@ -232,6 +232,10 @@ class ResultList:
         are not judged."""
         if self.asks_nothing or "judge" in self._request.without:
             return {}, 1.0
+        # The judge was fitted to questions on a topic. It finds hardly any of an author's papers
+        # likely, and its order is worse than that of the passes.
+        if self._conditions.names_author:
+            return {}, 1.0
         try:
             judge = self._judge or shipped_judge()
         except CitewellError:

@@ -280,8 +280,8 @@ import sys, warnings
 # As for a user, whom Python does not tell that an interrupted import left its file open.
 warnings.simplefilter("ignore", ResourceWarning)
 from citewell.cli import main
-print("ready", flush=True)
 sys.argv = ["citewell", *sys.argv[1:]]
+print("ready", flush=True)
 main()
 """
 

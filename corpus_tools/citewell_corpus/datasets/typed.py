@@ -39,6 +39,8 @@ _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Z].*\d)[\w.+-]{2,20}")
 """A system's name: two capitals, or a capital and a digit."""
 _NAME = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d)[\w.+-]{2,20}")
 """A system's name within a sentence; includes "word2vec"."""
+_VERSION = re.compile(r"[vV]\d+(?:\.\d+)*")
+_CAPITAL = re.compile(r"[A-Z][\w+-]+")
 _VAGUE = frozenset(
     "paper work study approach method methods model models results problem present show propose "
     "proposed novel new using based also however recent existing task tasks".split()
@@ -183,9 +185,13 @@ def _acronym(about: About, random: Random) -> str:
 
 
 def _called(about: About, random: Random) -> str:
-    """The name before the citation, if it looks like a system's: "word2vec [CITATION]"."""
-    last = about.sentence.replace(OTHER, " ").rstrip(" (~,").split()[-1:]
-    return last[0] if last and _NAME.fullmatch(last[0]) else ""
+    """The name before the citation, if it looks like a system's: "word2vec [CITATION]". A version
+    belongs to the word before it: "Inception v1"."""
+    words = about.sentence.replace(OTHER, " ").rstrip(" (~,").split()[-2:]
+    if not words or not _NAME.fullmatch(words[-1]):
+        return ""
+    is_version = len(words) > 1 and _VERSION.fullmatch(words[-1]) and _CAPITAL.fullmatch(words[0])
+    return " ".join(words) if is_version else words[-1]
 
 
 def _abstract(about: About, random: Random) -> str:

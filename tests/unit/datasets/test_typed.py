@@ -51,6 +51,22 @@ def test_every_kind_is_made_of_a_paper_that_has_all_of_it():
     assert found["words-year"].endswith(" 2019")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("We compare with Inception v1 [CITATION].", "Inception v1"),
+        ("We parse with UDPipe v1.2~[CITATION].", "UDPipe v1.2"),
+        ("It uses the v2 [CITATION].", "v2"),
+        ("We train GPT-3 [CITATION].", "GPT-3"),
+        ("We train the tagger [CITATION].", None),
+    ],
+)
+def test_a_version_belongs_to_the_name_before_it(sentence, name):
+    one = Question(id="q", query=Query(sentence=sentence), gold=("t:1",), targets=(BERT,))
+    made = list(typed_questions([one], {}, ["called"]))
+    assert [found.query.text for found in made] == ([name] if name else [])
+
+
 def test_a_full_name_is_written_in_several_forms():
     forms = {texts(number=n)["full-name-year"] for n in range(40)}
     assert forms == {

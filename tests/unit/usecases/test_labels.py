@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, content: str) -> None:
 
 def test_a_field_beyond_all_limits_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
+    csv.field_size_limit(1_000_000)  # as an importer leaves it
     path.write_text('title,included\n"' + "a" * 200_000 + '",1\n', encoding="utf-8")
     with pytest.raises(CitewellError):
         read_labels(path)

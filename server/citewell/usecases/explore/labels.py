@@ -20,6 +20,8 @@ from citewell.features.citing.named_works import works_named
 from citewell.model import CitewellError, Problem
 
 MAX_BYTES = 100_000_000
+MAX_FIELD = 131_072
+"""Characters of one field."""
 COLUMNS = (
     "asreview_label", "final_included", "label", "label_included", "included_label",
     "included_final", "included", "included_flag", "include",
@@ -109,6 +111,7 @@ def _ids(engine: Engine, labels: list[Label]) -> list[str]:
 def _of_table(text: str, path: Path) -> Iterator[Label]:
     head = text.partition("\n")[0]
     delimiter = max(",;\t", key=head.count)
+    csv.field_size_limit(MAX_FIELD)  # one limit for the process: importers allow more
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
     column = next((names[name] for name in COLUMNS if name in names), None)

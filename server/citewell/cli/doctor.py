@@ -30,6 +30,8 @@ EXTRAS = {
     "neural": ("torch", "sentence-transformers"),
     "specter2": ("torch", "adapters"),
     "pdf": ("pypdfium2",),
+    "qdrant": ("qdrant-client", "qdrant-edge-py"),
+    "parquet": ("pyarrow",),
     "llm": ("dspy", "litellm"),
     "tune": ("optuna",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.model import CitewellError, Problem
-from citewell.model.installing import starter_command
+from citewell.model.installing import install_command, starter_command
 
 _HINTS = {
     "library-missing": "Build one with `citewell library add PATH...`, or install the starter "
@@ -39,8 +39,12 @@ class LibraryError(CitewellError):
 
 def library_problem(code: str, message: str, path: Path | None = None) -> Problem:
     """A problem with this code and its standard hint."""
-    is_starter = code == "starter-missing"
-    hint = f"Install it: `{starter_command()}`." if is_starter else _HINTS[code]
+    if code == "starter-missing":
+        hint = f"Install it: `{starter_command()}`."
+    elif code == "parquet-not-installed":
+        hint = f"Install it: `{install_command('parquet')}`."
+    else:
+        hint = _HINTS[code]
     return Problem(code=code, message=message, hint=hint, path=str(path) if path else "")
 
 

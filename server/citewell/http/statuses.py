@@ -66,6 +66,7 @@ BY_BEGINNING: Final[Mapping[str, int]] = {
     "starter-": 503,
     "zotero-": 503,
     "llm-": 503,
+    "parquet-": 503,
 }
 
 

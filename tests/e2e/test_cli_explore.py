@@ -375,3 +375,27 @@ def test_keys_of_the_bib_of_the_author_name_papers(run: Run, tmp_path: Path) -> 
     broken = run("related", "mine")
     assert broken.returncode == 2
     assert "file-not-regular" in broken.stderr and "record-unknown" in broken.stderr
+
+
+def test_eval_makes_the_round_that_other_queries_need_before_it_leaves_them_out(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    titles = ["Neural Machine Translation by Jointly Learning to Align and Translate"]
+    line = {"question": "attention for machine translation", "answer": titles}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    command = ["eval", "--data", "questions.jsonl", "--mode", "explore", "--json", "out.json"]
+    counts: dict[tuple[str, ...], tuple[int, int]] = {}
+    for flags in (("--without", "evolve"), ("--without", "evolve", "--rounds", "1")):
+        done = subprocess.run(
+            [sys.executable, "-m", "citewell", *command, *flags],
+            cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+            encoding="utf-8", timeout=600, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        answers = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["answers"]
+        last = {one["method"]: one["queries"] for one in answers if one["step"] == "last"}
+        counts[flags] = last["explore"], last["without evolve"]
+    whole, without = counts["--without", "evolve"]
+    assert whole > without > 0
+    whole, without = counts["--without", "evolve", "--rounds", "1"]
+    assert whole == without > 0

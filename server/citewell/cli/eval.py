@@ -102,6 +102,10 @@ PATH = click.Path(path_type=Path)
     help="Measure words typed into placeholders: full and partial titles, typing errors, "
          "authors, years, names.",
 )  # fmt: skip
+@click.option(
+    "--rounds", type=click.IntRange(0, 3),
+    help="Rounds of a search, with --mode explore. Default: 1; 2 with --without evolve.",
+)  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
 @click.pass_context
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:

@@ -29,8 +29,18 @@ def evaluate_explore(
             f"`--without {unknown[0]}` does not go with --mode explore; it takes "
             f"{', '.join(PARTS)}."
         )
+    rounds = flags["rounds"]
+    if rounds is None:
+        # Without a model, other queries are made from the second round on.
+        rounds = 2 if "evolve" in flags["without"] else 1
     return ask_explore(
-        questions, options, flags["without"], report, limit=flags["limit"], seed=flags["seed"]
+        questions,
+        options,
+        flags["without"],
+        report,
+        limit=flags["limit"],
+        seed=flags["seed"],
+        rounds=rounds,
     )
 
 

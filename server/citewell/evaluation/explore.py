@@ -100,8 +100,10 @@ def ask_explore(
     *,
     limit: int | None = None,
     seed: int = 0,
+    rounds: int = 1,
 ) -> list[Explored]:
-    """Every question that the library can answer, as a whole and without each part named.
+    """Every question that the library can answer, as a whole and without each part named, in so
+    many rounds of passes.
 
     Raises `EvaluationError` without a library, and `KeyError` for an unknown part.
     """
@@ -115,7 +117,7 @@ def ask_explore(
         for part in ("", *without):
             report.begin(f"without {part}" if part else WHOLE, len(held))
             for one in held:
-                found += _lists(engine, one, right[one.id], part)
+                found += _lists(engine, one, right[one.id], part, rounds)
                 report.advance(1)
         return found
     finally:
@@ -123,13 +125,14 @@ def ask_explore(
 
 
 def _lists(
-    engine: LocalEngine, question: Question, right: list[frozenset[str]], part: str
+    engine: LocalEngine, question: Question, right: list[frozenset[str]], part: str, rounds: int
 ) -> Iterator[Explored]:
     text = question.query.text
     if part == "understand":
         # A plus sign makes a word of what would be a condition.
         text = " ".join(f"+{word}" for word in text.split())
-    request = ExploreRequest(text=text, count=DEPTH, without=PARTS[part] if part else frozenset())
+    left_out = PARTS[part] if part else frozenset()
+    request = ExploreRequest(text=text, count=DEPTH, without=left_out, rounds=rounds)
     method = f"without {part}" if part else WHOLE
     spent, queries = 0.0, 0
     before = engine.spent()

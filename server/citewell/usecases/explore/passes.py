@@ -94,7 +94,9 @@ class _Run:
             rest = [step for step, _ in plan[number + 1 :]]
             if not found.papers and not steps.kept:
                 offline_over = True
-            if name == "citations" and self._is_little(turn):
+            # What other queries would bring is not known before they were made once.
+            untried = "aspects" in rest and all(one.name != "aspects" for one in self._passes)
+            if name == "citations" and self._is_little(turn) and not untried:
                 offline_over = True
             ending: Ending = ""
             if offline_over and not found.papers and not steps.problems:

@@ -102,7 +102,9 @@ def test_fill_reads_the_first_papers_by_default(env: dict[str, str], tmp_path: P
     plain = lists(tmp_path, with_default(env), "--set", "retrieval.cross_encoder=")
     assert len(read) == len(plain) == PLACES
     assert [titles for _, titles in read] != [titles for _, titles in plain]
-    assert all(own != other for (own, _), (other, _) in zip(read, plain, strict=True))
+    # What the model adds to a paper's score does not make that paper surer.
+    for (own, titles), (alone, before) in zip(read, plain, strict=True):
+        assert own <= alone + 1e-6 or titles[0] != before[0]
 
 
 @needs_extra

@@ -2,7 +2,7 @@
 
 Its score is evidence beside the ranker's, not an order of its own: the two are added with a weight
 that was fitted on papers that trained neither (`combination.json`). The confidence is the ranker's,
-of the changed scores.
+of the scores with the model's or without them, whichever is lower: it was calibrated without them.
 """
 
 from __future__ import annotations
@@ -95,12 +95,24 @@ def combine(
     rest = np.minimum(ordering.scores[count:], added.min())
     changed = np.concatenate([added[places], rest]).astype(np.float32)
     calibrate = ordering.calibrate
-    if calibrate is not None and (places != np.arange(count)).any():
-        calibrate = partial(_of_places, calibrate, places)
+    if calibrate is not None:
+        given = changed - ordering.scores[np.concatenate([places, np.arange(count, len(changed))])]
+        if (places != np.arange(count)).any():
+            calibrate = partial(_of_places, calibrate, places)
+        if given.any():
+            calibrate = partial(_lower, calibrate, given)
     moved = [Moved(rank, float(scores[p]), int(p) + 1) for rank, p in enumerate(places, 1)]
     order = np.concatenate([ordering.order[:count][places], ordering.order[count:]])
     confidence = None if calibrate is None else calibrate(changed)
     return Ordering(order, changed, confidence, calibrate), moved
+
+
+def _lower(
+    calibrate: Calibrate, given: NDArray[np.float32], scores: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The lower of the confidences of the scores, and of the scores without what the model has
+    `given` to each, shape (n,)."""
+    return np.asarray(np.minimum(calibrate(scores), calibrate(scores - given)), np.float32)
 
 
 def _of_places(

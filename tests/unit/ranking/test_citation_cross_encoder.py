@@ -37,18 +37,28 @@ def test_a_paper_that_loses_its_place_does_not_fall_below_those_that_were_not_re
     assert np.all(np.diff(found.scores) <= 0)
 
 
-def test_the_confidence_follows_the_changed_scores():
-    def of(scores):
-        return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
+def _sigmoid(scores):
+    return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
 
-    ranked = Ordering(RANKED.order, RANKED.scores, of(RANKED.scores), of)
+
+def test_the_model_takes_confidence_and_never_gives_it():
+    alone = _sigmoid(RANKED.scores)
+    ranked = Ordering(RANKED.order, RANKED.scores, alone, _sigmoid)
+    found, _ = combine(ranked, np.array([-4.0, 4.0, 0.0], np.float32), HOW)
+    assert found.order.tolist() == [5, 9, 7, 2, 4]
+    assert found.confidence is not None and found.calibrate is not None
+    # 5 rises to the first place with the confidence that it had; 7 falls, and is less sure.
+    assert found.confidence == pytest.approx([alone[1], alone[2], 0.5, 0.5, 0.5])
+    assert found.calibrate(found.scores) == pytest.approx(found.confidence)
+
+
+def test_what_was_learned_from_use_still_raises_the_confidence():
+    ranked = Ordering(RANKED.order, RANKED.scores, _sigmoid(RANKED.scores), _sigmoid)
     found, _ = combine(ranked, np.array([-4.0, 4.0, 0.0], np.float32), HOW)
     assert found.confidence is not None and found.calibrate is not None
-    assert np.all(np.diff(found.confidence) <= 0)
-    assert found.calibrate(found.scores) == pytest.approx(found.confidence)
-    unmoved, _ = combine(ranked, np.zeros(3, np.float32), HOW)
-    assert unmoved.confidence is not None
-    assert found.confidence[0] > unmoved.confidence[0]
+    learned = found.calibrate(found.scores + np.array([1, 0, 0, 0, 0], np.float32))
+    assert learned[0] == pytest.approx(_sigmoid(np.array([2.8]))[0])
+    assert learned[1:] == pytest.approx(found.confidence[1:])
 
 
 def test_a_model_that_was_not_fitted_leaves_order_and_confidence_as_they_are():

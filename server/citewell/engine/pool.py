@@ -11,7 +11,7 @@ import msgspec
 
 from citewell.engine.methods import Caller, Method, RemoteMethods
 from citewell.engine.worker_client import WorkerEngine
-from citewell.model import CitewellError
+from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 
@@ -42,19 +42,23 @@ class WorkerPool(RemoteMethods):
 
 
 class LeastBusy:
-    """Sends each call to the caller with the fewest calls in flight."""
+    """Sends each call to the caller with the fewest calls in flight, and a call for the status to
+    the one that searched last: it knows how long that search took."""
 
     def __init__(self, callers: Sequence[Caller]) -> None:
         self._callers = list(callers)
         self._load = [0] * len(callers)
         self._penalty = [0] * len(callers)
         self._turn = 0
+        self._searched: int | None = None
+        """The caller that answered the last search."""
         self._lock = threading.Lock()
 
     def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
-        with self._place() as place:
+        with self._place(method) as place:
             result = self._callers[place].call(method, arguments, cancel)
+        self._note(place, result)
         if method.name != RemoteMethods.works.name:
             return result
         # A record of a source is known to the process that asked the source.
@@ -71,16 +75,25 @@ class LeastBusy:
         self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
     ) -> R:
         """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
-        with self._place() as place:
-            return await self._callers[place].call_async(method, arguments, cancel)
+        with self._place(method) as place:
+            result = await self._callers[place].call_async(method, arguments, cancel)
+        self._note(place, result)
+        return result
+
+    def _note(self, place: int, result: object) -> None:
+        if isinstance(result, SearchResult):
+            self._searched = place
 
     @contextmanager
-    def _place(self) -> Iterator[int]:
+    def _place(self, method: Method[Any, Any]) -> Iterator[int]:
         """The number of the caller to ask, which counts as busy meanwhile."""
         with self._lock:
             count = len(self._callers)
             order = [(self._turn + step) % count for step in range(count)]
             place = min(order, key=lambda number: self._load[number] + self._penalty[number])
+            last = self._searched
+            if method.name == RemoteMethods.status.name and last is not None:
+                place = place if self._penalty[last] else last
             self._load[place] += 1
             self._turn = place + 1
         penalty = 0

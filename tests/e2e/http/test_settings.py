@@ -38,6 +38,21 @@ def test_only_a_named_proxy_may_say_who_the_client_is(
         assert (first.status_code, second.status_code) == (200, status)
 
 
+def test_of_several_workers_the_pipeline_shows_the_last_search_of_any(
+    env: dict[str, str], serving: Any
+) -> None:
+    with serving(env | {"CITEWELL_SERVE_WORKERS": "2"}) as (url, _):
+        shown = []
+        for _ in range(3):
+            assert searched(url).status_code == 200
+            totals = {
+                httpx2.get(f"{url}/v1/pipeline", timeout=120).json().get("total") for _ in range(4)
+            }
+            assert len(totals) == 1 and None not in totals
+            shown += totals
+        assert len(set(shown)) > 1
+
+
 def test_several_workers_answer_and_one_that_dies_is_replaced(
     serving: Any, env: dict[str, str]
 ) -> None:

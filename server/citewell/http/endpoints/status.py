@@ -80,8 +80,8 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
 
 
 def search_pipeline(service: Service, request: Nothing, cancel: Cancel) -> PipelineAnswer:
-    """Which retrievers and stages are on, and how many milliseconds each took in the last search of
-    the process that answers; no times before the first one."""
+    """Which retrievers and stages are on, and how many milliseconds each took in the last search
+    that was answered; no times before the first one."""
     status = service.engine.status()
     found = pipeline(service.options, status, status.timings)
     return PipelineAnswer(**msgspec.structs.asdict(found), svg=svg(found))

@@ -42,10 +42,10 @@ def citewell_in(home: Path, folder: Path) -> Run:
         "PYTHONIOENCODING": "utf-8",
     }
 
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "citewell", *map(str, arguments)],
-            cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+            cwd=folder, env=env, input=text, capture_output=True, encoding="utf-8",
             timeout=300, check=False,
         )  # fmt: skip
 
@@ -94,6 +94,23 @@ def test_json_is_written_for_an_empty_and_for_a_missing_file(
     assert result["checks"] == []
     assert result["problems"][0]["path"].endswith(name)
     assert name in run.stderr
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_an_entry_that_is_not_closed_is_named_with_its_line(
+    citewell: Run, tmp_path: Path, piped: bool
+) -> None:
+    broken = BIB.rstrip("}\n") + "\n\n@misc{other, title={Teapots of the World}}\n"
+    (tmp_path / "refs.bib").write_text(broken, encoding="utf-8")
+    source = ["-"] if piped else ["refs.bib"]
+    run = citewell("check", "--format", "json", *source, text=broken if piped else "")
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)
+    assert [one["claim"]["key"] for one in result["checks"]] == ["luong", "other"]
+    (problem,) = result["problems"]
+    assert (problem["code"], problem["line"]) == ("bib-unclosed", 2)
+    assert 'The entry "luong" is not closed.' in run.stderr
+    assert ("refs.bib:2" in run.stderr) != piped
 
 
 def test_json_is_written_without_a_library_too(citewell: Run, tmp_path: Path) -> None:

@@ -166,15 +166,15 @@ def _write(text: str, out: Path | None) -> None:
 
 
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
-    from citewell.features.checking.check import Claims, claims_in_files, claims_in_text, nothing_in
+    from citewell.features.checking.check import Claims, claims_in_files, nothing_in, references_in
 
     named = [path for path in files if str(path) != "-"]
     found = claims_in_files(named, options.documents, every=every, pdf=options.pdf)
     if len(named) == len(files):
         return found
-    pasted = claims_in_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
-    problems = found.problems if pasted else (*found.problems, nothing_in("standard input"))
-    return Claims((*found.claims, *pasted), problems)
+    pasted = references_in(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    empty = () if pasted.claims else (nothing_in("standard input"),)
+    return Claims((*found.claims, *pasted.claims), (*found.problems, *pasted.problems, *empty))
 
 
 def _check(library: Library, claims: Claims, seconds: float) -> Sequence[Check]:

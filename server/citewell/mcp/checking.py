@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.features.checking.check import ORDER, claims_in_files, claims_in_text, counts, tally
+from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in, tally
 from citewell.features.checking.report import label
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import log_to_client
@@ -98,7 +98,8 @@ class Checking:
 
     def _claims(self, text: str, path: str) -> tuple[list[Claim], list[str]]:
         if text:
-            return claims_in_text(text), []
+            pasted = references_in(text)
+            return list(pasted.claims), notes_of(pasted.problems)
         file = self._tools.roots.find(path)
         found = claims_in_files(
             [file],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from citewell.engine.contract import Checks
-from citewell.features.checking.check import claims_in_files, claims_in_text
+from citewell.features.checking.check import claims_in_files, references_in
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
@@ -244,8 +244,9 @@ class Library(Closing):
             every=every,
             pdf=self.options.pdf,
         )
-        found = self.check_claims((*read.claims, *claims_in_text(text)))
-        return replace(found, problems=(*read.problems, *found.problems))
+        pasted = references_in(text)
+        found = self.check_claims((*read.claims, *pasted.claims))
+        return replace(found, problems=(*read.problems, *pasted.problems, *found.problems))
 
     def check_claims(
         self,

@@ -52,7 +52,7 @@ def checks(checker, tmp_path):
     path = tmp_path / "refs.bib"
     path.write_text(BIB, encoding="utf-8")
     found = claims_in_files([path])
-    assert not found.problems
+    assert [problem.code for problem in found.problems] == ["bib-unclosed"]
     return checker.check(found.claims)
 
 
@@ -209,7 +209,8 @@ def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path):
     good.write_text(BIB, encoding="utf-8")
     (tmp_path / "folder").mkdir()
     found = claims_in_files([tmp_path / "none.bib", good, tmp_path / "folder"])
-    assert len(found.problems) == 2
+    codes = [problem.code for problem in found.problems]
+    assert codes == ["file-missing", "bib-unclosed", "check-empty"]
     assert found.claims
 
 

@@ -212,6 +212,8 @@ async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
         line = await client.call_tool("check_references", {"text": "no reference is here"})
         assert line.structured_content["status"] == "checked"
         assert [one["verdict"] for one in line.structured_content["references"]] == ["not-found"]
+        cut = await client.call_tool("check_references", {"text": unknown.rstrip("}") + "}\n"})
+        assert "bib-unclosed" in cut.structured_content["notes"]
         nothing = await client.call_tool("check_references", {"text": "@string{acl = {ACL}}"})
         assert nothing.structured_content["status"] == "no_references"
         assert nothing.structured_content["references"] == []

@@ -81,12 +81,10 @@ def _claims_in_files(
             if path.is_dir():
                 found, troubles = _claims_of_folder(path, options, every)
                 problems += troubles
-            elif is_stream(path):
-                found = claims_in_text(read_stream(path), str(path))
-            elif format_of(path) in (Format.LATEX, Format.MARKDOWN):
+            elif not is_stream(path) and format_of(path) in (Format.LATEX, Format.MARKDOWN):
                 found, troubles = _claims_of_paper(path, options, every, read)
                 problems += troubles
-            elif is_pdf(path):
+            elif not is_stream(path) and is_pdf(path):
                 paper = pdf_reader.read(path)
                 if isinstance(paper, Problem):
                     problems.append(paper)
@@ -94,7 +92,10 @@ def _claims_in_files(
                 found = claims_of_pdf(paper)
                 problems += paper.problems
             else:
-                found = claims_in_text(read_text(path).text, str(path))
+                whole = read_stream(path) if is_stream(path) else read_text(path).text
+                listed = references_in(whole, str(path))
+                found = list(listed.claims)
+                problems += listed.problems
         except FileError as error:
             problems.append(error.problem)
             continue
@@ -114,22 +115,21 @@ def nothing_in(name: str, path: str = "") -> Problem:
     )
 
 
-def claims_in_text(text: str, path: str = "") -> list[Claim]:
-    """The references in a text: BibTeX entries, else \\bibitems, else a plain-text list."""
+def references_in(text: str, path: str = "") -> Claims:
+    """The references in a text: BibTeX entries, else \\bibitems, else a plain-text list. The
+    problems are what keeps BibTeX from reading the entries as they are meant, with the lines."""
     if path.lower().endswith(".bib") or _ENTRY.search(text):
-        return claims_of_bib(parse_bib(text, path))
+        bib = parse_bib(text, path)
+        errors = (one for one in bib.problems if SYNTAX.get(one.code) is Level.ERROR)
+        return Claims(tuple(claims_of_bib(bib)), tuple(errors))
     if "\\bibitem" in text:
-        return claims_of_thebibliography(text, path)
-    return claims_of_text(text, path)
+        return Claims(tuple(claims_of_thebibliography(text, path)))
+    return Claims(tuple(claims_of_text(text, path)))
 
 
-def syntax_errors(text: str) -> tuple[Problem, ...]:
-    """What keeps BibTeX from reading the entries of a text as they are meant, with the lines; empty
-    for a text that is no BibTeX."""
-    if not _ENTRY.search(text):
-        return ()
-    found = parse_bib(text).problems
-    return tuple(one for one in found if SYNTAX.get(one.code) is Level.ERROR)
+def claims_in_text(text: str, path: str = "") -> list[Claim]:
+    """The references alone of `references_in`."""
+    return list(references_in(text, path).claims)
 
 
 def _claims_of_paper(

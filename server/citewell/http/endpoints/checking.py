@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.checking.check import claims_in_text, syntax_errors, tally
+from citewell.features.checking.check import references_in, tally
 from citewell.features.checking.report import label
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.endpoints.check_forms import CheckForm, claims_of_pdf_file, forms_of
@@ -114,8 +114,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         claims, problems = list(read.claims), read.problems
         numbers = list(range(1, len(claims) + 1))
     else:
-        claims, numbers, unread = _claims(request)
-        problems = syntax_errors(request.text)
+        claims, numbers, unread, problems = _claims(request)
     task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks
@@ -137,21 +136,24 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
     )
 
 
-def _claims(request: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
-    """The claims, their numbers, and the indexes of entries without a reference."""
+def _claims(
+    request: CheckRequest,
+) -> tuple[list[Claim], list[int], list[int], tuple[Problem, ...]]:
+    """The claims, their numbers, the indexes of entries without a reference, and errors of syntax
+    in the text."""
     if request.text:
-        found = claims_in_text(request.text)
-        return found, list(range(1, len(found) + 1)), []
+        read = references_in(request.text)
+        return list(read.claims), list(range(1, len(read.claims) + 1)), [], read.problems
     claims: list[Claim] = []
     numbers: list[int] = []
     unread: list[int] = []
     for n, entry in enumerate(request.entries, 1):
-        found = claims_in_text(entry)
+        found = references_in(entry).claims
         claims += found
         numbers += [n] * len(found)
         if not found:
             unread.append(n)
-    return claims, numbers, unread
+    return claims, numbers, unread, ()
 
 
 def _reference(n: int, check: Check) -> Reference:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.corpus.errors import MissingPackageError
 from citewell.model import CitewellError, Problem
 from citewell_corpus.importers import importer_named
 from citewell_corpus.importers.files import opened
@@ -66,6 +67,9 @@ def _read_file(part: Path, name: str, source: Source, file: Path, on_bytes: Repo
             with opened(file) as stream:  # damaged, or of another format
                 stream.read(_HEAD)
             done = _nothing_read(own, name)
+    except MissingPackageError:
+        # Marked as read, the file would stay unread once the package is installed.
+        raise
     except CitewellError as error:
         # As in a folder, only the records of a broken file are lost.
         done = _nothing_read(own, name, problem=error.problem)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.corpus.errors import LibraryError
+from citewell.corpus.errors import LibraryError, MissingPackageError
 from citewell.model import Work
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import bare_suffix
@@ -56,6 +56,8 @@ class FileImporter:
                 continue
             try:
                 yield from self.read_file(file, report)
+            except MissingPackageError:
+                raise
             except LibraryError as error:
                 # In a folder, only the records of a broken file are lost.
                 report.bad_file(error.problem)

@@ -33,7 +33,7 @@ class OpenAlexImporter(FileImporter):
     name = "openalex"
     about = "OpenAlex works (JSON Lines, .gz, Parquet, or a folder), with what they cite"
     version = 3
-    suffixes = (".jsonl", ".json", ".ndjson", ".parquet", "")
+    suffixes = (".jsonl", ".json", ".ndjson", parquet.SUFFIX, "")
 
     def recognise_file(self, path: Path) -> bool:
         if parquet.is_parquet(path):

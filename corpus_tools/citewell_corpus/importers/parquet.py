@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from citewell.corpus.errors import library_error, library_problem
+from citewell.corpus.errors import MissingPackageError, library_error, library_problem
 from citewell_corpus.importers.contract import ImportReport
 
 BATCH = 256
 """Rows that are held at once: references and abstracts make a row of up to a megabyte."""
 MAX_FOOTER = 16 << 20
 """Bytes of a footer that is looked at: more are no list of works."""
+SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
 _LENGTH = 4
 _LEVELS = frozenset({"list", "element", "item", "bag", "array", "array_element", "key_value"})
@@ -25,7 +26,10 @@ _LEVELS = frozenset({"list", "element", "item", "bag", "array", "array_element",
 
 
 def has_columns(path: Path, names: Sequence[str]) -> bool:
-    """Whether a file is Parquet and its footer holds these names; reads the footer alone."""
+    """Whether a file is Parquet and its footer holds these names; reads the footer alone.
+
+    True also for a `.parquet` whose end is missing: reading it says that it is damaged.
+    """
     try:
         with path.open("rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
@@ -33,7 +37,9 @@ def has_columns(path: Path, names: Sequence[str]) -> bool:
             size = stream.seek(0, 2)
             stream.seek(max(0, size - _LENGTH - len(_MAGIC)))
             length = int.from_bytes(stream.read(_LENGTH), "little")
-            if stream.read() != _MAGIC or not 0 < length <= min(size, MAX_FOOTER):
+            if stream.read() != _MAGIC:
+                return path.suffix.lower() == SUFFIX
+            if not 0 < length <= min(size, MAX_FOOTER):
                 return False
             stream.seek(size - _LENGTH - len(_MAGIC) - length)
             footer = stream.read(length)
@@ -66,7 +72,8 @@ def rows(
         from pyarrow import parquet
     except ImportError:
         message = "Reading Parquet needs the package pyarrow, which is not installed."
-        raise library_error("parquet-not-installed", message, path) from None
+        problem = library_problem("parquet-not-installed", message, path)
+        raise MissingPackageError(problem) from None
     try:
         file = parquet.ParquetFile(path, memory_map=True)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -83,8 +90,11 @@ def rows(
             number = first
             try:
                 for batch in file.iter_batches(BATCH, row_groups=[group], columns=present):
-                    for row in batch.to_pylist(maps_as_pydicts="lossy"):
+                    for row in _in_rows(batch):
                         number += 1
+                        if isinstance(row, ValueError):
+                            report.bad_record(path, number, f"The row is not a record: {row}.")
+                            continue
                         yield (
                             number,
                             {
@@ -100,6 +110,19 @@ def rows(
                 report.bad_file(library_problem("source-unreadable", message, path))
             first += count
             report.read_bytes(size * (group + 1) // groups - size * group // groups)
+
+
+def _in_rows(batch: Any) -> Iterator[dict[str, Any] | ValueError]:
+    """The rows of a batch; of one with text that is not UTF-8, or no date, the error."""
+    try:
+        yield from batch.to_pylist(maps_as_pydicts="lossy")
+        return
+    except ValueError as error:
+        if batch.num_rows == 1:
+            yield error
+            return
+    for at in range(batch.num_rows):
+        yield from _in_rows(batch.slice(at, 1))
 
 
 def _is_in(path: str, field: str) -> bool:

@@ -37,6 +37,10 @@ class LibraryError(CitewellError):
     """A library that cannot be opened, built or written; nothing of it was loaded or lost."""
 
 
+class MissingPackageError(LibraryError):
+    """A package that reads a format is missing: no file of it can be read."""
+
+
 def library_problem(code: str, message: str, path: Path | None = None) -> Problem:
     """A problem with this code and its standard hint."""
     if code == "starter-missing":

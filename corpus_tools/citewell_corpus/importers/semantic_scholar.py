@@ -1,4 +1,4 @@
-"""Semantic Scholar papers in JSON Lines: records of its Graph API or of its bulk data sets.
+"""Semantic Scholar papers in JSON Lines or Parquet, from its Graph API or its bulk data sets.
 
 https://api.semanticscholar.org/api-docs/graph and the `papers` data set, with all names in lower
 case. `references`, if included, lists what each paper cites.
@@ -13,31 +13,46 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, json_records
+from citewell_corpus.importers import fields, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 _KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",
           "booksection": "incollection", "review": "article"}  # fmt: skip
+_IDENTITIES = ("corpusid", "corpusId", "paperid", "paperId")
+_FIELDS = (
+    *_IDENTITIES, "title", "year", "venue", "url", "abstract", "externalids.", "externalIds.",
+    "journal.", "publicationvenue.", "publicationVenue.", "publicationtypes.", "publicationTypes.",
+    "publicationdate", "publicationDate", "citationcount", "citationCount", "authors.",
+    "references.",
+)  # fmt: skip
+"""Fields of Parquet that make a `Work` (`parquet.rows`), as data sets and API spell them."""
 _PREPRINTS = frozenset({"arxiv", "arxiv.org", "biorxiv", "medrxiv"})
 
 
 class SemanticScholarImporter(FileImporter):
-    """One paper per line, plain or compressed."""
+    """One paper per line, plain or compressed, or per row of Parquet."""
 
     name = "semantic-scholar"
-    about = "Semantic Scholar papers (JSON Lines), with what they cite"
-    suffixes = (".jsonl", ".json", ".ndjson", "")
+    about = "Semantic Scholar papers (JSON Lines, Parquet), with what they cite"
+    suffixes = (".jsonl", ".json", ".ndjson", parquet.SUFFIX, "")
 
     def recognise_file(self, path: Path) -> bool:
+        if parquet.is_parquet(path):
+            return any(parquet.has_columns(path, (one, "title")) for one in _IDENTITIES)
         names = {name.lower() for name in json_records.first_object(path)}
         return bool({"paperid", "corpusid"} & names) and "title" in names
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
+        rows = (
+            parquet.rows(path, _FIELDS, report)
+            if parquet.is_parquet(path)
+            else json_records.in_lines(path, json_records.Object, report)
+        )
         found = (
             (number, {name.lower(): value for name, value in record.items()})
-            for number, record in json_records.in_lines(path, json_records.Object, report)
+            for number, record in rows
         )
         yield from json_records.works(
             found, lambda record: _work(record, day), path, report, _references

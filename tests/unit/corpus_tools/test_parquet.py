@@ -150,6 +150,37 @@ def test_other_parquet_is_not_taken_for_openalex(tmp_path: Path) -> None:
     assert find_importer(hostile) is None
 
 
+@pytest.mark.parametrize(
+    "spelling", ["corpusid citationcount externalids", "paperId citationCount externalIds"]
+)
+def test_parquet_of_semantic_scholar_gives_the_works_of_its_lines(
+    tmp_path: Path, spelling: str
+) -> None:
+    identity, count, others = spelling.split()
+    paper = {
+        identity: "7",
+        "title": "Tunnels for hedgehogs",
+        "year": 2021,
+        others: {"DOI": "10.5555/tun.7"},
+        "authors": [{"name": "Kim Meadow"}],
+        count: 3,
+        "references": [{"title": "Hedgehogs beside roads", identity: "8"}],
+    }
+    lines, rows = tmp_path / "papers.jsonl", tmp_path / "papers.parquet"
+    lines.write_text(json.dumps(paper) + "\n", encoding="utf-8")
+    parquet.write_table(pyarrow.Table.from_pylist([paper]), rows)
+    made = []
+    for path in (lines, rows):
+        importer, cited = find_importer(path), []
+        assert importer is not None and importer.name == "semantic-scholar"
+        found = list(importer.read(path, ImportReport(on_citing=cited.append)))
+        made.append(([msgspec.structs.replace(one, provenance=()) for one in found], cited))
+    assert made[0] == made[1]
+    ((work,), (citing,)) = made[1]
+    assert (work.doi, work.citations, work.year) == ("10.5555/tun.7", 3, 2021)
+    assert [one.id for one in citing.cited] == ["s2:8"]
+
+
 def test_memory_is_bounded_by_a_batch_of_rows(tmp_path: Path) -> None:
     path = tmp_path / "part_000.parquet"
     as_maps(path, [work(number) for number in range(20_000)], rows=20_000)

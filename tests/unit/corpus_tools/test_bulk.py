@@ -139,6 +139,21 @@ def test_a_pattern_is_read_again_when_a_file_comes_or_changes(
     assert (again.works, again.added) == (41, 1)
 
 
+def test_an_increment_marks_retractions_and_adds_works_and_reads_its_file_alone(
+    snapshot: Path, tmp_path: Path, build: Callable[..., BuildReport]
+) -> None:
+    assert build(snapshot).works == 40
+    increment = tmp_path / "works-2026-12.gz"
+    records = [openalex(3) | {"is_retracted": True, "cited_by_count": 900}, openalex(99)]
+    write_gz(increment, [json.dumps(record) for record in records])
+    added = build(increment)
+    assert (added.works, added.added) == (41, 1)
+    assert [one.records for one in added.sources] == [2]
+    with Library.open(tmp_path / "library") as library:
+        changed = [one for one in library.iter_works() if one.retracted]
+    assert [(one.id, one.citations) for one in changed] == [("openalex:W3", 900)]
+
+
 def test_a_pattern_without_files_is_a_problem_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(LibraryError) as caught:
         source_at(str(tmp_path / "*.gz"))

@@ -75,7 +75,7 @@ def rows(
         problem = library_problem("parquet-not-installed", message, path)
         raise MissingPackageError(problem) from None
     try:
-        file = parquet.ParquetFile(path, memory_map=True)
+        file = parquet.ParquetFile(path)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"The Parquet file is damaged or truncated: {_short(error)}."
         raise library_error("source-unreadable", message, path) from None

@@ -93,7 +93,9 @@ class LeastBusy:
             place = min(order, key=lambda number: self._load[number] + self._penalty[number])
             last = self._searched
             if method.name == RemoteMethods.status.name and last is not None:
-                place = place if self._penalty[last] else last
+                # A busy or failed one is spared: the status matters more than the times.
+                spared = self._penalty[last] or self._load[last] > self._load[place]
+                place = place if spared else last
             self._load[place] += 1
             self._turn = place + 1
         penalty = 0

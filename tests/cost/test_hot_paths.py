@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 SCRIPT = Path(__file__).parent / "hot_paths.py"
-ATTEMPTS = 3
+ATTEMPTS = 6
 """A measurement that other programs disturbed is repeated; a path that has grown fails each one."""
 
 
@@ -43,10 +43,16 @@ def test_no_hot_path_takes_a_third_more_time_or_memory_than_recorded(
     if version not in recorded:
         pytest.skip(f"no ratios are recorded for Python {version}: {SCRIPT.name} --record")
     grown: list[str] = []
+    least: dict[str, dict[str, float]] = {}
     for _ in range(ATTEMPTS):
         found = measured()
         assert found.keys() == recorded[version].keys()
-        grown = hot_paths.grown(found, recorded[version])
+        # Of each path its best measurement: other programs rarely spare all of them in one.
+        least = {
+            path: {what: min(value, least.get(path, own)[what]) for what, value in own.items()}
+            for path, own in found.items()
+        }
+        grown = hot_paths.grown(least, recorded[version])
         if not grown:
             break
     assert grown == [], "make it cheaper, or record again: tests/cost/hot_paths.py --record"

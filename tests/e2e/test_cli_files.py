@@ -286,6 +286,39 @@ main()
 """
 
 
+DROPPED = """
+import sys, time, weakref
+from citewell import cli
+from citewell.cli import app
+
+class Thing:
+    pass
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+def run(arguments):
+    thing = Thing()
+    kept = weakref.ref(thing, interrupted)
+    del thing  # Python drops what the callback raises
+    time.sleep(60)
+    return 0
+
+app.run = run
+cli.main()
+"""
+
+
+def test_an_interrupt_that_python_dropped_still_ends_the_command(home, paper):
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED], cwd=paper, env=environment(home),
+        stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 130 and done.stderr == ""
+    assert time.monotonic() - begin < 30
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no process can be sent Ctrl+C there")
 class TestControlC:
     def interrupt(self, process, milliseconds):

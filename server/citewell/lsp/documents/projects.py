@@ -159,7 +159,7 @@ class Projects:
         index, version = document.index, document.version
         wanted = self._buffers.reading_of(document, path)
         scanned, state = await self.look_up(lambda cache: cache.read(wanted, rescan=rescan))
-        if not state.is_prepared:
+        if not state.is_prepared and not self._reader.is_closed:
             self._reader.submit(prepare, state.prepare_index)
             self._background.submit(prepare, state.prepare)
         if _wants_papers(scanned, state):

@@ -56,7 +56,8 @@ class ReaderThread:
         self._is_cancelled = False
         self._patience = 0.0
         self._jobs = 0
-        self._is_closed = False
+        self.is_closed = False
+        """Whether the server ends: no further job is taken."""
         self._timer: asyncio.TimerHandle | None = None
         self._showing: asyncio.Task[None] | None = None
 
@@ -95,7 +96,7 @@ class ReaderThread:
             self._timer = loop.call_later(BEFORE_SHOWN / 2, self._look)
         try:
             for _ in range(MAX_TRIES):
-                if self._is_closed:
+                if self.is_closed:
                     raise asyncio.CancelledError
                 with contextlib.suppress(ReadCancelled):
                     return await loop.run_in_executor(self._executor, job)
@@ -104,12 +105,13 @@ class ReaderThread:
             self._jobs -= 1
 
     def submit(self, job: Callable[..., Any], *arguments: Any) -> None:
-        """Run a job on the reader thread without waiting for it."""
-        self._executor.submit(job, *arguments)
+        """Run a job on the reader thread without waiting for it; none once it is closed."""
+        if not self.is_closed:
+            self._executor.submit(job, *arguments)
 
     def close(self) -> None:
         """End the thread after its present job, whose reading is cancelled."""
-        self._is_closed = True
+        self.is_closed = True
         if self._showing is not None:
             self._showing.cancel()
         self._patience = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 import msgspec
@@ -54,8 +54,12 @@ class LitSearch:
 
     def read(self, path: Path) -> DataSet:
         reading = Reading(path)
+        records = list(source.records(path, _Record, reading))
+        corpus = source.beside(path, "corpus_clean*.jsonl*")
+        wanted = {str(one) for _, record in records for one in record.corpusids}
+        titles = _titles(corpus, wanted) if corpus else {}
         questions = []
-        for number, record in source.records(path, _Record, reading):
+        for number, record in records:
             ids = tuple(f"{PREFIX}:{one}" for one in record.corpusids)
             if not ids or not record.query.strip():
                 reading.bad("The record has no query or no answers.", number)
@@ -68,10 +72,14 @@ class LitSearch:
                     gold=ids,
                     paper=name,
                     tags=_tags(record),
-                    targets=tuple(Target(ids=(one,)) for one in ids),
+                    # By its title an answer is found in any library, not only in the corpus.
+                    gold_titles=tuple(titles[one] for one in ids if one in titles),
+                    targets=tuple(
+                        Target(ids=(one,), titles=(titles[one],) if one in titles else ())
+                        for one in ids
+                    ),
                 )
             )
-        corpus = source.beside(path, "corpus_clean*.jsonl*")
         return reading.data_set(
             self.name,
             questions,
@@ -84,6 +92,15 @@ def _tags(record: _Record) -> tuple[str, ...]:
     kind = next((name for cue, name in _SETS.items() if record.query_set.startswith(cue)), "")
     specificity = {"0": "broad", "1": "specific"}.get(str(record.specificity), "")
     return tuple(tag for tag in (kind, specificity) if tag)
+
+
+def _titles(corpus: Path, wanted: Set[str]) -> dict[str, str]:
+    """The titles of some papers of the corpus, by the id of the answer."""
+    return {
+        f"{PREFIX}:{paper.corpusid}": paper.title
+        for _, paper in source.records(corpus, _Paper, Reading(corpus))
+        if paper.title and str(paper.corpusid) in wanted
+    }
 
 
 def _works(corpus: Path) -> Iterator[Work]:

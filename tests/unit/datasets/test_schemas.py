@@ -160,6 +160,17 @@ def test_litsearch_query_records_have_their_kind_as_tags(write_lines):
     assert next(iter(data.works())).id == data.questions[0].gold[0] == "litsearch:9"
 
 
+def test_answers_of_litsearch_are_found_in_any_library_by_the_titles_of_its_corpus(write_lines):
+    query = {"query_set": "manual_acl", "query": "nine?", "specificity": 0, "corpusids": [9, 10]}
+    path = write_lines("query.jsonl", [query])
+    assert [target.titles for target in open_data(path).questions[0].targets] == [(), ()]
+    papers = [{"corpusid": n, "title": f"Paper of Number {n}"} for n in (8, 9)]
+    write_lines("corpus_clean.jsonl", papers)
+    (question,) = open_data(path).questions
+    assert [target.titles for target in question.targets] == [("Paper of Number 9",), ()]
+    assert question.gold_titles == ("Paper of Number 9",)
+
+
 @pytest.mark.parametrize(("name", "delimiter"), [("citeme.csv", ","), ("citeme.tsv", "\t")])
 def test_citeme_rows_may_have_several_titles(tmp_path, name, delimiter):
     with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.priors import Priors
-from citewell.retrieval.scan import CodedVectors, PlainVectors, within
+from citewell.retrieval.scan import CodedVectors, PlainVectors
+from citewell.retrieval.select import within
 
 NEIGHBOURS = 48
 """Citing passages and citing papers that vote."""

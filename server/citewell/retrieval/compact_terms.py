@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -70,7 +71,18 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 class _Postings(NamedTuple):
     rows: NDArray[np.int32]
     scores: NDArray[np.float32]
-    fields: NDArray[np.uint8]
+    codes: NDArray[np.uint8] | np.uint8
+    """How often each paper has the word; of a fact, its field."""
+
+    def value(self, which: int, at: Any) -> Any:
+        """Rows (0), scores (1) or fields (2) at some places. The fields, which only explanations
+        and filters read, are computed when asked for."""
+        if which < 2:
+            return (self.rows, self.scores)[which][at]
+        if isinstance(self.codes, np.uint8):
+            return np.broadcast_to(self.codes, self.rows.shape)[at]
+        is_titled = self.codes[at] >= TITLE_FROM
+        return np.where(is_titled, np.uint8(TITLE), np.uint8(ABSTRACT))
 
 
 class CompactTerms:
@@ -102,6 +114,8 @@ class CompactTerms:
                     path=str(self._folder),
                 )
             ) from error
+        # Looking up one number in an array takes ten times as long.
+        self._places = self.pointer.data
         self.rows, self.data, self.fields = (_Column(self, place) for place in range(3))
 
     def column(self, term: bytes) -> int:
@@ -123,12 +137,16 @@ class CompactTerms:
     def place(self, at: slice, row: int) -> int:
         """Where among the term's scores the paper in `row` of this segment stands, or -1."""
         rows = self.decoded(at.start).rows
-        place = int(np.searchsorted(rows, row))
+        place = bisect_left(rows.data, row)
         return at.start + place if place < len(rows) and rows[place] == row else -1
+
+    def column_at(self, place: int) -> int:
+        """Number of the term whose postings include this place."""
+        return bisect_right(self._places, place) - 1
 
     def decoded(self, place: int) -> _Postings:
         """The postings of the term that has this place."""
-        column = int(np.searchsorted(self.pointer, place, side="right")) - 1
+        column = self.column_at(place)
         with self._lock:
             found = self._decoded.get(column)
             if found is not None:
@@ -145,19 +163,25 @@ class CompactTerms:
         at = self.postings(column)
         begin, end = int(self._begin[column]), int(self._begin[column + 1])
         width = int(self._widths[column])
-        rows = decode_rows(self._bits, begin, end, at.stop - at.start, width).astype(np.int32)
+        count = at.stop - at.start
+        rows = decode_rows(self._bits, begin, end, count, width)
         idf = lucene_idf(np.array([self.frequency(column)]), self.count)[0]
         kind = int(self._kinds[column])
         if kind != WORD:
             score = np.full(len(rows), idf / np.float32(1 + self._meta.k1), np.float32)
-            return _Postings(rows, score, np.full(len(rows), _FIELDS[kind], np.uint8))
+            return _Postings(rows, score, _FIELDS[kind])
         first = int(self._word_starts[column])
-        places = np.arange(first, first + at.stop - at.start)
-        code = self._codes[places >> 1] >> ((places & 1) << 2).astype(np.uint8) & 15
-        often = FREQUENCIES[code]
-        score = often / (often + self._damp[rows]) * idf
-        field = np.where(code >= TITLE_FROM, TITLE, ABSTRACT).astype(np.uint8)
-        return _Postings(rows, score.astype(np.float32), field)
+        pairs = self._codes[first >> 1 : (first + count + 1) >> 1]
+        codes = np.empty((len(pairs), 2), np.uint8)
+        np.bitwise_and(pairs, 15, out=codes[:, 0])
+        np.right_shift(pairs, 4, out=codes[:, 1])
+        code = codes.reshape(-1)[first & 1 :][:count]
+        score = FREQUENCIES[code]
+        damp = self._damp[rows]
+        damp += score
+        score /= damp
+        score *= idf
+        return _Postings(rows, score, code)
 
     @cached_property
     def _begin(self) -> NDArray[np.int64]:
@@ -198,12 +222,10 @@ class _Column:
         if isinstance(at, slice) and at.stop <= at.start:
             return np.zeros(0, (np.int32, np.float32, np.uint8)[self._which])
         terms = self._terms
-        values = terms.decoded(begin)[self._which]
-        column = int(np.searchsorted(terms.pointer, begin, side="right")) - 1
-        first = int(terms.pointer[column])
-        if isinstance(at, slice):
-            return values[at.start - first : at.stop - first]
-        return values[begin - first]
+        postings = terms.decoded(begin)
+        first = int(terms.pointer[terms.column_at(begin)])
+        own = slice(begin - first, at.stop - first) if isinstance(at, slice) else begin - first
+        return postings.value(self._which, own)
 
 
 def open_compact_terms(view: SegmentView) -> CompactTerms | None:

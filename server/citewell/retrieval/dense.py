@@ -12,7 +12,7 @@ from citewell.corpus.library import Library
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
-from citewell.retrieval.compact_vectors import CODES, CompactVectors, lengths
+from citewell.retrieval.compact_vectors import CODES, DECODE_FROM, CompactVectors, lengths
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
 from citewell.retrieval.encoders.contract import Encoder
@@ -68,6 +68,16 @@ class _Segment:
         if isinstance(self.vectors, CompactVectors):
             return self.vectors.products(queries, begin, end)
         return dot_products(queries, self.vectors[begin:end])
+
+    def nearest_products(
+        self, query: NDArray[np.int8], k: int, mask: NDArray[np.bool_] | None, cancel: Cancel
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Of compact vectors, the rows that may be among the nearest `k`, and their products."""
+        assert isinstance(self.vectors, CompactVectors)
+        allowed = None if mask is None else mask[self.base : self.base + self.count]
+        if self.dead is not None:
+            allowed = ~self.dead if allowed is None else allowed & ~self.dead
+        return self.vectors.nearest_products(query, self.shrink, k, allowed, cancel)
 
 
 class DenseRetriever:
@@ -147,6 +157,12 @@ class DenseRetriever:
         length = np.linalg.norm(coded.astype(np.float32), axis=1)
         shrink = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
         for segment in scanned:
+            if isinstance(segment.vectors, CompactVectors) and len(queries) < DECODE_FROM:
+                for number, mask in enumerate(masks):
+                    rows, products = segment.nearest_products(coded[number], k, mask, cancel)
+                    products *= segment.shrink[rows] * shrink[number]
+                    scores[number, segment.base + rows] = products
+                continue
             for begin in range(0, segment.count, _STRIPE):
                 cancel.check()
                 end = min(begin + _STRIPE, segment.count)

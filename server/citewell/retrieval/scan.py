@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.retrieval.select import within
+
 _BLOCK = 8192
 _CACHED = 512
 """Rows whose numbers stay in the processor's cache while they are multiplied."""
@@ -39,17 +41,6 @@ def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDA
         block = rows[begin : begin + _BLOCK].astype(np.float32)
         np.matmul(left, block.T, out=out[:, begin : begin + _BLOCK])
     return out
-
-
-def within(scores: NDArray[np.float32], count: int, margin: float) -> NDArray[np.int64]:
-    """Rows whose score is at most `margin` below the `count`-th greatest; none of -inf."""
-    if count < len(scores):
-        least = np.partition(scores, len(scores) - count)[len(scores) - count] - margin
-        found = scores >= least
-        if np.isneginf(least):
-            found &= scores > -np.inf
-        return np.flatnonzero(found)
-    return np.flatnonzero(scores > -np.inf)
 
 
 class CodedVectors:

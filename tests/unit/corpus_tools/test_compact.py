@@ -207,6 +207,43 @@ def test_products_by_table_are_those_of_the_decoded_rows(folders: tuple[Path, Pa
         assert float(error.max()) < 0.02, "cosines to a hundredth, whichever way they are found"
 
 
+ROWS = 30_000
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> CompactVectors:
+    """Random vectors of 40 groups, the first of which differ most, as in those of the starter."""
+    folder = tmp_path_factory.mktemp("vectors")
+    rng = np.random.default_rng(5)
+    spread = np.repeat(np.linspace(60, 15, 40), 5)[None]
+    centroids = np.clip(rng.normal(size=(256, 200)) * spread, -127, 127).astype(np.int8)
+    np.save(folder / "codes.npy", rng.integers(0, 256, (40, ROWS), np.uint8))
+    save_table(folder / "centroids.zst", centroids)
+    save_table(folder / "groups.zst", np.full(40, 5, np.uint8))
+    return CompactVectors(folder)
+
+
+@pytest.mark.parametrize("share", [None, 0.5, 0.01, 0.0])
+def test_the_nearest_rows_are_those_of_a_whole_comparison(
+    many: CompactVectors, share: float | None
+) -> None:
+    rng = np.random.default_rng(6)
+    shrink = rng.uniform(0.9, 1.1, ROWS).astype(np.float32)
+    allowed = None if share is None else rng.random(ROWS) < share
+    for query in many[rng.integers(0, ROWS, 10)]:
+        whole = many.products(query[None], 0, ROWS)[0]
+        likeness = whole * shrink
+        if allowed is not None:
+            likeness[~allowed] = -np.inf
+        rows, products = many.nearest_products(query, shrink, 20, allowed, Cancel())
+        np.testing.assert_allclose(products, whole[rows], rtol=1e-6)
+        assert np.all(np.diff(rows) > 0)
+        best = [row for row in np.argsort(-likeness)[:20] if likeness[row] > -np.inf]
+        assert set(best) <= set(rows.tolist())
+        if share in {None, 0.5}:
+            assert len(rows) < ROWS / 6, "few rows are compared by all groups"
+
+
 def test_the_same_records_give_the_same_bytes(folders: tuple[Path, Path], tmp_path: Path) -> None:
     full, small = folders
     again = tmp_path / "again"

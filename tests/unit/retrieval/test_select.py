@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.select import top
+from citewell.retrieval.select import top, within
 
 
 @given(
@@ -16,3 +16,23 @@ def test_top_is_the_head_of_a_full_sort_with_ties_in_row_order(values: list[floa
     whole = sorted(range(len(values)), key=lambda row: (-scores[row], row))
     expected = [row for row in whole if scores[row] > 0][:k]
     assert top(scores, k, above=0.0).tolist() == expected
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(16_000, 40_000),
+    st.integers(1, 700),
+    st.sampled_from([0.0, 0.4, 0.999, 1.0]),
+)
+def test_among_many_rows_the_same_are_found(seed: int, rows: int, k: int, alike: float) -> None:
+    """Most scores of a search by words are 0; a filter leaves many rows out."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 2_000, rows).astype(np.float32)
+    scores[rng.random(rows) < alike] = rng.choice([0.0, -np.inf])
+    order = np.lexsort((np.arange(rows), -scores))
+    for above in (-np.inf, 0.0):
+        expected = [row for row in order[:k].tolist() if scores[row] > above]
+        assert top(scores, k, above).tolist() == expected
+    least = scores[order[k - 1]]
+    near = np.flatnonzero((scores >= least - 3) & (scores > -np.inf))
+    assert within(scores, k, 3).tolist() == near.tolist()

@@ -97,7 +97,7 @@ def encode_rows(values: NDArray[Any], counts: NDArray[Any], rows: int) -> NDArra
 
 def decode_rows(
     data: NDArray[np.uint8], begin: int, end: int, count: int, width: int
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """The numbers of the run of `count` that lies in the bits [begin, end).
 
     Raises `ValueError` when it is damaged.
@@ -105,17 +105,18 @@ def decode_rows(
     upper = begin + count * width
     raw = np.asarray(data[upper >> 3 : (end + 7) >> 3])
     marks = np.unpackbits(raw, bitorder="little")[upper & 7 : (upper & 7) + end - upper]
-    places = np.flatnonzero(marks.view(np.bool_))
-    if len(places) != count:
+    values = np.flatnonzero(marks.view(np.bool_)).astype(np.int32)
+    if len(values) != count:
         raise ValueError("a run is damaged")
-    values = (places - np.arange(count)) << width
+    values -= np.arange(count, dtype=np.int32)
+    values <<= width
     if width:
-        at = begin + np.arange(count) * width
-        byte = at >> 3
-        window = np.zeros(count, np.int64)
-        for further in range(_WINDOW):
-            window |= data[byte + further].astype(np.int64) << 8 * further
-        values |= window >> (at & 7) & ((1 << width) - 1)
+        # Every window of four bytes, as numbers that overlap.
+        part = np.array(data[begin >> 3 : ((upper + 7) >> 3) + _WINDOW])
+        windows = np.ndarray((len(part) - _WINDOW + 1,), "<u4", part, strides=(1,))
+        at = (begin & 7) + np.arange(count, dtype=np.int64) * width
+        lower = windows[at >> 3] >> (at & 7).astype(np.uint32) & np.uint32((1 << width) - 1)
+        values |= lower.view(np.int32)
     return values
 
 

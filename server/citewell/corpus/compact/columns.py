@@ -154,7 +154,7 @@ class CompactColumns:
         return decode_varints(run), owner
 
     def _title(self, row: int) -> str:
-        return self._records.works((row,))[row].title
+        return self._records.title(row) or self._records.works((row,))[row].title
 
     def _crowd_of(self, row: int) -> slice:
         number = int(np.searchsorted(self._crowd_rows, row))

@@ -4,6 +4,8 @@
     PYTHONPATH=../old/server python tests/bench/list_overlap.py --library FOLDER record lists.json
     python tests/bench/list_overlap.py --library FOLDER compare lists.json
 
+Without `--library` the starter library alone is searched.
+
 The queries are real citations of ../shared: every fourth with words typed into the placeholder,
 every eighth with those words alone. Prints the share of the old list's twenty papers that the new
 list holds, too (overlap@20), how many lists are the same in the same order, and each list that
@@ -17,6 +19,7 @@ import gzip
 import itertools
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -56,12 +59,13 @@ def query_of(number: int, record: dict[str, Any]) -> Query:
     )
 
 
-def lists(library: Path, count: int, part: int, parts: int) -> list[list[str]]:
+def lists(library: Path | None, count: int, part: int, parts: int) -> list[list[str]]:
     """The ids of the papers of every `parts`-th query, from `part` on."""
     base = Options()
+    place = library or Path(tempfile.gettempdir()) / "no-library" / "default"
     options = replace(
         base,
-        library=replace(base.library, path=library.parent, name=library.name),
+        library=replace(base.library, path=place.parent, name=place.name, starter=library is None),
         # A retriever that is late on a busy machine would change the list.
         retrieval=replace(base.retrieval, timeout_ms=60_000),
     )
@@ -73,7 +77,7 @@ def lists(library: Path, count: int, part: int, parts: int) -> list[list[str]]:
     ]
 
 
-def all_lists(library: Path, count: int, jobs: int) -> list[list[str]]:
+def all_lists(library: Path | None, count: int, jobs: int) -> list[list[str]]:
     """The lists of all queries in order, made by several processes."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         runs = [pool.submit(lists, library, count, part, jobs) for part in range(jobs)]
@@ -99,7 +103,7 @@ def compare(old: list[list[str]], new: list[list[str]]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--library", type=Path)
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--least", type=float, default=0.999)
@@ -109,7 +113,8 @@ def main() -> None:
     if not CONTEXTS.is_dir():
         sys.exit(f"the optional data folder {CONTEXTS} is not there")
     begin = time.perf_counter()
-    found = all_lists(arguments.library.resolve(), arguments.queries, arguments.jobs)
+    library = arguments.library and arguments.library.resolve()
+    found = all_lists(library, arguments.queries, arguments.jobs)
     print(f"{len(found)} lists in {time.perf_counter() - begin:.0f} s")
     if arguments.what == "record":
         arguments.file.write_text(json.dumps(found), encoding="utf-8")

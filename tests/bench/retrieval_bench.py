@@ -3,6 +3,7 @@
     python tests/bench/retrieval_bench.py                             50,000 and 262,382 papers
     python tests/bench/retrieval_bench.py --papers 50000 262382 1000000 --keep FOLDER   10 GB
     python tests/bench/retrieval_bench.py --library FOLDER            a library that is there
+    python tests/bench/retrieval_bench.py --starter                   the starter library
 
 Papers are those of ../shared, in order; beyond them real records with a few words exchanged. The
 queries are real citations of contexts/dev. Set OMP_NUM_THREADS=1, as the worker process does. Times
@@ -115,6 +116,8 @@ def bare_bm25s(engine: LocalEngine, queries: list[Query]) -> None:
 
     assert engine._library is not None
     for segment in engine._library.segments:
+        if not (segment.index("bm25") / "params.index.json").is_file():
+            continue  # a compact segment, which bm25s cannot read
         opened = bm25s.BM25.load(str(segment.index("bm25")), mmap=True)
         stem = Stemmer.Stemmer("english").stemWords
         query_texts = [
@@ -229,6 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--papers", type=int, nargs="*", default=[50_000, 262_382])
     parser.add_argument("--library", type=Path, help="folder of a library that is there")
+    parser.add_argument("--starter", action="store_true", help="the installed starter library")
     parser.add_argument("--keep", type=Path, help="folder for the libraries made; reused")
     parser.add_argument("--queries", type=int, default=200)
     arguments = parser.parse_args()
@@ -238,7 +242,9 @@ def main() -> None:
     folders: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
         home = arguments.keep or Path(temporary)
-        if arguments.library:
+        if arguments.starter:
+            folders = [home / "no-library"]
+        elif arguments.library:
             folders = [arguments.library.resolve()]
         else:
             for count in arguments.papers:
@@ -246,7 +252,9 @@ def main() -> None:
                 alone(build, folders[-1], home / f"{count}.jsonl", count)
         rows = []
         for folder in folders:
-            library = replace(base.library, path=folder.parent, name=folder.name)
+            library = replace(
+                base.library, path=folder.parent, name=folder.name, starter=arguments.starter
+            )
             rows.append(alone(measure, replace(base, library=library), arguments.queries))
         print("\n" + table(rows))
 

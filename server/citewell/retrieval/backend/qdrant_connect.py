@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import threading
 from typing import Any
@@ -32,6 +33,9 @@ def connect(address: ServerAddress, seconds: float) -> Any:
     with _lock:
         client = _clients.get(named)
         if client is None:
+            if not _clients:
+                # At the end of the interpreter, a client can no longer close its connection.
+                atexit.register(close_clients)
             client = _clients[named] = _client(address, seconds, headers)
     with failing(address):
         version = str(client.info().version)
@@ -41,6 +45,15 @@ def connect(address: ServerAddress, seconds: float) -> Any:
         message = f"{address.url} is Qdrant {version}; version {wanted} or newer is needed."
         raise backend_error("backend-server", message)
     return client
+
+
+def close_clients() -> None:
+    """Close the connections to all servers; the next `connect` opens new ones."""
+    with _lock:
+        clients = list(_clients.values())
+        _clients.clear()
+    for client in clients:
+        client.close()
 
 
 def key_headers(address: ServerAddress) -> dict[str, str]:

@@ -276,7 +276,9 @@ class TestAFullDevice:
 
 
 STARTED = """
-import sys, warnings
+import signal, sys, warnings
+# Tests may run in the background of a shell, which has its jobs ignore Ctrl+C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # As for a user, whom Python does not tell that an interrupted import left its file open.
 warnings.simplefilter("ignore", ResourceWarning)
 from citewell.cli import main
@@ -287,7 +289,8 @@ main()
 
 
 DROPPED = """
-import sys, time, weakref
+import signal, sys, time, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from citewell import cli
 from citewell.cli import app
 

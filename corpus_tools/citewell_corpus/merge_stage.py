@@ -24,6 +24,7 @@ from citewell_corpus.merged_pairs import MergedPair, merged_pairs
 from citewell_corpus.progress import Progress
 from citewell_corpus.record_pool import RecordPool
 from citewell_corpus.segment_writer import Row, write_catalogue
+from citewell_corpus.staging import ONLY_IDS
 
 _BATCH = 1000
 
@@ -130,6 +131,12 @@ def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | No
         pool.work,
     )
     touched: set[int] = set()
+    only_ids = (pool.table.flags[order] & ONLY_IDS) != 0
+    if only_ids.any():
+        # Of such records alone nothing is known but their ids.
+        some = ~np.logical_and.reduceat(only_ids, begin)
+        begin, end = begin[some], end[some]
+        decided.begin, decided.end = begin, end
     if base is None or not pool.first_new:
         decided.added = len(begin)
     else:
@@ -162,19 +169,28 @@ def _changes(
     if len(held) > 1:
         return True
     known = base.origins_of(held[0])
-    if any(pool.source(record) not in known for record in new):
+    if any(pool.source(record) not in known for record in new if not pool.is_only_ids(record)):
         return True
     return not same_content(_work_of(pool, members), pool.work(members[0]))
 
 
 def _work_of(pool: RecordPool, members: Sequence[int]) -> Work:
-    works = [pool.work(record) for record in members]
+    works = [pool.work(record) for record in members if not pool.is_only_ids(record)]
     held = sum(record < pool.first_new for record in members)
     if not held:
-        return combine(works)
-    if held == 1:
-        return update(works[0], works[1:])
-    return combine([*works[held:], *works[:held]], works[0].id)
+        work = combine(works)
+    elif len(works) == 1:
+        work = works[0]
+    elif held == 1:
+        work = update(works[0], works[1:])
+    else:
+        work = combine([*works[held:], *works[:held]], works[0].id)
+    named = [pool.work(record) for record in members if pool.is_only_ids(record)]
+    if not named:
+        return work
+    ids = dict.fromkeys((*work.same_as, *(id_ for one in named for id_ in (one.id, *one.same_as))))
+    ids.pop(work.id, None)
+    return msgspec.structs.replace(work, same_as=tuple(ids))
 
 
 def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) -> set[int]:
@@ -273,7 +289,11 @@ class _Rows:
     def _group(self, group: int) -> Row:
         decided, pool = self._decided, self._pool
         members = decided.order[decided.begin[group] : decided.end[group]].tolist()
-        origins = {pool.source(record) for record in members if record >= pool.first_new}
+        origins = {
+            pool.source(record)
+            for record in members
+            if record >= pool.first_new and not pool.is_only_ids(record)
+        }
         if self._base is not None:
             for record in members:
                 if record < pool.first_new:

@@ -61,7 +61,8 @@ def read_records(
                 report.skip(reason)
                 continue
             collector.add(work, writer.write(work))
-            citing.work(work)
+            if work.title:
+                citing.work(work)
             malformed += is_malformed(work.authors)
     table = collector.table()
     save_table(table, folder / KEYS)

@@ -12,6 +12,7 @@ from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.staging import (
+    ONLY_IDS,
     KeyCollector,
     KeyTable,
     RecordFile,
@@ -58,6 +59,10 @@ class RecordPool:
         if record in self.doubtful and record >= self.first_new:
             return msgspec.structs.replace(work, doi="")
         return work
+
+    def is_only_ids(self, record: int) -> bool:
+        """Whether the record says only which ids name one work."""
+        return bool(self.table.flags[record] & ONLY_IDS)
 
     def source(self, record: int) -> str:
         return self.names[int(np.searchsorted(self.ends, record, side="right"))]

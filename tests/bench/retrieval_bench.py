@@ -243,7 +243,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
         home = arguments.keep or Path(temporary)
         if arguments.starter:
-            folders = [home / "no-library"]
+            folders = [home / base.library.name]
         elif arguments.library:
             folders = [arguments.library.resolve()]
         else:

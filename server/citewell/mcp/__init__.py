@@ -59,8 +59,9 @@ def serve(
         server = create_server(options, engine, opened, allow_write=allow_write, shared=bool(host))
         if host:
             serve_http(
-                server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts
-            )
+                server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts,
+                rate_limit=options.serve.rate_limit,
+            )  # fmt: skip
         else:
             serve_stdio(server)
     finally:

@@ -10,6 +10,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from citewell.serving.address import bind, url_of
 from citewell.serving.guard import Admission, guarded
+from citewell.serving.rate_limit import Buckets, RateLimit
 from citewell.serving.run import run_app
 from citewell.serving.token import MCP_TOKEN
 
@@ -35,15 +36,19 @@ def serve_http(
     token: str = "",
     origins: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
+    rate_limit: int = 0,
 ) -> None:
     """Serve many agents at http://HOST:PORT/mcp until interrupted. Port 0 takes a free one; the
-    address is written to standard error. Raises `CitewellError` for an address that is taken, or
-    that reaches beyond this machine without a token."""
+    address is written to standard error. `rate_limit` is the maximum of requests per minute from
+    one client address, 0 none. Raises `CitewellError` for an address that is taken, or that reaches
+    beyond this machine without a token."""
     import sys
 
     bound = bind(host, port, token=token, variable=MCP_TOKEN)
     port = int(bound.getsockname()[1])
     app = http_app(server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts)
+    if rate_limit:
+        app = RateLimit(app, Buckets(rate_limit))
 
     def announce() -> None:
         print(f"Citewell listens on {url_of(host, port)}/mcp", file=sys.stderr, flush=True)  # noqa: T201

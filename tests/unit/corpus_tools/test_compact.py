@@ -26,6 +26,7 @@ from citewell.corpus.compact.codec import (
     row_widths,
     save_table,
     save_texts,
+    short_varints,
 )
 from citewell.corpus.errors import LibraryError
 from citewell.corpus.keys import work_keys
@@ -310,9 +311,12 @@ def test_numbers_and_texts_survive_their_codes(tmp_path: Path) -> None:
     values = np.array([0, 1, 127, 128, 16383, 16384, 2**31, 5], np.int64)
     data, sizes = encode_varints(values)
     assert decode_varints(data).tolist() == values.tolist()
+    assert short_varints(data.tobytes()) == values.tolist()
     assert int(sizes.sum()) == len(data)
     with pytest.raises(ValueError, match="cut"):
         decode_varints(data[:-2])
+    with pytest.raises(ValueError, match="cut"):
+        short_varints(data[:-2].tobytes())
     for array in (values, values[:4].astype(np.float16), np.zeros((0, 5), np.int32)):
         save_table(tmp_path / "table.zst", array)
         found = load_table(tmp_path / "table.zst")

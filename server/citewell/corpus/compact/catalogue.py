@@ -19,7 +19,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from citewell.corpus.compact.codec import Texts, decode_varints, load_table, starts_of
+from citewell.corpus.compact.codec import Texts, load_table, short_varints, starts_of
 from citewell.corpus.compact.records import Record, author_of, work_of
 from citewell.corpus.errors import library_error
 from citewell.corpus.keys import work_keys
@@ -135,7 +135,8 @@ class CompactCatalogue:
         """The title of a row; empty where the record holds it instead."""
         begin, end = self.title_starts[row : row + 2]
         tokens = self._tokens
-        return " ".join([tokens[one] for one in decode_varints(self.titles[begin:end]).tolist()])
+        numbers = short_varints(self.titles[begin:end].tobytes())
+        return " ".join([tokens[one] for one in numbers])
 
     def author(self, number: int) -> Author:
         """The author with this number."""
@@ -227,7 +228,7 @@ class CompactCatalogue:
         authors: tuple[Author, ...] = ()
         if not record.authors:
             begin, end = self.author_starts[row : row + 2]
-            numbers = decode_varints(self.authors[begin:end]).tolist()
+            numbers = short_varints(self.authors[begin:end].tobytes())
             authors = tuple(self.author(one) for one in numbers)
         return work_of(
             record,

@@ -60,6 +60,22 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     return values
 
 
+def short_varints(data: bytes) -> list[int]:
+    """The same of a run of some numbers, for which an array takes ten times as long."""
+    values = []
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        if byte >= 128:
+            shift += 7
+        else:
+            values.append(value)
+            value = shift = 0
+    if shift:
+        raise ValueError("a number is cut")
+    return values
+
+
 def row_widths(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
     """Bits of the lower part of each row number in runs of `counts` of `rows` rows: those with
     which the run is shortest."""

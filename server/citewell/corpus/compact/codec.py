@@ -61,7 +61,8 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def short_varints(data: bytes) -> list[int]:
-    """The same of a run of some numbers, for which an array takes ten times as long."""
+    """The numbers of a short run of LEB128 bytes, for which an array takes ten times as long. Raises
+    `ValueError` when the last one is cut."""
     values = []
     value = shift = 0
     for byte in data:

@@ -61,8 +61,10 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def short_varints(data: bytes) -> list[int]:
-    """The numbers of a short run of LEB128 bytes, for which an array takes ten times as long. Raises
-    `ValueError` when the last one is cut."""
+    """The numbers of a short run of LEB128 bytes, for which an array takes ten times as long.
+
+    Raises `ValueError` when the last one is cut.
+    """
     values = []
     value = shift = 0
     for byte in data:

@@ -217,6 +217,26 @@ async def test_a_change_in_one_file_makes_the_client_ask_about_the_other(start_e
     assert editor.client.diagnostic_refresh_count == count + 1
 
 
+async def test_a_client_that_is_slow_to_ask_is_not_told_again(start_editor):
+    editor = await start_editor(files=FILES, settings=LINT_ONLY, capabilities=pulling)
+    editor.open("main.tex")
+    editor.open("refs.bib", language="bibtex")
+    await pull(editor, "main.tex")
+    await pull(editor, "refs.bib")
+    editor.type("main.tex", editor.text("main.tex").index("nobody"), "🎉alone,")
+    await pull(editor, "main.tex")
+    await editor.wait_for(lambda: editor.client.diagnostic_refresh_count)
+    for word in ("prose ", "more "):
+        editor.type("main.tex", editor.text("main.tex").index("and"), word)
+        await pull(editor, "main.tex")
+        await asyncio.sleep(0.5)
+    assert editor.client.diagnostic_refresh_count == 1
+    await pull(editor, "refs.bib")
+    at = editor.text("main.tex").index("🎉alone,")
+    editor.replace("main.tex", at, at + len("🎉alone,"), "")
+    await editor.wait_for(lambda: editor.client.diagnostic_refresh_count == 2)
+
+
 async def test_what_is_sent_follows_the_typing_and_other_files(start_editor):
     editor = await start_editor(files=FILES, settings=LINT_ONLY)
     editor.open("main.tex")

@@ -97,6 +97,9 @@ class Diagnostics:
         self._refresher = refresher
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of the diagnostics that the client received last, by URI."""
+        self._announced: dict[str, str] = {}
+        """Result id of the newer diagnostics for which the client was asked to request again, by
+        URI, until it does."""
         self._changed: dict[str, float] = {}
         self._last_change = 0.0
         self._delay_of = ""
@@ -138,6 +141,7 @@ class Diagnostics:
             if self._editor.open_document(uri) is None:
                 self._changed.pop(uri)
                 self._given.pop(uri, None)
+                self._announced.pop(uri, None)
         self._start()
 
     def _news(self) -> None:
@@ -219,8 +223,12 @@ class Diagnostics:
         if found is None:
             return Encoded(msgspec.Raw(b'{"kind":"full","items":[]}'))
         report, version = found
-        self._given[uri] = (report.result_id, version)
+        self._gave(uri, report, version)
         return Encoded(msgspec.Raw(answer(report, previous)))
+
+    def _gave(self, uri: str, report: Report, version: int | None) -> None:
+        self._given[uri] = (report.result_id, version)
+        self._announced.pop(uri, None)
 
     async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
         """The answer to `workspace/diagnostic`; without hints for files that are not open."""
@@ -241,7 +249,7 @@ class Diagnostics:
             if found is not None and path is not None:
                 reported.add(path)
                 report, version = found
-                self._given[uri] = (report.result_id, version)
+                self._gave(uri, report, version)
                 given[uri] = report.result_id
                 items.append(item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = self._buffers.workspace_reading()
@@ -292,15 +300,17 @@ class Diagnostics:
 
     async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
         """Ask the client to request again if its diagnostics of a present version are outdated."""
-        stale = [
-            uri
+        stale = {
+            uri: report.result_id
             for uri, (report, version) in reports.items()
             if (given := self._given.get(uri)) is not None
             and given[1] == version
             and given[0] != report.result_id
-        ]
-        if not stale:
+        }
+        # One request is enough, however long the client takes to follow it.
+        if all(self._announced.get(uri) == result for uri, result in stale.items()):
             return
+        self._announced |= stale
         await self._editor.refresh_diagnostics()
 
 

@@ -1,3 +1,5 @@
+import msgspec
+
 from citewell.lsp.state.check_cache import MAX_READ, CheckCache
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.work import Work
@@ -50,3 +52,18 @@ def test_all_answers_are_kept_though_few_as_objects():
     answers.update(many)
     assert all(answers.get(one) == answer for one, answer in many.items())
     assert answers.line(digest(5)) is answers.line(digest(700))
+
+
+def test_an_answer_takes_a_fraction_of_its_encoded_length():
+    answers = CheckCache()
+    many = {
+        digest(number): check(
+            Verdict.NOT_FOUND, evidence=(f"No record with this title was found in: {number}.",)
+        )
+        for number in range(200)
+    }
+    answers.update(many)
+    plain = sum(len(msgspec.msgpack.encode(one)) for one in many.values())
+    kept = sum(len(one) for one in answers._encoded.values())
+    assert 3 * kept < plain
+    assert all(answers.get(one) == answer for one, answer in many.items())

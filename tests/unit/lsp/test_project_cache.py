@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from citewell.documents.project import files
 from citewell.lsp.documents.file_version import read_file_version
 from citewell.lsp.documents.project_cache import ProjectCache
@@ -67,3 +69,37 @@ def test_a_file_that_was_replaced_is_outdated_for_a_plan_made_before(tmp_path):
     write(bib, "@misc{new, title={New}}")
     write(missing, "@misc{b}")
     assert papers.outdated(reading(tmp_path), texts) == [bib, missing]
+
+
+def test_papers_that_use_the_same_bib_share_its_tables_and_not_their_citations(tmp_path):
+    bib = tmp_path / "refs.bib"
+    write(bib, "@misc{a, title={One}}\n@misc{b, title={Two}}")
+    papers = ProjectCache()
+    first = reading(tmp_path)
+    other = msgspec.structs.replace(
+        first, path=tmp_path / "other.tex", text=PAPER.replace("{a}", "{b}")
+    )
+    _, one = papers.read(first)
+    _, two = papers.read(other)
+    assert two.tables is one.tables
+    assert [match.entry.key for match in one.index.search("", 2)] == ["a", "b"]
+    assert [match.entry.key for match in two.index.search("", 2)] == ["b", "a"]
+    edited = msgspec.structs.replace(first, text=PAPER.replace("{a}", "{a,b}"))
+    _, after = papers.read(edited, rescan=True)
+    assert after is not one
+    assert after.tables is one.tables, "an edit of the manuscript costs nothing of the .bib"
+    write(bib, "@misc{a, title={One}}\n@misc{c, title={Three}}")
+    _, changed = papers.read(edited, rescan=True)
+    assert changed.taken == {"a", "c"}
+    assert {match.entry.key for match in changed.index.search("", 3)} == {"a", "c"}
+
+
+def test_the_editors_copy_of_a_bib_takes_no_memory_of_its_own(tmp_path):
+    bib = tmp_path / "refs.bib"
+    write(bib, text := "@misc{a, title={One}}")
+    papers = ProjectCache()
+    _, paper = papers.read(reading(tmp_path))
+    copied = "".join(list(text))
+    cache = papers._cache(Options())
+    assert cache.text(bib, {bib: copied}.get) is paper.project.bibs[bib].text
+    assert cache.file_version(bib) is None, "the editor's text counts, not the file"

@@ -13,7 +13,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.documents.keys.segment import AUTHOR, FIELD_NAMES, KEY, TITLE, YEAR, KeySegment
+from citewell.documents.keys.segment import (
+    AUTHOR,
+    FIELD_NAMES,
+    KEY,
+    TITLE,
+    YEAR,
+    KeySegment,
+    identities,
+)
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.titles import fold
 
@@ -71,15 +79,19 @@ class KeyIndex:
         cited = self.cited if cited is None else cited
         base = self.segments[0]
         found = _entries(files.values())
-        live = {id(entry.body) for entry, _ in found}
-        alive = np.fromiter((id(entry.body) in live for entry in base.entries), np.bool_, len(base))
-        new = [item for item in found if id(item[0].body) not in base.bodies]
+        live = identities([entry for entry, _ in found])
+        alive = np.isin(base.bodies, live)
+        new = [found[number] for number in np.flatnonzero(~np.isin(live, base.bodies))]
         if len(new) > max(64, _REBUILD * len(base)) or int(alive.sum()) * 2 < len(base):
             return KeyIndex.build(files.values(), cited)
         if not new:
             return KeyIndex(files, [base], [alive], cited)
         delta = _segment(new)
         return KeyIndex(files, [base, delta], [alive, np.ones(len(delta), np.bool_)], cited)
+
+    def with_cited(self, cited: Mapping[str, int]) -> KeyIndex:
+        """The same entries for another paper; `cited` says how often it cites each key."""
+        return KeyIndex(self.files, self.segments, self.alive, cited)
 
     def __len__(self) -> int:
         return sum(int(alive.sum()) for alive in self.alive)
@@ -147,9 +159,8 @@ def _best(scores: _Scores, limit: int) -> NDArray[np.int64]:
 def _add_use(
     segment: KeySegment, scores: _Scores, here: Collection[str], cited: Mapping[str, int]
 ) -> None:
-    table = segment.rows_of_key
     for key in {*here, *cited}:
-        for number in table.get(key, ()):
+        for number in segment.rows_of_key(key):
             if scores[number] > 0:
                 often = math.log1p(cited.get(key, 0))
                 scores[number] += (_HERE if key in here else _CITED) + min(often, 4.0)

@@ -34,6 +34,11 @@ _SEPARATORS = str.maketrans(
 _KeyRows = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
+def identities(entries: Sequence[BibEntry]) -> NDArray[np.int64]:
+    """The identities of the entries' bodies."""
+    return np.fromiter((id(entry.body) for entry in entries), np.int64, len(entries))
+
+
 class KeySegment:
     """An immutable index over entries; row numbers are positions in `entries`."""
 
@@ -82,19 +87,32 @@ class KeySegment:
         )
 
     @cached_property
-    def bodies(self) -> frozenset[int]:
-        """Identities of the indexed bodies, which this segment keeps alive."""
-        return frozenset(id(entry.body) for entry in self.entries)
+    def bodies(self) -> NDArray[np.int64]:
+        """Identities of the indexed bodies by row, which this segment keeps alive."""
+        return identities(self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
 
+    def rows_of_key(self, key: str) -> Sequence[int]:
+        """Row numbers of an exact key; several files may define the same key."""
+        row = self._first_rows.get(key)
+        return () if row is None else (row, *self._further_rows.get(key, ()))
+
     @cached_property
-    def rows_of_key(self) -> dict[str, list[int]]:
-        """Row numbers by exact key; several files may define the same key."""
-        table: dict[str, list[int]] = {}
+    def _first_rows(self) -> dict[str, int]:
+        table: dict[str, int] = {}
         for number, entry in enumerate(self.entries):
-            table.setdefault(entry.key, []).append(number)
+            table.setdefault(entry.key, number)
+        return table
+
+    @cached_property
+    def _further_rows(self) -> dict[str, list[int]]:
+        table: dict[str, list[int]] = {}
+        first = self._first_rows
+        for number, entry in enumerate(self.entries):
+            if first[entry.key] != number:
+                table.setdefault(entry.key, []).append(number)
         return table
 
     def postings(self, low: int, high: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:

@@ -73,8 +73,9 @@ class FileCache:
     def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
         if overlay is not None and (text := overlay(path)) is not None:
             known = self._sources.get(path)
-            if known is None or known.version is not None or known.text != text:
+            if known is None or known.text != text:
                 self._sources[path] = known = _Source(text, None)
+            known.version = None
             return known.text
         try:
             status = path.stat()

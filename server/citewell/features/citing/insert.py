@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -202,11 +202,20 @@ def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:
     return None
 
 
-def taken_keys(project: Project) -> frozenset[str]:
-    """Every key of the project, as it is and in lower case: BibTeX does not part them by case."""
-    keys = [key for bib in project.bibs.values() for key in bib.by_key]
-    keys += [use.key for document in project.documents.values() for use in document.bibitems]
-    return frozenset(keys) | frozenset(key.lower() for key in keys)
+def taken_keys(project: Project, of_entries: frozenset[str] | None = None) -> frozenset[str]:
+    """Every key of the project (`with_lower_case`). `of_entries` are those of its .bib files, where
+    they are known."""
+    if of_entries is None:
+        of_entries = with_lower_case(key for bib in project.bibs.values() for key in bib.by_key)
+    items = [use.key for document in project.documents.values() for use in document.bibitems]
+    return of_entries | with_lower_case(items) if items else of_entries
+
+
+def with_lower_case(keys: Iterable[str]) -> frozenset[str]:
+    """Keys as they are and in lower case: BibTeX does not part them by case."""
+    found = set(keys)
+    found.update([low for key in found if (low := key.lower()) != key])
+    return frozenset(found)
 
 
 def _no_place(project: Project, target: Path) -> Problem:

@@ -51,6 +51,7 @@ class DiagnosticsPass:
         index, version = document.index, document.version
         await self._projects.read_ahead(reading)
         subject = await self._projects.look_up(lambda cache: _subject_of(cache, reading, index))
+        document.share(subject.source.text)
         return await self._find(subject, wanted), version
 
     async def of_closed(

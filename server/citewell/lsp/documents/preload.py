@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from citewell.model.heap import trim_heap
+
 logger = logging.getLogger(__name__)
 
 SCANNERS = (
@@ -38,3 +40,4 @@ def prepare(job: Callable[[], None]) -> None:
         logger.exception("Indexing the bibliographies failed")
     # The objects of a paper live long: the garbage collector need not visit them again.
     gc.freeze()
+    trim_heap()

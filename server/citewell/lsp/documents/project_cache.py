@@ -12,6 +12,7 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.navigation.symbols import Symbol, workspace_symbols
+from citewell.lsp.documents.bib_tables import tables_of
 from citewell.lsp.documents.project_state import LinkedProjects, ProjectState, Reading
 from citewell.model import Problem
 from citewell.model.bib import BibFile
@@ -38,7 +39,9 @@ class ProjectCache:
         )
         known = self._states.pop(wanted.path, None)
         if known is None or known.project is not project:
-            known = ProjectState(project, known)
+            before = known.tables if known is not None else None
+            others = (state.tables for state in self._states.values())
+            known = ProjectState(project, tables_of(project.bibliographies, before, others))
         known.file_versions = _file_versions(self._cache(wanted.options), project)
         self._states[wanted.path] = known
         while len(self._states) > MAX_OPEN:

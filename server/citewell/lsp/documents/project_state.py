@@ -16,7 +16,7 @@ from citewell.documents.keys.pattern import make_key
 from citewell.documents.keys.table import KeyTable
 from citewell.documents.project.paper_project import Project
 from citewell.features.citing.insert import taken_keys
-from citewell.features.citing.known_works import KnownWorks
+from citewell.lsp.documents.bib_tables import BibTables
 from citewell.model import CitingPaper, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document
@@ -50,12 +50,11 @@ class Reading(Struct, frozen=True, eq=False):
 class ProjectState:
     """A project at one moment, with what the features compute from it once."""
 
-    def __init__(self, project: Project, before: ProjectState | None = None) -> None:
-        """`before` is the previous state of the paper; what is still valid is reused."""
+    def __init__(self, project: Project, tables: BibTables) -> None:
+        """`tables` are those of the project's bibliographies."""
         self.project = project
-        self._before = before._index if before is not None else None
+        self.tables = tables
         self._index: KeyIndex | None = None
-        self._works: KnownWorks | None = None
         self.is_prepared = False
         """Everything is computed; from now on any thread may look things up."""
         self.file_versions: tuple[tuple[Path, object], ...] = ()
@@ -65,12 +64,7 @@ class ProjectState:
     def index(self) -> KeyIndex:
         """The entries by key, title, author and year."""
         if self._index is None:
-            bibs = self.project.bibliographies
-            if self._before is not None:
-                self._index = self._before.refreshed(bibs, self.cited)
-            else:
-                self._index = KeyIndex.build(bibs, self.cited)
-            self._before = None
+            self._index = self.tables.index.with_cited(self.cited)
         return self._index
 
     @property
@@ -86,7 +80,7 @@ class ProjectState:
     @cached_property
     def taken(self) -> frozenset[str]:
         """The keys that a new entry must not have."""
-        return taken_keys(self.project)
+        return taken_keys(self.project, self.tables.taken)
 
     @cached_property
     def cited(self) -> Mapping[str, int]:
@@ -98,17 +92,9 @@ class ProjectState:
             for use in citation.keys
         )
 
-    @property
-    def works(self) -> KnownWorks:
-        """The entries by the papers that they describe. A caller that needs them early computes
-        them itself rather than wait for the background thread, which pauses for requests."""
-        if self._works is None:
-            self._works = KnownWorks(self.project.bibliographies)
-        return self._works
-
     def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
         """The entry that describes a work, with the path of its .bib."""
-        return self.works.find(work)
+        return self.tables.works.find(work)
 
     def prepare_index(self) -> None:
         """Compute now what the first list of keys would have to wait for. For the reader thread."""
@@ -116,7 +102,7 @@ class ProjectState:
 
     def prepare(self) -> None:
         """Compute the rest, which lists with papers need. For a thread that gives way."""
-        self.works  # noqa: B018
+        self.tables.works  # noqa: B018
         self.taken  # noqa: B018
         self.citing  # noqa: B018
         self.is_prepared = True

@@ -21,6 +21,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread
 from citewell.lsp.state.check_cache import CheckCache
 from citewell.model import CitewellError
+from citewell.model.heap import trim_heap
 from citewell.options import Options
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ CHUNK = 400
 NEWS_SECONDS = 1.0
 """How often, at most, what was found meanwhile is shown."""
 PROGRESS_SECONDS = 1.0
+TRIM_SECONDS = 3.0
+"""How long after a check its memory is given back: the last report is made meanwhile."""
 RETRY_SECONDS = 60.0
 """After a failure of the engine the references are asked about again at the earliest."""
 MAX_ANSWERS = 300_000
@@ -78,6 +81,7 @@ class Checking:
         self._store: CheckStore | None = None
         self._task: asyncio.Task[None] | None = None
         self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
+        self._trim: asyncio.TimerHandle | None = None
         self._not_before = 0.0
         self._news_at = 0.0
         self.generation = 0
@@ -151,6 +155,8 @@ class Checking:
         """Stop."""
         if self._task is not None:
             self._task.cancel()
+        if self._trim is not None:
+            self._trim.cancel()
         if self._store is not None:
             self._store.close()
 
@@ -246,6 +252,13 @@ class Checking:
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
+            self._trim_later()
+
+    def _trim_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._trim is not None:
+            self._trim.cancel()
+        self._trim = loop.call_later(TRIM_SECONDS, loop.run_in_executor, None, trim_heap)
 
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress

@@ -25,6 +25,7 @@ from citewell_corpus.progress import Progress
 from citewell_corpus.record_pool import RecordPool
 from citewell_corpus.segment_writer import Row, write_catalogue
 from citewell_corpus.staging import ONLY_IDS
+from citewell_corpus.withdrawn import withdrawn_records
 
 _BATCH = 1000
 
@@ -38,7 +39,7 @@ class MergeCounts(msgspec.Struct, kw_only=True):
     """Works of the library that changed."""
     unchanged: int = 0
     removed: int = 0
-    """Works that their only source no longer contains."""
+    """Works that their only source no longer contains, or has deleted."""
     by_identifier: int = 0
     """Records merged by a DOI, arXiv id or source id."""
     by_title: int = 0
@@ -118,7 +119,9 @@ class _Decided(msgspec.Struct):
 def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
     clusters = cluster(pool.table, lambda record: pool.work(record).title)
     pool.doubtful = clusters.doubtful_doi
+    gone = withdrawn_records(pool, clusters.root)
     order = np.argsort(clusters.root, kind="stable")
+    order = order[~gone[order]]
     cuts = np.flatnonzero(np.diff(clusters.root[order])) + 1
     begin = np.concatenate(([0], cuts)) if len(order) else np.empty(0, np.int64)
     end = np.concatenate((cuts, [len(order)])) if len(order) else np.empty(0, np.int64)
@@ -157,9 +160,10 @@ def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | No
         decided.added = int(keep.sum()) - decided.updated
         decided.begin, decided.end = begin[keep], end[keep]
     if base is not None:
-        gone = _vanished(base, staged, touched)
-        decided.removed = len(gone)
-        decided.dead |= gone
+        deleted = {pool.base_rows[at] for at in np.flatnonzero(gone[: pool.first_new]).tolist()}
+        removed = deleted | _vanished(base, staged, touched)
+        decided.removed = len(removed)
+        decided.dead |= removed
     return decided
 
 

@@ -109,7 +109,15 @@ _TYPES: dict[str, type[np.generic]] = {
 """Of the columns that are not int64."""
 PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE, OWN_DOI, WORKSHOP = 1, 2, 4, 8, 16, 32
 ONLY_IDS = 64
-"""A record without a title, which says which ids name one work."""
+"""A record without a title, which says which ids name one work, or withdraws one (`withdraws`)."""
+
+
+def withdraws(table: KeyTable) -> NDArray[np.int64]:
+    """The numbers of the records that withdraw others: they have no title and a single id."""
+    found: NDArray[np.int64] = np.flatnonzero((table.flags & ONLY_IDS) != 0)
+    begin = np.where(found > 0, table.own_end[found - 1], 0)
+    single: NDArray[np.bool_] = table.own_end[found] - begin == 1
+    return found[single]
 
 
 class KeyCollector:

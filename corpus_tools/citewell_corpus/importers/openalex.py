@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Work
-from citewell.sources.openalex_work import work_of_openalex
+from citewell.sources.openalex_work import DELETED_WORK, work_of_openalex
 from citewell_corpus.importers import fields, files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
 from citewell_corpus.importers.folder import FileImporter
@@ -68,5 +68,7 @@ def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
         fields.raw(one).rpartition("/")[2] for one in (found if isinstance(found, list) else ())
     )
     return tuple(
-        Cited(id=f"openalex:{one}") for one in islice(identities, MAX_CITED) if one.startswith("W")
+        Cited(id=f"openalex:{one}")
+        for one in islice(identities, MAX_CITED)
+        if one.startswith("W") and one != DELETED_WORK
     )

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.model import Work
+from citewell.model import Provenance, Work
+from citewell.sources.openalex_work import DELETED_WORK
 from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.folder import FileImporter
@@ -23,11 +24,12 @@ class MergedIdsImporter(FileImporter):
     """Rows of an identifier and the one that replaces it.
 
     Each becomes a record without a title, which says only that both identifiers name one work: the
-    merge joins what the library holds of either, and makes no work of it alone.
+    merge joins what the library holds of either, and makes no work of it alone. A work that was
+    merged into the record for deleted works is withdrawn (`staging.withdraws`).
     """
 
     name = "openalex-merged"
-    about = "OpenAlex works that were merged into others (merged_ids/works, .csv.gz)"
+    about = "OpenAlex works that were merged into others or deleted (merged_ids/works, .csv.gz)"
     suffixes = (".csv",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -50,9 +52,13 @@ class MergedIdsImporter(FileImporter):
             if None in ids:
                 report.bad_record(path, number, "The row names no two works of OpenAlex.")
                 continue
-            old, new = (f"openalex:{found[1]}" for found in ids if found is not None)
+            old, new = (found[1] for found in ids if found is not None)
             report.records += 1
-            yield Work(id=new, title="", same_as=(old,))
+            if new == DELETED_WORK:
+                origin = Provenance(source="openalex", source_id=old)
+                yield Work(id=f"openalex:{old}", title="", provenance=(origin,))
+            else:
+                yield Work(id=f"openalex:{new}", title="", same_as=(f"openalex:{old}",))
 
 
 def _names(line: bytes) -> list[str]:

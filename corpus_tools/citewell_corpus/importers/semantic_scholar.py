@@ -17,6 +17,7 @@ from citewell_corpus.importers import fields, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
+SOURCE = "semantic-scholar"
 _KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",
           "booksection": "incollection", "review": "article"}  # fmt: skip
 _IDENTITIES = ("corpusid", "corpusId", "paperid", "paperId")
@@ -33,7 +34,7 @@ _PREPRINTS = frozenset({"arxiv", "arxiv.org", "biorxiv", "medrxiv"})
 class SemanticScholarImporter(FileImporter):
     """One paper per line, plain or compressed, or per row of Parquet."""
 
-    name = "semantic-scholar"
+    name = SOURCE
     about = "Semantic Scholar papers (JSON Lines, Parquet), with what they cite"
     suffixes = (".jsonl", ".json", ".ndjson", parquet.SUFFIX, "")
 
@@ -60,7 +61,7 @@ class SemanticScholarImporter(FileImporter):
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:
-    identity, title = _identity(record), fields.title(record.get("title"))
+    identity, title = identity_of(record), fields.title(record.get("title"))
     if not identity:
         return "The record has neither paperId nor corpusId."
     if not title:
@@ -103,11 +104,12 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
         abstract=fields.abstract(record.get("abstract")),
         citations=fields.count(record.get("citationcount")),
         same_as=tuple(same),
-        provenance=(Provenance(source="semantic-scholar", source_id=identity, retrieved=day),),
+        provenance=(Provenance(source=SOURCE, source_id=identity, retrieved=day),),
     )
 
 
-def _identity(record: dict[str, Any]) -> str:
+def identity_of(record: dict[str, Any]) -> str:
+    """The identifier of a record whose names are in lower case; "" if it has none."""
     return fields.raw(record.get("paperid")) or fields.raw(record.get("corpusid"))
 
 
@@ -118,7 +120,7 @@ def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
     for one in islice(found if isinstance(found, list) else (), MAX_CITED):
         paper = {str(k).lower(): v for k, v in _dict(one).items()}
         paper = {str(k).lower(): v for k, v in _dict(paper.get("citedpaper")).items()} or paper
-        title, identity = fields.title(paper.get("title")), _identity(paper)
+        title, identity = fields.title(paper.get("title")), identity_of(paper)
         if title or identity:
             out.append(Cited(title, f"s2:{identity}" if identity else ""))
     return tuple(out)

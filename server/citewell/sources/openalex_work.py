@@ -19,6 +19,9 @@ _KINDS = {
     "report": "techreport",
 }
 _MAX_POSITION = 20_000
+DELETED_WORK = "W4285719527"
+"""The record "Deleted Work", into which OpenAlex merges what it deletes. The references of millions
+of works still name it."""
 
 
 def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
@@ -27,6 +30,8 @@ def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
     title = values.title(record.get("title") or record.get("display_name"))
     if not identity.startswith("W"):
         return "The record has no OpenAlex id."
+    if identity == DELETED_WORK:
+        return "The record stands for deleted works."
     if not title:
         return "The record has no title."
     place = values.mapping(record.get("primary_location")) or values.mapping(

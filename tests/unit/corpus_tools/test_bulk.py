@@ -322,10 +322,115 @@ class TestMergedWorks:
             assert len(grown) == 4 and len(titles_of(opened)) == 4
             assert len(rows_named(opened, 2, 4, 5)) == 1
 
+    def test_deleted_works_leave_the_library_and_are_not_joined(self, tmp_path: Path) -> None:
+        library = self.library(tmp_path, range(6))
+        deleted = "W4285719527"
+        pairs = ("W2", deleted), ("W5", deleted), ("W1", "W3"), ("W88", deleted)
+        report = build_library(library, add=[source_at(self.merged(tmp_path, *pairs))])
+        assert (report.updated, report.removed, report.works) == (1, 2, 3)
+        for _ in range(2):
+            with Library.open(library) as opened:
+                assert rows_named(opened, 2, 5, 88, 4285719527) == {-1}
+                assert len(rows_named(opened, 1, 3)) == 1
+                assert min(rows_named(opened, 0, 4)) >= 0
+            build_library(library, fresh=True)
+
+    def test_the_record_for_deleted_works_is_no_work(self, tmp_path: Path) -> None:
+        path = tmp_path / "works.gz"
+        record = openalex(4285719527) | {"title": "Deleted Work"}
+        write_gz(path, [json.dumps(openalex(1, (4285719527, 3))), json.dumps(record)])
+        report = build_library(tmp_path / "library", add=[source_at(str(path))])
+        assert report.works == 1
+
     def test_rows_that_name_no_works_are_reported_with_their_line(self, tmp_path: Path) -> None:
         library = self.library(tmp_path, range(3))
         merged = self.merged(tmp_path, ("W1", ""), ("A5", "W2"), ("W0", "W2"))
         report = build_library(library, add=[source_at(merged)])
+        assert report.works == 2
+        (source,) = report.sources
+        assert [problem.line for problem in source.problems] == [2, 3]
+
+
+class TestDeletedPapers:
+    """The increments of Semantic Scholar's data sets name the papers that it deleted."""
+
+    def papers(self, folder: Path, name: str, numbers: range) -> str:
+        lines = [
+            json.dumps(
+                {
+                    "corpusid": one,
+                    "title": f"Study {one} of {'graph parsing speech vision'.split()[one % 4]}",
+                    "authors": [{"name": f"Ada Smith{one}"}],
+                    "year": 2010 + one,
+                    "externalids": {"DOI": f"10.1234/study.{one}"},
+                }
+            )
+            for one in numbers
+        ]
+        write_gz(folder / name, lines)
+        return str(folder / name)
+
+    def deletes(self, folder: Path, *numbers: object) -> str:
+        path = folder / "deletes.jsonl.gz"
+        write_gz(path, [json.dumps({"corpusid": one}) for one in numbers])
+        return str(path)
+
+    def held(self, library: Path) -> set[str]:
+        with Library.open(library) as opened:
+            return {work.id for work in opened.iter_works()}
+
+    def test_they_leave_the_library_and_a_fresh_build(self, tmp_path: Path) -> None:
+        library = tmp_path / "library"
+        build_library(library, add=[source_at(self.papers(tmp_path, "papers.gz", range(6)))])
+        report = build_library(library, add=[source_at(self.deletes(tmp_path, 1, 4, 77))])
+        assert (report.added, report.removed, report.works) == (0, 2, 4)
+        left = {f"s2:{one}" for one in (0, 2, 3, 5)}
+        assert self.held(library) == left
+        build_library(library, fresh=True)
+        assert self.held(library) == left
+
+    def test_a_work_that_another_source_holds_stays(self, tmp_path: Path) -> None:
+        library, bib = tmp_path / "library", tmp_path / "refs.bib"
+        bib.write_text(
+            "@article{s, author={Smith1, Ada}, title={Study 1 of parsing}, year={2011},"
+            " journal={J}, doi={10.1234/study.1}}\n",
+            encoding="utf-8",
+        )
+        papers = self.papers(tmp_path, "papers.gz", range(3))
+        build_library(library, add=[source_at(papers), source_at(str(bib))])
+        report = build_library(library, add=[source_at(self.deletes(tmp_path, 0, 1))])
+        assert (report.removed, report.works) == (1, 2)
+        with Library.open(library) as opened:
+            assert {work.doi for work in opened.iter_works()} == {
+                "10.1234/study.1",
+                "10.1234/study.2",
+            }
+        build_library(library, fresh=True)
+        with Library.open(library) as opened:
+            (kept,) = (work for work in opened.iter_works() if work.doi == "10.1234/study.1")
+        assert {one.source for one in kept.provenance} == {f"bibtex:{bib}"}
+
+    def test_a_paper_that_a_later_file_brings_again_is_held(self, tmp_path: Path) -> None:
+        library = tmp_path / "library"
+        build_library(library, add=[source_at(self.papers(tmp_path, "papers.gz", range(3)))])
+        build_library(library, add=[source_at(self.deletes(tmp_path, 1))])
+        assert self.held(library) == {"s2:0", "s2:2"}
+        again = self.papers(tmp_path, "papers-later.gz", range(1, 2))
+        build_library(library, add=[source_at(again)])
+        assert self.held(library) == {"s2:0", "s2:1", "s2:2"}
+        build_library(library, fresh=True)
+        assert self.held(library) == {"s2:0", "s2:1", "s2:2"}
+
+    def test_a_data_set_without_titles_deletes_nothing_by_a_guess(self, tmp_path: Path) -> None:
+        path = tmp_path / "abstracts.jsonl.gz"
+        write_gz(path, [json.dumps({"corpusid": 1, "abstract": "We study."})])
+        with pytest.raises(LibraryError):
+            source_at(str(path))
+
+    def test_lines_that_name_no_paper_are_reported(self, tmp_path: Path) -> None:
+        library = tmp_path / "library"
+        build_library(library, add=[source_at(self.papers(tmp_path, "papers.gz", range(3)))])
+        report = build_library(library, add=[source_at(self.deletes(tmp_path, 1, None, {}))])
         assert report.works == 2
         (source,) = report.sources
         assert [problem.line for problem in source.problems] == [2, 3]

@@ -90,7 +90,8 @@ class KeyIndex:
         return KeyIndex(files, [base, delta], [alive, np.ones(len(delta), np.bool_)], cited)
 
     def with_cited(self, cited: Mapping[str, int]) -> KeyIndex:
-        """The same entries for another paper; `cited` says how often it cites each key."""
+        """An index of the same entries for another paper, which cites each key as often as `cited`
+        says."""
         return KeyIndex(self.files, self.segments, self.alive, cited)
 
     def __len__(self) -> int:

@@ -65,7 +65,7 @@ NOT_OVER_HTTP = (
     *("demo-", "diagnostic-", "document-", "edit-", "encoding-", "entries-", "evaluation-"),
     *("fetch-", "graph-", "http-missing", "insert-", "labels-", "mcp-", "merge-", "method-"),
     *("mode-", "no-paper-found", "part-", "placeholders-", "program-", "record-bad", "rename-"),
-    *("settings-", "token-unusable", "tune-", "workspace-", "build-"),
+    *("settings-", "token-unusable", "tune-", "workspace-", "build-", "ray-"),
 )
 """Beginnings of the codes of commands, of editors and of MCP."""
 

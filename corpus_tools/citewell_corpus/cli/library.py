@@ -113,6 +113,11 @@ def add(
     "--jobs", default=0, type=click.IntRange(0), metavar="N",
     help="Processes that read files and write indexes; default: one a core with --input, else one.",
 )  # fmt: skip
+@click.option(
+    "--ray", default="", metavar="ADDRESS",
+    help="Compute the vectors of `retrieval.encoders` on the Ray cluster at HOST:PORT; `local`: on "
+    "this machine.",
+)  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
@@ -129,6 +134,7 @@ def build(
     ctx: click.Context,
     inputs: tuple[str, ...],
     jobs: int,
+    ray: str,
     fresh: bool,
     compact: bool,
     address: str,
@@ -156,7 +162,7 @@ def build(
     if address and not inputs:
         if fresh and not is_server(address):
             raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
-        if compact or filters:
+        if compact or filters or ray:
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
@@ -172,7 +178,7 @@ def build(
             filtered(source, kinds, languages, strict=strict_language) for source in known.values()
         ]
     jobs = jobs or (available_cores() if inputs else 1)
-    how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs}
+    how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs, "ray": ray}
     if address:
         beside = fresh and is_server(address)
         how["write"] = partial(write_to, options, name, address, fresh=beside, quiet=as_json)

@@ -109,21 +109,27 @@ def build_and_show(
     online: bool = False,
     outcome: Any = None,
     write: Callable[[], Any] | None = None,
+    ray: str = "",
     **how: Any,
 ) -> int:
     """Build a library, and show the report; as JSON in the field `built` of an `outcome`, which led
-    to the build. With `online` sources may identify PDFs. `write` is called after a build that
-    succeeds; its result is the field `written`. The exit code."""
+    to the build. `ray` is the address of a cluster (`on_ray`). With `online` sources may identify
+    PDFs. `write` is called after a build that succeeds; its result is the field `written`. The
+    exit code."""
     import msgspec
 
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.cli.bars import bars
     from citewell_corpus.pdf_reading import PdfReading, sources_lookup
+    from citewell_corpus.ray_encoder import on_ray
 
     path = library_path_of(options, name)
     look = sources_lookup(options) if online else None
-    with bars() as progress, PdfReading(options.pdf, look) as pdf:
-        builders = default_builders(options)
+    with (
+        on_ray(default_builders(options), ray) as builders,
+        bars() as progress,
+        PdfReading(options.pdf, look) as pdf,
+    ):
         report = build_library(path, builders=builders, progress=progress, pdf=pdf, **how)
     if not as_json:
         _show_report(report)

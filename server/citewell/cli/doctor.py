@@ -32,6 +32,7 @@ EXTRAS = {
     "pdf": ("pypdfium2",),
     "qdrant": ("qdrant-client", "qdrant-edge-py"),
     "parquet": ("pyarrow",),
+    "ray": ("ray",),
     "llm": ("dspy", "litellm"),
     "tune": ("optuna",),
 }

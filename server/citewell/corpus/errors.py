@@ -24,6 +24,12 @@ _HINTS = {
     "library-name": "Use only letters, digits, '.', '_' and '-', and begin with a letter or digit.",
     "build-process-died": "Run `citewell library build` again: it continues where it stopped, and "
     "needs less memory with fewer `--jobs`.",
+    "ray-unused": "Name an encoder in `retrieval.encoders`, or leave out `--ray`.",
+    "ray-unreachable": "Check the address, and that the cluster has the same versions of Ray and "
+    "Python.",
+    "ray-failed": "Install Citewell on every node, with the same extras. Then run the same command "
+    "again: it continues where it stopped.",
+    "ray-other-encoder": "Install the same version of Citewell and of the model on every node.",
     "source-missing": "Check the path, or remove the source with `citewell library remove "
     "--source`.",
     "source-pending": "Run `citewell library build`.",
@@ -31,6 +37,10 @@ _HINTS = {
     "source-empty": "Check the file, or set its format with `--format`.",
     "source-unreadable": "Check that the file is complete and readable.",
 }
+
+
+_EXTRAS = {"parquet-not-installed": "parquet", "ray-not-installed": "ray"}
+"""The extra that the hint names."""
 
 
 class LibraryError(CitewellError):
@@ -45,8 +55,8 @@ def library_problem(code: str, message: str, path: Path | None = None) -> Proble
     """A problem with this code and its standard hint."""
     if code == "starter-missing":
         hint = f"Install it: `{starter_command()}`."
-    elif code == "parquet-not-installed":
-        hint = f"Install it: `{install_command('parquet')}`."
+    elif code in _EXTRAS:
+        hint = f"Install it: `{install_command(_EXTRAS[code])}`."
     else:
         hint = _HINTS[code]
     return Problem(code=code, message=message, hint=hint, path=str(path) if path else "")

@@ -22,6 +22,7 @@ from citewell.retrieval.citation_priors import (
     CitationPriors,
     PriorSignals,
     QueryVectors,
+    derived_arrays,
 )
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
@@ -32,6 +33,10 @@ from citewell.retrieval.passages import PassageWords, Profiles, joined_passages,
 
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
+KEPT_FROM = 20_000
+"""With fewer works the arrays are computed in some milliseconds."""
+UNUSED_SECONDS = 2 * 86_400.0
+"""Each change of the library has other arrays, 30 to 100 bytes a work."""
 _REMEMBERED = 4
 """Queries whose signals are kept, 1 MB each: the ranker asks for those that the search just
 computed."""
@@ -51,31 +56,34 @@ class CitationContextRetriever(Retriever):
         *,
         mask: Mask | None = None,
         passages: PassageWords | None = None,
+        snapshot: str = "",
     ) -> None:
+        """`snapshot` identifies columns, vectors, `live` and the priors that are not shipped: where
+        it is given, what is computed of them is kept in the cache."""
         self._profiles = None if passages is None else Profiles(passages)
         self._dense = dense
         self._mask = mask
         keys = columns.keys()
         self._key_of_row = keys
-        order = np.argsort(keys, kind="stable")
-        self.number_of_row = np.empty(len(keys), np.int64)
-        # Keys in rising order are found in half of the time.
-        self.number_of_row[order] = priors.find(keys[order])
-        if live is not None:
-            order = order[live[order]]
-        self._keys, self._order = keys[order], order
-        # Of several rows with one title the one with an abstract stands for them: it is searched.
-        self._row = np.full(len(priors), -1, np.int64)
-        has = np.flatnonzero(self.number_of_row >= 0)
-        if live is not None:
-            has = has[live[has]]
-        for wanted in (False, True):
-            rows = has[columns.abstracts()[has] == wanted]
-            self._row[self.number_of_row[rows[::-1]]] = rows[::-1]
+
+        def make() -> Arrays:
+            return _library_arrays(priors, columns, dense, live)
+
+        if snapshot and len(keys) >= KEPT_FROM:
+            arrays = mapped_arrays(
+                "known-1",
+                [PRIORS] if PRIORS.exists() else [],
+                make,
+                facts=snapshot,
+                unused=UNUSED_SECONDS,
+            )
+        else:
+            arrays = make()
+        self.number_of_row: NDArray[np.int64] = arrays["number_of_row"]
+        self._keys, self._order = arrays["keys"], arrays["order"]
+        self._row = arrays["row"]
         known = self._row >= 0
-        vectors = np.zeros((len(priors), dense.encoder.dim), np.int8)
-        vectors[known] = dense.coded(self._row[known])
-        self._citation_priors = CitationPriors(priors, vectors, known)
+        self._citation_priors = CitationPriors(priors, arrays["vectors"], known, arrays)
         self._priors = priors
         self._kept: OrderedDict[Query, PriorSignals] = OrderedDict()
         self._lock = threading.Lock()
@@ -194,6 +202,41 @@ class CitationContextRetriever(Retriever):
         return signals
 
 
+def _library_arrays(
+    priors: Priors,
+    columns: LibraryColumns,
+    dense: DenseRetriever,
+    live: NDArray[np.bool_] | None,
+) -> Arrays:
+    """Which rows are the papers of the priors, and their vectors, with the `derived_arrays`."""
+    keys = columns.keys()
+    order = np.argsort(keys, kind="stable")
+    number_of_row = np.empty(len(keys), np.int64)
+    # Keys in rising order are found in half of the time.
+    number_of_row[order] = priors.find(keys[order])
+    if live is not None:
+        order = order[live[order]]
+    # Of several rows with one title the one with an abstract stands for them: it is searched.
+    row = np.full(len(priors), -1, np.int64)
+    has = np.flatnonzero(number_of_row >= 0)
+    if live is not None:
+        has = has[live[has]]
+    for wanted in (False, True):
+        rows = has[columns.abstracts()[has] == wanted]
+        row[number_of_row[rows[::-1]]] = rows[::-1]
+    known = row >= 0
+    vectors = np.zeros((len(priors), dense.encoder.dim), np.int8)
+    vectors[known] = dense.coded(row[known])
+    return {
+        "keys": keys[order],
+        "order": order,
+        "number_of_row": number_of_row,
+        "row": row,
+        "vectors": vectors,
+        **derived_arrays(priors, vectors),
+    }
+
+
 def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
     """None without columns, without vectors that are read already, or when there are no priors of
     their encoder, neither shipped nor of the library's own."""
@@ -213,7 +256,13 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
     words += [read_passages(path) for path in files if path.exists()]
     passages = joined_passages(words) if words else None
     return CitationContextRetriever(
-        priors, columns, dense, opening.live, mask=opening.mask, passages=passages
+        priors,
+        columns,
+        dense,
+        opening.live,
+        mask=opening.mask,
+        passages=passages,
+        snapshot=f"{opening.library.snapshot} {dense.encoder.fingerprint}",
     )
 
 

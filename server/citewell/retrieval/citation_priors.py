@@ -8,7 +8,8 @@ and together with what (the references the author already has).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -64,27 +65,30 @@ class CitationPriors:
         priors: Priors,
         vectors: NDArray[np.float32] | NDArray[np.int8],
         known: NDArray[np.bool_],
+        derived: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
+        """`derived` are the `derived_arrays` of the priors and vectors, where they are known."""
         self.priors = priors
         lengths = np.diff(priors.list_starts)
-        self._owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        self.degree = np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32)
+        arrays = derived_arrays(priors, vectors) if derived is None else derived
+        self._owner: NDArray[np.int32] = arrays["owner"]
+        self.degree: NDArray[np.float32] = arrays["degree"]
         self.log_degree = np.log1p(self.degree)
         self.is_known = known & ((self.degree > 0) | (priors.citations >= 0))
         """Of which papers anything is known."""
         self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
-        self._citing_starts, order = _by_paper(priors.list_cited, len(priors))
-        self._citing = self._owner[order]
-        self.passage_starts, order = _by_paper(priors.passage_cited, len(priors))
-        self.passages_of = order.astype(np.int32)
+        self._citing_starts: NDArray[np.int64] = arrays["citing_starts"]
+        self._citing: NDArray[np.int32] = arrays["citing"]
+        self.passage_starts: NDArray[np.int64] = arrays["passage_starts"]
+        self.passages_of: NDArray[np.int32] = arrays["passages_of"]
         """The passages that cite paper i: [passage_starts[i], passage_starts[i + 1])."""
         self.vectors: CodedVectors | PlainVectors = (
-            CodedVectors(vectors.view(np.int8))
+            CodedVectors(vectors.view(np.int8), arrays["vector_scale"])
             if vectors.dtype == np.int8
             else PlainVectors(vectors.view(np.float32))
         )
-        self.lists = CodedVectors(priors.list_vectors)
-        self.passages = CodedVectors(priors.passage_vectors)
+        self.lists = CodedVectors(priors.list_vectors, arrays["list_scale"])
+        self.passages = CodedVectors(priors.passage_vectors, arrays["passage_scale"])
         self.without_list_vector = self.lists.scale == 0
 
     def ask(self, query: QueryVectors) -> PriorSignals:
@@ -267,6 +271,29 @@ class PriorSignals:
         best = np.full(len(papers), -1.0, np.float32)
         np.maximum.at(best, owner, likeness)
         return best
+
+
+def derived_arrays(
+    priors: Priors, vectors: NDArray[np.float32] | NDArray[np.int8]
+) -> dict[str, NDArray[Any]]:
+    """What `CitationPriors` computes of its arguments: the same for the same ones."""
+    lengths = np.diff(priors.list_starts)
+    owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    citing_starts, citing = _by_paper(priors.list_cited, len(priors))
+    passage_starts, passages_of = _by_paper(priors.passage_cited, len(priors))
+    arrays: dict[str, NDArray[Any]] = {
+        "owner": owner,
+        "degree": np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32),
+        "citing_starts": citing_starts,
+        "citing": owner[citing],
+        "passage_starts": passage_starts,
+        "passages_of": passages_of.astype(np.int32),
+        "list_scale": CodedVectors(priors.list_vectors).scale,
+        "passage_scale": CodedVectors(priors.passage_vectors).scale,
+    }
+    if vectors.dtype == np.int8:
+        arrays["vector_scale"] = CodedVectors(vectors.view(np.int8)).scale
+    return arrays
 
 
 def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,7 +1,8 @@
-"""Arrays that are made once from shipped files, kept in the user's cache, and mapped from there.
+"""Arrays that are made once, kept in the user's cache, and mapped from there.
 
-The weights ship compressed. A process that unpacks them holds a copy of its own, after a quarter of
-a second of work; a mapped file takes neither, and processes share its pages.
+The weights ship compressed, and some arrays belong to one library. A process that makes them holds
+a copy of its own, after a quarter of a second of work; a mapped file takes neither, and processes
+share its pages.
 """
 
 from __future__ import annotations
@@ -44,15 +45,21 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def mapped_arrays(
-    name: str, sources: Sequence[Path], make: Callable[[], Mapping[str, NDArray[Any]]]
+    name: str,
+    sources: Sequence[Path],
+    make: Callable[[], Mapping[str, NDArray[Any]]],
+    *,
+    facts: str = "",
+    unused: float = _UNUSED_SECONDS,
 ) -> Arrays:
     """The arrays that `make` returns, read-only, mapped from a file of the cache.
 
-    They are made once for each `name` and content of the files `sources`: a `make` that returns
-    others needs another name. Where no file can be kept, they are held in memory. Raises `OSError`
-    for a source that cannot be read, and what `make` raises.
+    They are made once for each `name`, content of the files `sources` and `facts`: a `make` that
+    returns others needs another name. Files of the name that were not opened for `unused` seconds
+    are removed when one is written. Where no file can be kept, the arrays are held in memory.
+    Raises `OSError` for a source that cannot be read, and what `make` raises.
     """
-    path = cache_folder() / FOLDER / f"{name}-{_digest(sources)}.bin"
+    path = cache_folder() / FOLDER / f"{name}-{_digest(sources, facts)}.bin"
     found = _opened(path)
     if found is not None:
         return found
@@ -60,15 +67,15 @@ def mapped_arrays(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, _packed(made))
-        _remove_unused(path, name)
+        _remove_unused(path, name, unused)
     except OSError as error:
         logger.info("%s cannot be kept: %s", path, error)
         return made
     return _opened(path) or made
 
 
-def _digest(sources: Sequence[Path]) -> str:
-    digest = hashlib.blake2b(digest_size=12)
+def _digest(sources: Sequence[Path], facts: str) -> str:
+    digest = hashlib.blake2b(facts.encode(), digest_size=12)
     for path in sources:
         try:
             # The directory of an archive holds the checksums of its members.
@@ -134,8 +141,8 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(out)
 
 
-def _remove_unused(path: Path, name: str) -> None:
-    oldest = time.time() - _UNUSED_SECONDS
+def _remove_unused(path: Path, name: str, unused: float) -> None:
+    oldest = time.time() - unused
     for other in path.parent.glob(f"{name}-*.bin"):
         with suppress(OSError):
             if other != path and other.stat().st_mtime < oldest:

@@ -46,14 +46,19 @@ def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDA
 class CodedVectors:
     """Vectors as int8 of any scale, compared by direction: a quarter of the memory of float32."""
 
-    def __init__(self, rows: NDArray[np.int8]) -> None:
+    def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32] | None = None) -> None:
+        """`scale` is what `CodedVectors(rows).scale` is, where it is known."""
         self._rows = rows
-        self.scale = np.zeros(len(rows), np.float32)
+        self.scale = self._scales() if scale is None else scale
         """One over each row's length, shape (n,); 0 for a row of zeros."""
+
+    def _scales(self) -> NDArray[np.float32]:
+        out = np.zeros(len(self._rows), np.float32)
         for begin, block in self._blocks():
             length = np.linalg.norm(block, axis=1)
-            part = self.scale[begin : begin + len(block)]
+            part = out[begin : begin + len(block)]
             np.divide(1, length, out=part, where=length > 0)
+        return out
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -137,7 +137,7 @@ def _moved(builder: IndexBuilder, ray: Any) -> IndexBuilder:
 
 
 def _connected(address: str) -> Any:
-    # Ray reports its use to its makers unless it is told not to, before it is imported.
+    # Ray sends usage statistics over the network unless this is set before its import.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray

@@ -192,6 +192,35 @@ def test_entries_are_found_by_key(book: Path) -> None:
     assert [entry.key for _, entry in project.entries()] == ["a", "b", "c", "unused"]
 
 
+def test_of_entries_with_one_key_the_first_of_the_first_bib_counts(tmp_path: Path) -> None:
+    main = "\\documentclass{article}\n\\begin{document}\n\\bibliography{b,a}\n\\end{document}\n"
+    (tmp_path / "main.tex").write_text(main)
+    (tmp_path / "a.bib").write_text("@misc{k, title={A}}\n@misc{only, title={Only}}")
+    (tmp_path / "b.bib").write_text("@misc{k, title={First}}\n@misc{k, title={Second}}")
+    project = Project.open(tmp_path / "main.tex")
+    path, entry = project.entry("k") or (None, None)
+    assert entry is not None
+    assert (path, entry.get("title")) == (tmp_path / "b.bib", "First")
+    assert (project.entry("only") or (None,))[0] == tmp_path / "a.bib"
+    assert project.entry("none") is None
+
+
+def test_looking_up_many_keys_walks_over_no_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = "\\documentclass{article}\n\\begin{document}\n\\bibliography{a}\n\\end{document}\n"
+    (tmp_path / "main.tex").write_text(main)
+    (tmp_path / "a.bib").write_text("@misc{a, title={A}}\n@misc{b, title={B}}")
+    project = Project.open(tmp_path / "main.tex")
+    assert project.entry("a")
+
+    def no_walk(self: Project) -> None:
+        raise AssertionError("with 20,000 entries and 1,500 keys this takes seconds")
+
+    monkeypatch.setattr(Project, "entries", no_walk)
+    assert project.entry("b")
+
+
 def test_unsaved_buffers_come_before_the_disk(book: Path) -> None:
     buffers = {
         book / "chapters/one.tex": r"Now \cite{new}.",

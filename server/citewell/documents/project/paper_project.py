@@ -73,7 +73,11 @@ class Project(ProjectFiles):
 
     def entry(self, key: str) -> tuple[Path, BibEntry] | None:
         """The first entry of a key, with its file."""
-        return next(((path, entry) for path, entry in self.entries() if entry.key == key), None)
+        for path, bib in self.bibs.items():
+            entry = bib.by_key.get(key)
+            if entry is not None:
+                return path, entry
+        return None
 
     def uses(self, key: str) -> Iterator[tuple[Path, KeyUse]]:
         """Every place that cites a key."""

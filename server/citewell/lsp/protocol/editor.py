@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,13 @@ APPLY_SECONDS = 60.0
 REFRESH_SECONDS = 10.0
 MAX_SHOWN = 3
 """Messages that are shown to the author, at most, after one change of settings."""
+
+
+@lru_cache(maxsize=16)
+def _deepest_first(uris: tuple[str, ...]) -> tuple[Path, ...]:
+    """The paths of some folders."""
+    paths = [Path(path) for uri in uris if (path := to_fs_path(uri))]
+    return tuple(sorted(paths, key=lambda path: len(path.parts), reverse=True))
 
 
 class Editor:
@@ -72,11 +80,10 @@ class Editor:
     @property
     def roots(self) -> list[Path]:
         """The workspace folders, deepest first, so that the first that holds a file is its own."""
-        uris = [folder.uri for folder in self.documents.folders.values()]
+        uris = tuple(folder.uri for folder in self.documents.folders.values())
         if not uris and self.documents.root_uri:
-            uris = [self.documents.root_uri]
-        paths = [Path(path) for uri in uris if (path := to_fs_path(uri))]
-        return sorted(paths, key=lambda path: len(path.parts), reverse=True)
+            uris = (self.documents.root_uri,)
+        return list(_deepest_first(uris))
 
     # -- settings -----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import PurePath
 
 import msgspec
@@ -44,6 +45,7 @@ def hover_missing(use: KeyUse) -> HoverCard:
     return HoverCard(text, use.span)
 
 
+@lru_cache(maxsize=1024)
 def shown_path(path: str, base: str) -> str:
     """A path as the author of `base` would write it, with forward slashes."""
     if not base:

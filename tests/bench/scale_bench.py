@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
-import itertools
 import json
 import os
 import random
@@ -26,6 +25,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,7 @@ print(json.dumps(out))
 """
 
 
+@cache
 def real_works() -> list[dict[str, Any]]:
     """The real records."""
     found = []
@@ -112,11 +114,12 @@ def real_works() -> list[dict[str, Any]]:
     return found
 
 
-def perturbed(works: list[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
-    """The real works, then made-up ones that resemble them, the same for every count."""
-    yield from works[:count]
-    dice = random.Random(7)
-    for number in range(len(works), count):
+def perturbed(works: list[dict[str, Any]], begin: int, end: int) -> Iterator[dict[str, Any]]:
+    """The real works, then made-up ones that resemble them: those of the places [begin, end), which
+    are the same in every call for the same places."""
+    yield from works[begin:end]
+    dice = random.Random(7 + begin)
+    for number in range(max(begin, len(works)), end):
         one, two, three = (dice.choice(works) for _ in range(3))
         title, other = one["title"].split(), two["title"].split()
         title = title[: max(2, len(title) // 2)] + other[len(other) // 2 :]
@@ -149,16 +152,24 @@ def rare_word(dice: random.Random, number: int) -> str:
     return "".join(random.Random(int(dice.random() * 400 * number**0.5)).choices(LETTERS, k=8))
 
 
-def write_works(folder: Path, count: int) -> None:
+def write_works(folder: Path, count: int, jobs: int) -> None:
     """The works as files of `PER_FILE` records."""
     folder.mkdir(parents=True, exist_ok=True)
-    works = perturbed(real_works(), count)
-    for number in itertools.count():
-        some = list(itertools.islice(works, PER_FILE))
-        if not some:
-            return
-        with gzip.open(folder / f"{number:04d}.jsonl.gz", "wt", compresslevel=1) as stream:
-            stream.writelines(json.dumps(work) + "\n" for work in some)
+    with ProcessPoolExecutor(jobs) as pool:
+        for _ in pool.map(partial(write_file, folder, count), range(0, count, PER_FILE)):
+            pass
+
+
+def write_file(folder: Path, count: int, begin: int) -> None:
+    """One file of works, unless it is there."""
+    path = folder / f"{begin // PER_FILE:04d}.jsonl.gz"
+    if path.is_file():
+        return
+    fresh = path.with_suffix(".part")
+    with gzip.open(fresh, "wt", compresslevel=1) as stream:
+        for work in perturbed(real_works(), begin, min(begin + PER_FILE, count)):
+            stream.write(json.dumps(work) + "\n")
+    fresh.replace(path)
 
 
 def tree_pss(root: int) -> float:
@@ -246,8 +257,8 @@ def search(folder: Path, count: int) -> dict[str, Any]:
 def measure(folder: Path, size: int, jobs: int, queries: int) -> None:
     """One size, appended to the figures."""
     works, library = folder / f"works-{size}", folder / f"library-{size}"
-    if not works.is_dir():
-        write_works(works, size)
+    if not (library / "CURRENT").is_file():
+        write_works(works, size, jobs)
     row: dict[str, Any] = {"size": size, "jobs": jobs}
     if not (library / "CURRENT").is_file():
         row["build"] = build(library, works / "*.gz", jobs)

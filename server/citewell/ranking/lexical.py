@@ -14,6 +14,7 @@ from citewell.corpus.columns import Columns, name_hash, word_hash
 from citewell.model import Query
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import normalise_title
+from citewell.ranking.hash_search import HashIndex, matches
 
 NAMES = (
     "title_in_sentence", "title_near", "title_in_text", "title_in_before", "title_in_topic",
@@ -109,14 +110,19 @@ def _sorted(found: dict[int, float]) -> tuple[NDArray[np.uint32], NDArray[np.flo
 
 
 def _look(
-    values: NDArray[np.uint32], table: tuple[NDArray[np.uint32], NDArray[np.float32]]
-) -> NDArray[np.float32]:
-    """Weight of each value, 0 where the table lacks it."""
-    keys, weights = table
-    if not len(keys):
-        return np.zeros(len(values), np.float32)
-    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    return np.where(keys[at] == values, weights[at], np.float32(0)).astype(np.float32)
+    values: NDArray[np.uint32], *tables: tuple[NDArray[np.uint32], NDArray[np.float32]]
+) -> list[NDArray[np.float32]]:
+    """For each table the weight of each value, 0 where the table lacks it."""
+    keys = np.unique(np.concatenate([keys for keys, _ in tables]))
+    at, place = matches(values, keys)
+    found = []
+    for own, weights in tables:
+        weight = np.zeros(len(keys), np.float32)
+        weight[np.searchsorted(keys, own)] = weights
+        out = np.zeros(len(values), np.float32)
+        out[at] = weight[place]
+        found.append(out)
+    return found
 
 
 def _sum(values: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -128,9 +134,11 @@ class TitleWords:
     """How telling a title word is: its inverse document frequency among the library's titles."""
 
     def __init__(self, words: NDArray[np.uint32], counts: NDArray[np.int64], papers: int) -> None:
-        self._words = words
-        self._idf = np.log1p(papers / np.maximum(counts, 1)).astype(np.float32)
-        self._new = float(np.log1p(papers))
+        """`words` are distinct and rising."""
+        self._index = HashIndex(words)
+        idf = np.log1p(papers / np.maximum(counts, 1)).astype(np.float32)
+        # A word that is not found, at place -1, is as telling as one that was seen once.
+        self._idf = np.append(idf, np.float32(np.log1p(papers)))
         self._last: tuple[NDArray[np.uint32], NDArray[np.float32]] | None = None
 
     def idf(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -147,41 +155,40 @@ class TitleWords:
 
     def of(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
         """The idf of each word, shape (n,), of an array that is queried once."""
-        if not len(self._words):
-            return np.full(len(words), self._new, np.float32)
-        at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
-        known = self._words[at] == words
-        return np.where(known, self._idf[at], np.float32(self._new)).astype(np.float32)
+        return self._idf[self._index.find(words)]
 
 
 def lexical(passage: Passage, columns: Columns, words: TitleWords) -> NDArray[np.float32]:
     """Shape (n, len(NAMES)), one row a candidate."""
-    out = np.zeros((len(columns), len(NAMES)), np.float32)
+    out = np.zeros((len(columns), len(NAMES)), np.float32, order="F")
     starts = columns.word_starts
     idf = words.idf(columns.word)
     total = np.maximum(_sum(idf, starts), 1e-6)
-    near = _look(columns.word, passage.near)
+    near, text, before, topic = _look(
+        columns.word, passage.near, passage.text, passage.before, passage.topic
+    )
     matched = near > 0
     shared = _sum(idf * matched, starts)
     out[:, 0] = shared / total
     out[:, 1] = _sum(idf * near, starts)
-    out[:, 2] = _sum(idf * (_look(columns.word, passage.text) > 0), starts) / total
-    out[:, 3] = _sum(idf * (_look(columns.word, passage.before) > 0), starts) / total
-    out[:, 4] = _sum(idf * (_look(columns.word, passage.topic) > 0), starts) / total
+    out[:, 2] = _sum(idf * (text > 0), starts) / total
+    out[:, 3] = _sum(idf * (before > 0), starts) / total
+    out[:, 4] = _sum(idf * (topic > 0), starts) / total
     out[:, 5] = shared / max(float(words.of(passage.near[0]).sum()), 1e-6)
     out[:, 6] = (out[:, 0] > 0.99) & (np.diff(starts) > 1)
+    opening, opening_before = _look(columns.opening, passage.names, passage.names_before)
     has_opening = columns.opening != 0
-    out[:, 7] = _look(columns.opening, passage.names) * has_opening
-    out[:, 8] = _look(columns.opening, passage.names_before) * has_opening
-    out[:, 9] = _look(columns.initials, passage.initials) * (columns.initials != 0)
-    named = _look(columns.surname, passage.names)
+    out[:, 7] = opening * has_opening
+    out[:, 8] = opening_before * has_opening
+    (initials,) = _look(columns.initials, passage.initials)
+    out[:, 9] = initials * (columns.initials != 0)
+    named, named_before = _look(columns.surname, passage.names, passage.names_before)
     filled = np.diff(columns.surname_starts) > 0
+    first = columns.surname_starts[:-1][filled]
     if len(named):
-        out[filled, 10] = named[columns.surname_starts[:-1][filled]]
+        out[filled, 10] = named[first]
+        out[filled, 12] = named_before[first]
     out[:, 11] = _sum((named > 0).astype(np.float32), columns.surname_starts)
-    before = _look(columns.surname, passage.names_before)
-    if len(before):
-        out[filled, 12] = before[columns.surname_starts[:-1][filled]]
     out[:, 13] = _closest_year(columns.year, passage.years)
     out[:, 14] = _sum(matched.astype(np.float32), starts)
     return out

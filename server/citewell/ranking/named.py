@@ -19,6 +19,7 @@ from citewell.corpus.columns import Columns, name_hash, word_hash
 from citewell.model.query import MARK, OTHER
 from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import normalise_title
+from citewell.ranking.hash_search import matches
 
 NAMES = (
     "name_at", "name_beside", "alias_at", "alias_beside", "alias_rival", "author_at",
@@ -110,7 +111,9 @@ def named(sentence: str, columns: Columns, aliases: Aliases) -> NDArray[np.float
     own, others = places(sentence)
     if own is None or not len(columns):
         return out
-    at, beside = _of(own, columns, aliases), [_of(one, columns, aliases) for one in others]
+    owners = _owners(columns.word_starts), _owners(columns.surname_starts)
+    at = _of(own, columns, aliases, *owners)
+    beside = [_of(one, columns, aliases, *owners) for one in others]
     for column, field in ((0, "name"), (2, "alias"), (5, "author"), (7, "title")):
         out[:, column] = at[field]
         for one in beside:
@@ -124,7 +127,18 @@ def named(sentence: str, columns: Columns, aliases: Aliases) -> NDArray[np.float
     return out
 
 
-def _of(place: Place, columns: Columns, aliases: Aliases) -> dict[str, NDArray[np.float32]]:
+def _owners(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The candidate that each value of the runs belongs to."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _of(
+    place: Place,
+    columns: Columns,
+    aliases: Aliases,
+    word_owner: NDArray[np.int64],
+    surname_owner: NDArray[np.int64],
+) -> dict[str, NDArray[np.float32]]:
     """How strongly a place names each candidate, by the kind of name, each of shape (n,)."""
     count = len(columns)
     name, alias = np.zeros(count, np.float32), np.zeros(count, np.float32)
@@ -143,22 +157,22 @@ def _of(place: Place, columns: Columns, aliases: Aliases) -> dict[str, NDArray[n
             rows = columns.key == np.uint64(one.key)
             alias[rows] = np.maximum(alias[rows], value)
     author = np.zeros(count, np.float32)
-    owner = np.repeat(np.arange(count), np.diff(columns.surname_starts))
     for surname in place.authors:
-        author[owner[columns.surname == np.uint32(name_hash(surname))]] = 1
-    title, phrase = _titles(place, columns)
+        author[surname_owner[columns.surname == np.uint32(name_hash(surname))]] = 1
+    title, phrase = _titles(place, columns, word_owner)
     shaped = np.zeros(count, np.float32)
-    owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
     for word in place.shaped:
         for part in normalise_title(word).split():
-            shaped[owner[columns.word == np.uint32(word_hash(part))]] = 1
+            shaped[word_owner[columns.word == np.uint32(word_hash(part))]] = 1
     return {
         "name": name, "alias": alias, "author": author, "title": title, "phrase": phrase,
         "shaped": shaped, "best": np.full(count, best, np.float32),
     }  # fmt: skip
 
 
-def _titles(place: Place, columns: Columns) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _titles(
+    place: Place, columns: Columns, owner: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The share of each title's words among those of the place, and the most of them in a row."""
     spelled = [
         part
@@ -168,17 +182,14 @@ def _titles(place: Place, columns: Columns) -> tuple[NDArray[np.float32], NDArra
     ]
     hashes = np.array(sorted({word_hash(word) for word in spelled}), np.uint32)
     count = len(columns)
-    owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
-    hit = np.isin(columns.word, hashes)
     length = np.maximum(np.diff(columns.word_starts), 1)
-    title = (np.bincount(owner, hit, count) / length).astype(np.float32)
-    # Consecutive title words of the place: the count restarts at each miss.
-    run = np.zeros(len(hit) + 1, np.int64)
-    np.cumsum(hit, out=run[1:])
-    starts = columns.word_starts[:-1][owner]
-    misses = np.where(hit, starts, np.arange(len(hit)) + 1)
-    last = np.maximum.accumulate(np.maximum(misses, starts)) if len(hit) else misses
-    lengths = np.where(hit, np.arange(len(hit)) + 1 - last, 0)
+    at, _ = matches(columns.word, hashes)
+    title = (np.bincount(owner[at], minlength=count) / length).astype(np.float32)
+    # A run of hits ends at a word that is none, and at the end of its title.
     phrase = np.zeros(count, np.float32)
-    np.maximum.at(phrase, owner, lengths.astype(np.float32))
+    if len(at):
+        breaks = (np.diff(at) != 1) | (np.diff(owner[at]) != 0)
+        begin = np.flatnonzero(np.concatenate(([True], breaks)))
+        runs = np.diff(np.append(begin, len(at)))
+        np.maximum.at(phrase, owner[at[begin]], runs.astype(np.float32))
     return title, phrase

@@ -36,7 +36,8 @@ class Trees(msgspec.Struct, frozen=True):
         """Sum of the leaves that each row of features reaches, shape (n,)."""
         count, width = rows.shape
         flat = np.ascontiguousarray(rows).ravel()
-        # Indices of the machine's own size: `take` would convert others at each call.
+        # Indices of the machine's own size, all of them within bounds: `take` would convert others,
+        # and copy what it is to check.
         offset = (np.arange(count, dtype=np.intp) * width)[:, None]
         total = np.zeros(count, np.float32)
         inner = self.feature.shape[1]
@@ -45,13 +46,24 @@ class Trees(msgspec.Struct, frozen=True):
             threshold = self.threshold[first : first + _STRIPE].ravel()
             leaf = self.leaf[first : first + _STRIPE]
             base = (np.arange(len(leaf), dtype=np.intp) * inner)[None, :]
-            at = np.zeros((count, len(leaf)), np.intp)
+            shape = (count, len(leaf))
+            node, at = np.empty(shape, np.intp), np.empty(shape, np.intp)
+            value, least = np.empty(shape, np.float32), np.empty(shape, np.float32)
+            right = np.empty(shape, np.bool_)
+            node[:] = base
             for _ in range(self.depth):
-                node = base + at
-                value = flat.take(offset + feature.take(node))
-                at = 2 * at + 1 + (value > threshold.take(node))
-            leaf_base = (np.arange(len(leaf), dtype=np.intp) * leaf.shape[1])[None, :]
-            total += leaf.ravel().take(leaf_base + at - inner).sum(axis=1, dtype=np.float32)
+                feature.take(node, out=at, mode="clip")
+                at += offset
+                flat.take(at, out=value, mode="clip")
+                threshold.take(node, out=least, mode="clip")
+                np.greater(value, least, out=right)
+                # The children of the node n of a tree that begins at b: b + 2(n - b) + 1 and + 2.
+                node *= 2
+                node -= base - 1
+                node += right
+            node += (np.arange(len(leaf), dtype=np.intp) * leaf.shape[1])[None, :] - base - inner
+            leaf.ravel().take(node, out=value, mode="clip")
+            total += value.sum(axis=1, dtype=np.float32)
         return total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,11 @@ from citewell.retrieval.encoders.naming import further_name
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.scan import dot_products
-from citewell.retrieval.select import top
+from citewell.retrieval.select import BestRows
 from citewell.retrieval.vectors import usearch_index
 
 _BATCH = 64
-"""Queries that share one pass over the vectors, where memory allows it."""
-_BATCH_SCORES = 1 << 24
-"""Scores held at once by a batch: 64 MB."""
+"""Queries that share one pass over the vectors."""
 _STRIPE = 65_536
 """Rows between two looks at the cancel."""
 
@@ -89,16 +87,13 @@ class DenseRetriever:
         encoder: Encoder,
         *,
         mask: Mask | None = None,
-        rows: int = 0,
         name: str = "dense",
         index: str = "",
     ) -> None:
-        """`rows` are those of the library, where it has more than the segments; `index` is the
-        folder of the vectors in each segment, by default `name`."""
+        """`index` is the folder of the vectors in each segment, by default `name`."""
         self.name = name
         self.encoder = encoder
         self._segments = [_Segment(view, encoder.dim, index or name) for view in segments]
-        self._end = max((rows, *(s.base + s.count for s in self._segments)))
         self._mask = mask
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
@@ -110,10 +105,9 @@ class DenseRetriever:
     def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """The best `k` rows for each query; a batch shares the passes over the vectors."""
         found: list[Ranking] = []
-        size = max(1, min(_BATCH, _BATCH_SCORES // max(1, self._end)))
-        for begin in range(0, len(queries), size):
+        for begin in range(0, len(queries), _BATCH):
             cancel.check()
-            batch = queries[begin : begin + size]
+            batch = queries[begin : begin + _BATCH]
             found += self._nearest(self.encoder.encode_queries(batch), batch, k, cancel)
         return found
 
@@ -151,41 +145,26 @@ class DenseRetriever:
         known = np.linalg.norm(vectors, axis=1) > 0
         # A graph cannot be walked under a filter: its neighbours may all be left out.
         scan_all = any(mask is not None for mask in masks)
-        scanned = [s for s in self._segments if s.graph is None or scan_all]
-        scores = np.full((len(queries), self._end), -np.inf, np.float32)
         coded = quantise(vectors)
         length = np.linalg.norm(coded.astype(np.float32), axis=1)
         shrink = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        for segment in scanned:
-            if isinstance(segment.vectors, CompactVectors) and len(queries) < DECODE_FROM:
+        best = [BestRows(k if one else 0) for one in known]
+        for segment in self._segments:
+            cancel.check()
+            if segment.graph is not None and not scan_all:
+                _from_graph(segment, coded, best, k)
+            elif isinstance(segment.vectors, CompactVectors) and len(queries) < DECODE_FROM:
                 for number, mask in enumerate(masks):
                     rows, products = segment.nearest_products(coded[number], k, mask, cancel)
                     products *= segment.shrink[rows] * shrink[number]
-                    scores[number, segment.base + rows] = products
-                continue
-            for begin in range(0, segment.count, _STRIPE):
-                cancel.check()
-                end = min(begin + _STRIPE, segment.count)
-                at = slice(segment.base + begin, segment.base + end)
-                scores[:, at] = segment.products(coded, begin, end)
-                scores[:, at] *= segment.shrink[begin:end]
-                scores[:, at] *= shrink[:, None]
-            if segment.dead is not None:
-                scores[:, segment.base : segment.base + segment.count][:, segment.dead] = -np.inf
-        for segment in self._segments:
-            if segment.graph is not None and not scan_all:
-                cancel.check()
-                _from_graph(segment, coded, scores, k)
-        found: list[Ranking] = []
-        for row, mask in enumerate(masks):
-            if not known[row]:
-                found.append(Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32)))
-                continue
-            if mask is not None:
-                scores[row, ~mask] = -np.inf
-            rows = top(scores[row], k)
-            found.append(Ranking(rows, scores[row, rows]))
-        return found
+                    best[number].add_rows(segment.base + rows, products)
+            else:
+                for at, scores in _cosines(segment, coded, shrink, cancel):
+                    for row, mask, own in zip(scores, masks, best, strict=True):
+                        if mask is not None:
+                            row[~mask[at : at + len(row)]] = -np.inf
+                        own.add(at, row)
+        return [Ranking(*one.best()) for one in best]
 
 
 def open_dense(opening: Opening) -> DenseRetriever:
@@ -229,9 +208,7 @@ def _open(opening: Opening, name: str, encoder_name: str) -> DenseRetriever:
         if facts is not None and facts.get("weights") == encoder.fingerprint
         for view in views
     ]
-    return DenseRetriever(
-        segments, encoder, mask=opening.mask, rows=library.rows, name=name, index=index
-    )
+    return DenseRetriever(segments, encoder, mask=opening.mask, name=name, index=index)
 
 
 def _missing(library: Library) -> CitewellError:
@@ -268,17 +245,33 @@ def _mismatch(library: Library, what: str) -> CitewellError:
     )
 
 
+def _cosines(
+    segment: _Segment, coded: NDArray[np.int8], shrink: NDArray[np.float32], cancel: Cancel
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Stripe by stripe the first row and the cosines of the queries with its rows, shape (queries,
+    rows); -inf for dead ones. `shrink` is one over the length of each query."""
+    for begin in range(0, segment.count, _STRIPE):
+        cancel.check()
+        end = min(begin + _STRIPE, segment.count)
+        scores = segment.products(coded, begin, end)
+        scores *= segment.shrink[begin:end]
+        scores *= shrink[:, None]
+        if segment.dead is not None:
+            scores[:, segment.dead[begin:end]] = -np.inf
+        yield segment.base + begin, scores
+
+
 def _from_graph(
-    segment: _Segment, coded: NDArray[np.int8], scores: NDArray[np.float32], k: int
+    segment: _Segment, coded: NDArray[np.int8], best: Sequence[BestRows], k: int
 ) -> None:
-    """Fill in the exact scores of the rows that the graph proposes."""
+    """Add the exact scores of the rows that the graph proposes."""
     assert segment.graph is not None
     depth = min(segment.count, 2 * k)
     segment.graph.expansion_search = max(512, 2 * depth)
-    for number, query in enumerate(coded):
+    for query, own in zip(coded, best, strict=True):
         rows = segment.graph.search(query.astype(np.float32), depth).keys.astype(np.int64)
         if segment.dead is not None:
             rows = rows[~segment.dead[rows]]
         products = segment.vectors[rows].astype(np.float32) @ query.astype(np.float32)
         length = float(np.linalg.norm(query.astype(np.float32))) or 1.0
-        scores[number, segment.base + rows] = products * segment.shrink[rows] / length
+        own.add_rows(segment.base + rows, products * segment.shrink[rows] / length)

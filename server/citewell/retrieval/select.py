@@ -9,6 +9,58 @@ _COLUMNS = 4096
 """Groups of rows of which each gives its greatest score."""
 _ROWS = 4
 """Rows a group needs for its greatest score to say something."""
+_WAITING = 4
+"""Rows that wait to be compared, for each one that is wanted."""
+_LEAST_WAITING = 8192
+
+
+class BestRows:
+    """The best `k` of scores that come part by part, so that no array of all scores is needed.
+
+    The rows of each part are above those of the parts before it.
+    """
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        self._most = max(_LEAST_WAITING, _WAITING * k)
+        self._rows: list[NDArray[np.int64]] = []
+        self._scores: list[NDArray[np.float32]] = []
+        self._waiting = 0
+        self._above = np.float32(-np.inf)
+        """What a score has to exceed: an equal one of a later row comes after `k` others."""
+
+    def add(self, begin: int, scores: NDArray[np.float32]) -> None:
+        """Scores of the rows from `begin` on; -inf for a row that is left out."""
+        if len(scores) > self._most and self._above == -np.inf:
+            rows = top(scores, self._k)
+        else:
+            rows = np.flatnonzero(scores > self._above)
+        self.add_rows(rows + begin, scores[rows])
+
+    def add_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
+        """Scores of some rows, in any order."""
+        self._rows.append(rows)
+        self._scores.append(scores)
+        self._waiting += len(rows)
+        if self._waiting > self._most:
+            best, found = self.best()
+            self._rows, self._scores, self._waiting = [best], [found], len(best)
+            if len(best) == self._k:
+                self._above = found[-1] if self._k else np.float32(np.inf)
+
+    def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The rows and their scores, best first; equal scores in row order."""
+        if not self._rows:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        rows: NDArray[np.int64] = np.concatenate(self._rows)
+        scores: NDArray[np.float32] = np.concatenate(self._scores)
+        if self._k < len(rows):
+            rising = np.argsort(rows)
+            rows, scores = rows[rising], scores[rising]
+            found = top(scores, self._k)
+            return rows[found], scores[found]
+        found = np.lexsort((rows, -scores))
+        return rows[found], scores[found]
 
 
 def top(scores: NDArray[np.float32], k: int, above: float = -np.inf) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.select import top, within
+from citewell.retrieval.select import BestRows, top, within
 
 
 @given(
@@ -36,3 +36,30 @@ def test_among_many_rows_the_same_are_found(seed: int, rows: int, k: int, alike:
     least = scores[order[k - 1]]
     near = np.flatnonzero((scores >= least - 3) & (scores > -np.inf))
     assert within(scores, k, 3).tolist() == near.tolist()
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 30_000),
+    st.integers(0, 3_000),
+    st.integers(1, 12_000),
+    st.sampled_from([0.0, 0.4, 0.999, 1.0]),
+)
+def test_the_best_of_parts_are_the_best_of_all(
+    seed: int, rows: int, k: int, part: int, alike: float
+) -> None:
+    """Parts of any size, with many equal scores and rows that are left out."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 2_000, rows).astype(np.float32)
+    scores[rng.random(rows) < alike] = rng.choice([0.0, -np.inf])
+    best, mixed = BestRows(k), BestRows(k)
+    for begin in range(0, rows, part):
+        best.add(begin, scores[begin : begin + part])
+        some = rng.permutation(np.arange(begin, min(begin + part, rows)))
+        some = some[scores[some] > -np.inf]
+        mixed.add_rows(some, scores[some])
+    expected = top(scores, k)
+    for one in (best, mixed):
+        found, values = one.best()
+        assert found.tolist() == expected.tolist()
+        assert values.tolist() == scores[expected].tolist()

@@ -31,8 +31,9 @@ from retrieval_bench import questions
 from citewell.engine.process_memory import rss_mb
 from citewell.model import Work
 from citewell.model.cancel import Cancel
-from citewell.retrieval.bm25 import Bm25Retriever, Segment
+from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters, _Terms
+from citewell.retrieval.bm25_segment import Segment
 
 
 def spent(call: Callable[[], Any]) -> float:

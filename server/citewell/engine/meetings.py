@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from citewell.corpus.library import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Author, Work
-from citewell.retrieval.bm25 import IndexSegment
+from citewell.retrieval.bm25_segment import IndexSegment
 from citewell.retrieval.words import split
 from citewell.verification.people import compare_people
 from citewell.verification.proceedings import LIKE_AUTHORS, WITH_WORKSHOPS, Meeting

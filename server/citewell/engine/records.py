@@ -17,7 +17,7 @@ from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
 from citewell.model.work import without_abstract
-from citewell.retrieval.bm25 import IndexSegment, open_segment
+from citewell.retrieval.bm25_segment import IndexSegment, open_segment
 from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, most_similar, title_keys
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.retrieval.bm25 import IndexSegment
 from citewell.retrieval.bm25_build import TITLE
+from citewell.retrieval.bm25_segment import IndexSegment
 from citewell.retrieval.words import split
 
 COMMON = 60_000

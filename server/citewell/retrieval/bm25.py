@@ -27,7 +27,9 @@ MAX_POSTINGS = 1_500_000
 EXPLAINED = 24
 """Strongest terms that a hit is explained by: a list of twenty hits must not cost more than it."""
 
-_Term = tuple[str, list[int], list[np.float32]]
+_KNOWN_TERMS = 8192
+"""Terms whose columns are kept, about 1 MB."""
+_Term = tuple[str, tuple[int, ...], list[np.float32]]
 """A term as the query wrote it, and its column and weight in each segment."""
 
 
@@ -56,6 +58,8 @@ class Bm25Retriever(Retriever):
         self._weights = weights
         self.mask = mask
         self._remembered: dict[Query, list[_Term]] = {}
+        self._columns: dict[bytes, tuple[int, ...]] = {}
+        """Columns of the terms of former queries: a sentence that grows has most words again."""
         self._scored: tuple[Query, NDArray[np.float32]] | None = None
         """The last query whose terms all were added up, and the score of every row."""
 
@@ -137,7 +141,7 @@ class Bm25Retriever(Retriever):
 
     def frequency(self, term: bytes) -> int:
         """Number of papers that hold the term, such as b"a:vaswani", dead ones included."""
-        columns = [(segment, segment.column(term)) for segment in self._segments]
+        columns = zip(self._segments, self._columns_of(term), strict=True)
         return sum(segment.frequency(column) for segment, column in columns if column >= 0)
 
     def holding_all(self, text: str, rows: int) -> NDArray[np.bool_]:
@@ -242,11 +246,21 @@ class Bm25Retriever(Retriever):
                 surface[prefix + name.encode()] = name
         return {term: (value, surface[term]) for term, value in weight.items()}
 
+    def _columns_of(self, term: bytes) -> tuple[int, ...]:
+        """The term's column in each segment, -1 where the segment lacks it."""
+        columns = self._columns.get(term)
+        if columns is None:
+            columns = tuple(segment.column(term) for segment in self._segments)
+            if len(self._columns) >= _KNOWN_TERMS:
+                self._columns.clear()
+            self._columns[term] = columns
+        return columns
+
     def _resolve(self, query: Query) -> list[_Term]:
         """The strongest terms: as written, column and weight per segment, strongest first."""
-        resolved: list[tuple[float, str, list[int], list[np.float32]]] = []
+        resolved: list[tuple[float, str, tuple[int, ...], list[np.float32]]] = []
         for term, (value, surface) in self._sought(query).items():
-            columns = [segment.column(term) for segment in self._segments]
+            columns = self._columns_of(term)
             counts = [
                 0 if column < 0 else segment.frequency(column)
                 for segment, column in zip(self._segments, columns, strict=True)

@@ -25,7 +25,7 @@ from citewell.retrieval.vectors import usearch_index
 
 _BATCH = 64
 """Queries that share one pass over the vectors."""
-_STRIPE = 65_536
+_STRIPE = 131_072
 """Rows between two looks at the cancel."""
 
 

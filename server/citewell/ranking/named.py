@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -81,13 +80,15 @@ def _place(before: str, after: str) -> Place:
     words += [(word, FADE ** (at + 2)) for at, word in enumerate(right)]
     joined: dict[str, float] = {}
     for side, offset in ((left[::-1], 0), (right, 2)):
+        telling = [any(c.isupper() or c.isdigit() for c in word) for word in side]
+        may_end = [len(word) > 1 and word.lower().encode() not in STOPWORDS for word in side]
         for size in range(1, LONGEST_NAME + 1):
             for at in range(len(side) - size + 1):
-                run = side[at : at + size]
-                if not _is_name(run):
+                # A name begins and ends with a word of its own; one has a capital or a digit.
+                if not (may_end[at] and may_end[at + size - 1] and any(telling[at : at + size])):
                     continue
                 gap = len(side) - at - size if offset == 0 else at + offset
-                name = "".join(run).removesuffix("'s").removesuffix("’s")
+                name = "".join(side[at : at + size]).removesuffix("'s").removesuffix("’s")
                 joined[name] = max(joined.get(name, 0.0), FADE**gap)
     shaped = tuple(word for word in left[:3] if _SHAPED.fullmatch(word))
     match = _AUTHORS.search(before[-80:])
@@ -95,14 +96,6 @@ def _place(before: str, after: str) -> Place:
     if not all(name[0].isupper() for name in found):
         found = ()
     return Place(tuple(words), joined, shaped, found)
-
-
-def _is_name(run: Sequence[str]) -> bool:
-    """Whether words in a row may be a name: one with a capital or a digit."""
-    ends = (run[0].lower(), run[-1].lower())
-    if any(len(end) < 2 or end.encode() in STOPWORDS for end in ends):
-        return False
-    return any(c.isupper() or c.isdigit() for word in run for c in word)
 
 
 def named(sentence: str, columns: Columns, aliases: Aliases) -> NDArray[np.float32]:

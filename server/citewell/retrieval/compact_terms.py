@@ -86,7 +86,7 @@ class _Postings(NamedTuple):
 
 
 class CompactTerms:
-    """One compact segment's index; answers as `bm25_segment.Segment` does. Safe to call from any thread."""
+    """One compact segment's index; answers as `bm25_segment.Segment` does. Thread-safe."""
 
     def __init__(self, view: SegmentView) -> None:
         """Raises `CitewellError` where the index cannot be read."""

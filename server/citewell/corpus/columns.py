@@ -190,23 +190,24 @@ class LibraryColumns:
 
     def keys(self) -> NDArray[np.uint64]:
         """Title keys of every row, shape (end,)."""
-        out = np.zeros(self.end, np.uint64)
-        for base, part in zip(self._bases, self._parts, strict=True):
-            out[base : base + len(part)] = part.key
-        return out
+        return self._every("key", np.uint64)
 
     def years(self) -> NDArray[np.int16]:
         """Years of every row, shape (end,)."""
-        out = np.zeros(self.end, np.int16)
-        for base, part in zip(self._bases, self._parts, strict=True):
-            out[base : base + len(part)] = part.year
-        return out
+        return self._every("year", np.int16)
 
     def abstracts(self) -> NDArray[np.bool_]:
         """Whether each row has an abstract, shape (end,)."""
-        out = np.zeros(self.end, np.bool_)
-        for base, part in zip(self._bases, self._parts, strict=True):
-            out[base : base + len(part)] = part.abstract
+        return self._every("abstract", np.bool_)
+
+    def _every(self, name: str, kind: type[Any]) -> NDArray[Any]:
+        """One column of all segments; that of a single segment is mapped and not copied."""
+        columns = [getattr(part, name) for part in self._parts]
+        if len(columns) == 1 and not self._bases[0]:
+            return np.asarray(columns[0])
+        out = np.zeros(self.end, kind)
+        for base, column in zip(self._bases, columns, strict=True):
+            out[base : base + len(column)] = column
         return out
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

@@ -11,6 +11,7 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
+from citewell.retrieval.bm25_parts import ROWS, best_of_parts
 from citewell.retrieval.bm25_segment import open_segment
 from citewell.retrieval.compact_terms import BM25
 from citewell.retrieval.contract import Mask, Ranking, Retriever
@@ -65,10 +66,18 @@ class Bm25Retriever(Retriever):
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
-        scores = self.scores(query, cancel)
+        allowed = None if self.mask is None else self.mask(query)
+        terms = self._affordable(query)
+        if terms and self._end > ROWS:
+            columns = [
+                [(own[at], weight[at]) for _, own, weight in terms if own[at] >= 0]
+                for at in range(len(self._segments))
+            ]
+            return best_of_parts(self._segments, columns, k, allowed, cancel)
+        scores = self.scores(query, cancel) if terms else None
         if scores is None:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        if self.mask is not None and (allowed := self.mask(query)) is not None:
+        if allowed is not None:
             scores[~allowed] = 0.0
         for segment in self._segments:
             if segment.dead is not None:
@@ -79,11 +88,10 @@ class Bm25Retriever(Retriever):
 
     def scores(self, query: Query, cancel: Cancel) -> NDArray[np.float32] | None:
         """Score of every row, shape (rows,); None when no term is known."""
-        terms = self._terms(query)
+        terms = self._affordable(query)
         if not terms:
             return None
         scores = np.zeros(self._end, np.float32)
-        left = MAX_POSTINGS * max(1.0, self._papers / 262_144)
         for _, columns, weights in terms:
             cancel.check()
             for segment, column, weight in zip(self._segments, columns, weights, strict=True):
@@ -91,12 +99,20 @@ class Bm25Retriever(Retriever):
                     at = segment.postings(column)
                     part = scores[segment.base : segment.base + segment.count]
                     np.add.at(part, segment.rows[at], segment.data[at] * weight)
-                    left -= at.stop - at.start
-            if left < 0:
-                break
-        else:
+        if self._end <= ROWS and len(terms) == len(self._terms(query)):
             self._scored = query, scores.copy()
         return scores
+
+    def _affordable(self, query: Query) -> list[_Term]:
+        """The strongest terms of the query, as many as `MAX_POSTINGS` allows."""
+        left = MAX_POSTINGS * max(1.0, self._papers / 262_144)
+        terms = self._terms(query)
+        for number, (_, columns, _) in enumerate(terms, 1):
+            found = zip(self._segments, columns, strict=True)
+            left -= sum(segment.frequency(column) for segment, column in found if column >= 0)
+            if left < 0:
+                return terms[:number]
+        return terms
 
     def score_rows(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Score of some rows only, shape (len(rows),): a binary search per term and row, unless it

@@ -20,19 +20,21 @@ class BestRows:
     The rows of each part are above those of the parts before it.
     """
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, above: float = -np.inf) -> None:
+        """Scores up to `above` are left out."""
         self._k = k
         self._most = max(_LEAST_WAITING, _WAITING * k)
         self._rows: list[NDArray[np.int64]] = []
         self._scores: list[NDArray[np.float32]] = []
         self._waiting = 0
-        self._above = np.float32(-np.inf)
+        self._is_full = False
+        self._above = np.float32(above)
         """What a score has to exceed: an equal one of a later row comes after `k` others."""
 
     def add(self, begin: int, scores: NDArray[np.float32]) -> None:
         """Scores of the rows from `begin` on; -inf for a row that is left out."""
-        if len(scores) > self._most and self._above == -np.inf:
-            rows = top(scores, self._k)
+        if len(scores) > self._most and not self._is_full:
+            rows = top(scores, self._k, float(self._above))
         else:
             rows = np.flatnonzero(scores > self._above)
         self.add_rows(rows + begin, scores[rows])
@@ -46,6 +48,7 @@ class BestRows:
             best, found = self.best()
             self._rows, self._scores, self._waiting = [best], [found], len(best)
             if len(best) == self._k:
+                self._is_full = True
                 self._above = found[-1] if self._k else np.float32(np.inf)
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

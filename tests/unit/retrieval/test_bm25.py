@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bm25s
+import msgspec
 import numpy as np
 import pytest
 import Stemmer
@@ -13,6 +15,7 @@ from citewell.model import CitewellError, CitingPaper, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval.bm25 import MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters
+from citewell.retrieval.bm25_parts import best_of_parts
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import Weights
 from citewell.retrieval.words import split
@@ -54,6 +57,37 @@ def test_bm25s_opens_the_folder_and_scores_alike(
     ours = Bm25Retriever(segments, weights=PLAIN).scores(Query(sentence="w9x w50x"), Cancel())
     assert ours is not None
     np.testing.assert_allclose(ours, opened.get_scores(["w9x", "w50x"]), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 600, 5000])
+def test_a_large_library_is_added_up_part_by_part(
+    many_papers: list[Work],
+    build_segments: BuildSegments,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: int,
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()], cuts=(900,))
+    dead = np.arange(segments[0].count) % 7 == 3
+    segments = [msgspec.structs.replace(segments[0], dead=dead), *segments[1:]]
+    allowed = np.arange(len(many_papers)) % 5 != 1
+    queries = [Query(sentence="w1x w5x w700x w0x"), Query(sentence="w30x w31x w2x"), Query()]
+    for mask in (None, lambda query: allowed):
+        whole = Bm25Retriever(segments, weights=PLAIN, mask=mask)
+        expected = [whole.search(query, 40, Cancel()) for query in queries]
+        monkeypatch.setattr("citewell.retrieval.bm25.ROWS", 0)
+        parts = Bm25Retriever(segments, weights=PLAIN, mask=mask)
+        monkeypatch.setattr(
+            "citewell.retrieval.bm25.best_of_parts", partial(best_of_parts, rows=rows)
+        )
+        for query, one in zip(queries, expected, strict=True):
+            found = parts.search(query, 40, Cancel())
+            assert found.rows.tolist() == one.rows.tolist()
+            assert found.scores.tolist() == one.scores.tolist()
+            sample = np.arange(0, len(many_papers), 11)
+            np.testing.assert_allclose(
+                parts.score_rows(query, sample), whole.score_rows(query, sample), rtol=1e-6
+            )
+        monkeypatch.undo()
 
 
 def test_several_segments_answer_as_one_index(

@@ -26,6 +26,9 @@ def serve(
     # Hundreds of thousands of objects are made, and all stay: visiting them again and again would
     # take a tenth of the start.
     gc.disable()
+    from citewell.lsp.protocol.lazy_types import load_types
+
+    load_types()
     from citewell.lsp.protocol.transport import serve_stdio, serve_tcp
     from citewell.lsp.server import create_server
 

@@ -30,6 +30,13 @@ APPLICATION_ID = 0x43495445
 Record = TypeVar("Record")
 """A struct with some of the fields of `Work`, or `Work` itself."""
 
+
+class _Titled(msgspec.Struct, frozen=True):
+    """A record of which only the title is read."""
+
+    title: str
+
+
 _MAX_WORK = 16 << 20
 _MMAP = 1 << 40
 _BATCH = 500
@@ -103,6 +110,10 @@ class Catalogue:
                 for row, blob in reader.connection.execute(sql, part):
                     found[row] = decoder.decode(reader.unpack(blob))
         return found
+
+    def titles_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """The titles of these rows; rows that do not exist are left out."""
+        return {row: record.title for row, record in self.records(rows, _Titled).items()}
 
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Rows per key number (see `keys`); numbers without a row are left out."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-
-import msgspec
+from itertools import islice
 
 from citewell.corpus import keys
 from citewell.corpus.library import Library
@@ -15,7 +14,7 @@ from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Claim
 from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id
-from citewell.model.titles import title_key
+from citewell.model.titles import normalise_title, title_key
 from citewell.model.work import without_abstract
 from citewell.retrieval.bm25_segment import IndexSegment, open_segment
 from citewell.verification.proceedings import Meeting
@@ -25,12 +24,8 @@ logger = logging.getLogger(__name__)
 
 REMEMBERED = 4_000
 """Works that are kept between look-ups."""
-
-
-class _Titled(msgspec.Struct, frozen=True):
-    """A record of which only the title is read."""
-
-    title: str
+REMEMBERED_TITLES = 32_000
+"""Normalised titles that are kept: the titles of one field share their rarest words."""
 
 
 class LibraryRecords:
@@ -47,6 +42,7 @@ class LibraryRecords:
             # Exact look-ups need no index; similar titles then stay unknown.
             logger.warning("%s", error.problem.message)
         self._works: dict[int, Work] = {}
+        self._titles_of: dict[int, str] = {}
         self._meetings = LibraryMeetings(library, segments)
         self._titles = TitleIndex(segments, library.rows)
 
@@ -84,15 +80,28 @@ class LibraryRecords:
     def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
         """Works that share the rarest words of the title, ordered by edit distance."""
         blocks = self._titles.similar([claim.title for claim in claims])
-        rows = sorted({row for block in blocks for row in block})
-        records = self._library.records(rows, _Titled)
-        titles = {row: record.title for row, record in zip(rows, records, strict=True)}
+        titles = self._normalised({row for block in blocks for row in block})
         best = [
             [block[place] for place in most_similar(claim.title, [titles[row] for row in block])]
             for claim, block in zip(claims, blocks, strict=True)
         ]
         works = self._fetch(row for block in best for row in block)
         return [tuple(works[row] for row in block) for block in best]
+
+    def _normalised(self, rows: set[int]) -> dict[int, str]:
+        """The normalised titles of the rows, by row."""
+        held = self._titles_of
+        found = {row: held[row] for row in rows if row in held}
+        missing = sorted(rows - found.keys())
+        if missing:
+            titles = map(normalise_title, self._library.titles_of(missing))
+            new = dict(zip(missing, titles, strict=True))
+            found |= new
+            if len(held) + len(new) > REMEMBERED_TITLES:
+                for row in list(islice(held, REMEMBERED_TITLES // 2)):
+                    del held[row]
+            held |= new
+        return found
 
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
         """Whether the meeting is held whole, and its papers by half of the authors or more."""

@@ -99,14 +99,15 @@ def title_keys(work: Work) -> set[str]:
 
 def rank_by_title(title: str, works: Sequence[Work]) -> tuple[Work, ...]:
     """The ten works with the most similar titles (see `most_similar`)."""
-    return tuple(works[place] for place in most_similar(title, [work.title for work in works]))
+    known = [normalise_title(work.title) for work in works]
+    return tuple(works[place] for place in most_similar(title, known))
 
 
 def most_similar(title: str, titles: Sequence[str]) -> list[int]:
-    """Places of the ten most similar titles, best first; edit ratio of at least 60 of 100."""
+    """Places of the ten most similar normalised titles, best first; edit ratio of at least 60 of
+    100."""
     from rapidfuzz import fuzz, process
 
     wanted = normalise_title(title)
-    known = [normalise_title(one) for one in titles]
-    found = process.extract(wanted, known, scorer=fuzz.ratio, limit=10, score_cutoff=60.0)
+    found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=10, score_cutoff=60.0)
     return [place for _, _, place in found]

@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.compact.catalogue import CompactCatalogue
 from citewell.corpus.compact.codec import (
     Texts,
     decode_rows,
@@ -29,7 +30,7 @@ from citewell.corpus.compact.codec import (
     short_varints,
 )
 from citewell.corpus.errors import LibraryError
-from citewell.corpus.keys import work_keys
+from citewell.corpus.keys import title_number, work_keys
 from citewell.corpus.library import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
@@ -117,6 +118,30 @@ def test_every_key_finds_what_it_finds_in_the_full_library(both: Pair) -> None:
     ids = ["other:12", "made-up:0-12", "nobody:1"]
     assert small.rows_of(ids).tolist() == full.rows_of(ids).tolist()
     assert small.lookup(doi="10.1000/ABC.7")[0].id == "made-up:0-7"
+
+
+def test_titles_are_those_of_the_works_in_any_order(both: Pair) -> None:
+    rows = [7, *random.Random(1).sample(range(WORKS), WORKS), 7]
+    for library in both:
+        assert library.titles_of(rows) == [work.title for work in library.works(rows)]
+        assert library.titles_of([]) == []
+        with pytest.raises(IndexError):
+            library.titles_of([library.rows])
+
+
+def test_titles_and_look_ups_by_title_read_no_record(
+    both: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, small = both
+    titles = full.titles_of(range(WORKS))
+    read: list[int] = []
+    monkeypatch.setattr(CompactCatalogue, "_work", lambda self, row: read.append(row))
+    del titles[5]  # too long for the column, and therefore in its record
+    rows = [row for row in range(WORKS) if row != 5]
+    assert small.titles_of(rows) == titles
+    numbers = [number for title in titles[:40] if (number := title_number(title))]
+    assert small.key_rows(numbers) == full.key_rows(numbers)
+    assert read == []
 
 
 def test_the_columns_are_those_of_the_full_library(both: Pair) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from citewell.corpus.library import Library
+from citewell.engine import records as engine_records
 from citewell.engine.records import LibraryRecords
 from citewell.model import Author
 from citewell.model.check import Claim, Verdict
@@ -47,6 +48,18 @@ def test_a_misspelt_title_is_found_by_its_rare_words(records):
     )  # fmt: skip
     assert near[0].title == "Effective Approaches to Attention-based Neural Machine Translation"
     assert none == ()
+
+
+def test_similar_titles_are_the_same_however_few_titles_are_remembered(records, monkeypatch):
+    monkeypatch.setattr(engine_records, "REMEMBERED_TITLES", 4)
+    claims = [
+        Claim(title="Effective Approaches to Attention-based Machine Translation"),
+        Claim(title="Graph Attention Network Models"),
+        Claim(title="Effective Approaches to Gating-based Neural Machine Translation"),
+    ]
+    together = records.near(claims)
+    assert [near for claim in claims for near in records.near([claim])] == together
+    assert together[0][0] == together[2][0]
 
 
 def test_a_near_miss_is_named_with_the_right_title(records):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,10 +19,17 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from citewell.corpus.compact.codec import Texts, load_table, short_varints, starts_of
+from citewell.corpus.compact.codec import (
+    Texts,
+    decode_varints,
+    gather_runs,
+    load_table,
+    short_varints,
+    starts_of,
+)
 from citewell.corpus.compact.records import Record, author_of, work_of
 from citewell.corpus.errors import library_error
-from citewell.corpus.keys import work_keys
+from citewell.corpus.keys import title_number, work_keys
 from citewell.model import Author, Work
 
 FOLDER = "compact"
@@ -93,6 +100,18 @@ class CompactCatalogue:
         except (OSError, ValueError, IndexError, zstandard.ZstdError, msgspec.DecodeError) as error:
             raise self._damaged(error) from None
 
+    def titles_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """The titles of these rows, in a tenth of the time of their works; rows that do not exist
+        are left out."""
+        wanted = [row for row in map(int, rows) if 0 <= row < self.count]
+        try:
+            titles = self._column_titles(wanted)
+        except (OSError, ValueError, IndexError) as error:
+            raise self._damaged(error) from None
+        found = dict(zip(wanted, titles, strict=True))
+        in_records = [row for row, title in found.items() if not title]
+        return found | {row: work.title for row, work in self.works(in_records).items()}
+
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Rows per key number (see `keys`); numbers without a row are left out."""
         hashes = np.array(numbers, np.int64).view(np.uint64)
@@ -100,17 +119,35 @@ class CompactCatalogue:
         mark_bits = ENTRY_BITS - ROW_BITS
         mark = (hashes >> np.uint64(64 - BUCKET_BITS - mark_bits)).astype(np.int64)
         mark &= (1 << mark_bits) - 1
-        found: dict[int, list[int]] = {}
+        likely: dict[int, list[int]] = {}
         starts = self._bucket_starts
         for number, at, own in zip(numbers, bucket.tolist(), mark.tolist(), strict=True):
             begin, end = int(starts[at]), int(starts[at + 1])
             entries = self._key_low[begin:end].astype(np.int64)
             entries |= self._key_high[begin:end].astype(np.int64) << 16
             rows = (entries & ((1 << ROW_BITS) - 1))[entries >> ROW_BITS == own].tolist()
-            same = [row for row, work in self.works(rows).items() if number in work_keys(work)]
-            if same:
-                found[number] = same
-        return found
+            if rows:
+                likely[number] = rows
+        return self._with_keys(likely)
+
+    def _with_keys(self, likely: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+        """Of the rows that may have a key number those that do. Most numbers are of titles, which
+        are read in a fraction of the time."""
+        every = sorted({row for rows in likely.values() for row in rows})
+        titled = {row: title_number(title) for row, title in self.titles_of(every).items()}
+        open_rows = {
+            row for number, rows in likely.items() for row in rows if titled.get(row) != number
+        }
+        others = {row: work_keys(work) for row, work in self.works(sorted(open_rows)).items()}
+        found = {
+            number: [
+                row
+                for row in dict.fromkeys(rows)
+                if titled.get(row) == number or number in others.get(row, ())
+            ]
+            for number, rows in likely.items()
+        }
+        return {number: rows for number, rows in found.items() if rows}
 
     def iterate(self) -> Iterator[tuple[int, Work]]:
         """Every row and its work, in row order."""
@@ -137,6 +174,20 @@ class CompactCatalogue:
         tokens = self._tokens
         numbers = short_varints(self.titles[begin:end].tobytes())
         return " ".join([tokens[one] for one in numbers])
+
+    def _column_titles(self, rows: Sequence[int]) -> list[str]:
+        """As `title`, of many rows: each token is read once."""
+        at = np.array(rows, np.int64)
+        begin = self.title_starts[at]
+        sizes = self.title_starts[at + 1] - begin
+        data = gather_runs(self.titles, begin, sizes)
+        numbers, place = np.unique(decode_varints(data), return_inverse=True)
+        tokens = [self._tokens[number] for number in numbers.tolist()]
+        words = [tokens[one] for one in place.tolist()]
+        # A token ends at each byte below 128.
+        tokens_before = starts_of(data < 128)
+        ends = tokens_before[np.cumsum(sizes)].tolist()
+        return [" ".join(words[first:end]) for first, end in zip([0, *ends], ends, strict=False)]
 
     def author(self, number: int) -> Author:
         """The author with this number."""

@@ -70,6 +70,8 @@ def compare_people(
     """
     if not given or not known:
         return Comparison(Difference.UNKNOWN)
+    if tuple(given) == tuple(known) and not any(map(_may_be_several, given)):
+        return Comparison(Difference.SAME, 1.0, known=len(known))
     theirs = [author_name(author) for author in known]
     given = _parted(given, known, theirs)
     ours = [author_name(author) for author in given]
@@ -173,13 +175,18 @@ def _parted(
     """The given names; those run together for lack of an "and" are split using the record."""
     out: list[Author] = []
     for author in given:
-        words = display_words(author)
-        inside = [n for n, name in enumerate(theirs) if len(words) >= 4 and name.family in words]
+        words = display_words(author) if _may_be_several(author) else ()
+        inside = [n for n, name in enumerate(theirs) if name.family in words]
         if len({theirs[n].family for n in inside}) > 1:
             out += [known[n] for n in inside]
         else:
             out.append(author)
     return out
+
+
+def _may_be_several(author: Author) -> bool:
+    """True for a name that is long enough for two, without the "and" between them."""
+    return len(display_words(author)) >= 4
 
 
 def _kind(  # noqa: PLR0911 - one for each

@@ -5,8 +5,9 @@
 Prints milliseconds at the median of a bare engine call in this process, and of the tool that makes
 it: in memory over that engine, in memory over the worker process, over pipes, and over HTTP; the
 difference is the overhead. Beside each stands the bare SDK on the same path: a server whose only
-tool answers with the same record from a constant. Calls of all paths take turns, so that a busy
-machine slows all alike.
+tool answers with the same record, or the same page of a search, from a constant. The page is asked
+for after a pause as long as a search: what has been idle for so long answers more slowly. Calls of
+all paths take turns, so that a busy machine slows all alike.
 Then 1,000 calls from 16 clients over HTTP: errors, and the growth of the server's memory.
 """
 
@@ -134,11 +135,9 @@ async def paths(
         worker.close()
 
 
-async def bare_sdk(env: dict[str, str], clients: dict[str, Any], held: str, calls: int) -> None:
-    """The same answer from the SDK alone, call by call beside ours."""
-    answer = (
-        await clients["in memory"].call_tool("get_papers", {"ids": [held]})
-    ).structured_content
+@contextlib.asynccontextmanager
+async def bare_clients(env: dict[str, str], answer: Any) -> AsyncIterator[dict[str, Any]]:
+    """Clients of the SDK alone, which always gives this answer."""
     env = env | {"ANSWER": json.dumps(answer)}
     command = (sys.executable, "-c", BARE)
     pipes = StdioServerParameters(command=command[0], args=[*command[1:], "stdio"], env=env)
@@ -147,21 +146,46 @@ async def bare_sdk(env: dict[str, str], clients: dict[str, Any], held: str, call
             Client(stdio_client(pipes)) as stdio,
             Client(streamable_http_client(url)) as http,
         ):
-            both = {
-                "stdio": (clients["stdio"], stdio),
-                "http": (clients["http"], http),
-            }
-            print("get_papers, Citewell and the bare SDK (p50)")
-            for path, pair in both.items():
-                spent: tuple[list[float], list[float]] = ([], [])
-                for _ in range(calls):
-                    for times, client in zip(spent, pair, strict=True):
-                        begin = time.perf_counter()
-                        found = await client.call_tool("get_papers", {"ids": [held]})
-                        times.append(time.perf_counter() - begin)
-                        assert found.structured_content == answer
-                ours, bare = (1e3 * statistics.median(times) for times in spent)
-                print(f"  {path:<10} {ours:.2f} ms, bare {bare:.2f}: {ours - bare:+.2f} ms")
+            yield {"stdio": stdio, "http": http}
+
+
+async def bare_sdk(env: dict[str, str], clients: dict[str, Any], held: str, calls: int) -> None:
+    """The same answer from the SDK alone, call by call beside ours."""
+    answer = (
+        await clients["in memory"].call_tool("get_papers", {"ids": [held]})
+    ).structured_content
+    async with bare_clients(env, answer) as bare_ones:
+        both = {path: (clients[path], bare) for path, bare in bare_ones.items()}
+        print("get_papers, Citewell and the bare SDK (p50)")
+        for path, pair in both.items():
+            spent: tuple[list[float], list[float]] = ([], [])
+            for _ in range(calls):
+                for times, client in zip(spent, pair, strict=True):
+                    begin = time.perf_counter()
+                    found = await client.call_tool("get_papers", {"ids": [held]})
+                    times.append(time.perf_counter() - begin)
+                    assert found.structured_content == answer
+            ours, bare = (1e3 * statistics.median(times) for times in spent)
+            print(f"  {path:<10} {ours:.2f} ms, bare {bare:.2f}: {ours - bare:+.2f} ms")
+
+
+async def bare_page(
+    env: dict[str, str], clients: dict[str, Any], seconds: float, calls: int
+) -> None:
+    """A page of a search from the SDK alone, after a pause of as many seconds."""
+    arguments = {"query": "neural parsing"}
+    answer = (await clients["in memory"].call_tool("search_papers", arguments)).structured_content
+    async with bare_clients(env, answer) as bare_ones:
+        print(f"a page of search_papers, the bare SDK after {1e3 * seconds:.0f} ms (p50)")
+        for path, client in bare_ones.items():
+            times = []
+            for _ in range(calls):
+                await asyncio.sleep(seconds)
+                begin = time.perf_counter()
+                found = await client.call_tool("get_papers", {"ids": ["any"]})
+                times.append(time.perf_counter() - begin)
+                assert found.structured_content == answer
+            print(f"  {path:<10} {1e3 * statistics.median(times):.2f} ms")
 
 
 async def overhead(
@@ -171,7 +195,8 @@ async def overhead(
     bare: Callable[[int], object],
     tool: str,
     arguments: Callable[[int], dict[str, Any]],
-) -> None:
+) -> float:
+    """Prints the overheads; the median of the engine in seconds."""
     spent: dict[str, list[float]] = {path: [] for path in ("engine", *clients)}
     for client in clients.values():
         await client.call_tool(tool, arguments(0))
@@ -190,6 +215,7 @@ async def overhead(
     for path, times in spent.items():
         more = 1e3 * statistics.median(times) - base
         print(f"  {path:<10} {more:+.2f} ms{'' if more <= ALLOWED_MS else '  MORE THAN ALLOWED'}")
+    return base / 1e3
 
 
 async def processor(url: str, server: psutil.Process, held: str, calls: int) -> None:
@@ -239,12 +265,13 @@ async def measure(options: Options, engine: LocalEngine, library: Path, calls: i
                 "get_papers", 5 * calls, clients,
                 lambda n: engine.works([held]), "get_papers", lambda n: {"ids": [held]},
             )  # fmt: skip
-            await overhead(
+            searched = await overhead(
                 "search_papers", calls, clients,
                 lambda n: engine.find(Query(text=f"neural parsing {n}"), 11, tier="full"),
                 "search_papers", lambda n: {"query": f"neural parsing {n}"},
             )  # fmt: skip
             await bare_sdk(env, clients, held, 5 * calls)
+            await bare_page(env, clients, searched, calls)
         await processor(url, server, held, 5 * calls)
         await crowd(url, server)
 

@@ -36,7 +36,7 @@ from citewell.mcp.tool_context import (
     progress_of,
     tool_errors,
 )
-from citewell.model import CitewellError, CitingPaper, Query, SearchResult
+from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.usecases.find import (
     MAX_PASSAGE,
@@ -202,7 +202,7 @@ class Finding:
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
-                paper = paper_of(hit.work, detail, key=key, why=why(hit))
+                paper = paper_of(hit.work, detail, key=key, why=_why(hit, detail))
                 paper["score"] = round(confidence_of(one.query, [hit]), 3)
                 sentence = fitting_sentence(one.query, hit.work.abstract)
                 if sentence and detail != "ids":
@@ -254,9 +254,13 @@ class Finding:
 _IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
 
 
+def _why(hit: Hit, detail: Detail) -> str:
+    return why(hit) if detail == "full" else ""
+
+
 def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
     papers: list[Paper] = [
-        *(paper_of(hit.work, detail, key=hit.key, why=why(hit)) for hit in found.hits)
+        *(paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits)
     ]
     kept = within(papers, budget)
     page: Page = {"status": status_of([found.result]), "papers": papers[:kept]}

@@ -15,6 +15,7 @@ Detail = Literal["ids", "short", "full"]
 MAX_ABSTRACT = 1500
 MAX_TOKENS = 50_000
 _AUTHORS = 3
+_json_of = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Ref(TypedDict):
@@ -88,7 +89,7 @@ def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = 
 
 def tokens_of(value: object) -> int:
     """About how many tokens a value costs a model: a quarter of its JSON."""
-    return len(json.dumps(value, ensure_ascii=False)) // 4 + 1
+    return len(_json_of(value)) // 4 + 1
 
 
 def within(items: Sequence[Any], budget: int) -> int:

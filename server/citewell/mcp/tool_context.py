@@ -46,6 +46,7 @@ REPORTS = 32
 """Reports of checks that are kept for further pages and as a resource."""
 
 R = TypeVar("R")
+_json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class ToolContext:
@@ -184,7 +185,5 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
 
 def answer(value: Any) -> CallToolResult:
     """A typed result, and the same as compact JSON for clients that read text alone."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=dict(value)
-    )
+    content = TextContent(type="text", text=_json_of(value))
+    return CallToolResult(content=[content], structured_content=dict(value))

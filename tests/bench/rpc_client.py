@@ -9,7 +9,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class RpcClient:
             stdout=subprocess.PIPE,
             stderr=None if "RPC_DEBUG" in os.environ else subprocess.DEVNULL,
             cwd=cwd,
-            env=env,
+            env=as_installed(os.environ if env is None else env),
         )
         self.configuration = configuration or {}
         self.edits: list[dict[str, Any]] = []
@@ -84,7 +84,13 @@ class RpcClient:
 
     def initialize(self, folder: Path, **more: Any) -> Any:
         """`initialize` and `initialized` with the capabilities of a modern editor."""
-        reply = self.request(
+        reply = self.start(folder, **more)
+        self.notify("initialized", {})
+        return reply
+
+    def start(self, folder: Path, **more: Any) -> Any:
+        """`initialize` alone."""
+        return self.request(
             "initialize",
             {
                 "processId": None,
@@ -94,8 +100,6 @@ class RpcClient:
                 **more,
             },
         )
-        self.notify("initialized", {})
-        return reply
 
     def open(self, path: Path, language: str, text: str) -> None:
         self.notify(
@@ -162,6 +166,12 @@ class RpcClient:
                 return {"applied": True}
             case _:
                 return None
+
+
+def as_installed(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which a server keeps its bytecode, as every installation has it: where a
+    setting of the measuring shell forbids that, each start compiles every module anew."""
+    return {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 CAPABILITIES: dict[str, Any] = {

@@ -21,6 +21,7 @@ from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
 from citewell.lsp.protocol.editor import Editor
 from citewell.model import CitewellError, Problem
 from citewell.model.document import Format
+from citewell.model.flavours import format_of
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.project_cache import ProjectCache
@@ -223,10 +224,23 @@ class Projects:
 
     async def _prepare(self, uri: str) -> None:
         try:
+            await self._editor.configured()
+            # The worker starts while the document is read.
+            if self._is_latex(uri):
+                self._wants_papers()
             await self.snapshot(uri)
             await self.workspace(uri)
         except Exception:
             logger.exception("Scanning %s failed", uri)
+
+    def _is_latex(self, uri: str) -> bool:
+        document, path = self._editor.open_document(uri), self._buffers.path_of(uri)
+        return (
+            document is not None
+            and path is not None
+            and not is_bibliography(document, path)
+            and format_of(path) is not Format.MARKDOWN
+        )
 
     async def _cancelled(self) -> list[Problem]:
         return await self.look_up(lambda cache: cache.cancelled())

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem, Work
@@ -110,8 +111,8 @@ class ColumnsBuilder:
             np.save(into / f"{field}.npy", getattr(columns, field), allow_pickle=False)
         # Columns of earlier versions lack these two: the words are then counted when they are read.
         words, counts = (into / name for name in _WORD_COUNTS)
-        distinct, number = np.unique(columns.word, return_counts=True)
-        np.save(words, distinct, allow_pickle=False)
+        kept, number = np.unique(columns.word, return_counts=True)
+        np.save(words, kept, allow_pickle=False)
         np.save(counts, number, allow_pickle=False)
 
 
@@ -173,7 +174,7 @@ class LibraryColumns:
     def rows_by(self, name: int) -> NDArray[np.int64]:
         """Rows with an author of this surname hash, rising: a pass over all surnames."""
         found = [base + _rows_by(part, name) for base, part in self.parts()]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        return distinct(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Surname hash of each row's first author, 0 where there is none."""

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.priors import Priors, joined
 from citewell.model.direction import Direction
@@ -64,14 +65,14 @@ class CitationGraph:
             found = self._list_of(key)
             return _UNKNOWN if found is None else self._held(priors.key[found])
         number = int(priors.find(np.array([key], np.uint64))[0])
-        lists = np.unique(self._owner[priors.list_cited == number])
+        lists = distinct(self._owner[priors.list_cited == number])
         if not len(lists):
             return _UNKNOWN
         if direction == "cited_by":
             return self._held(priors.list_key[lists])
         starts = priors.list_starts
         beside = np.concatenate(
-            [np.unique(priors.list_cited[starts[one] : starts[one + 1]]) for one in lists]
+            [distinct(priors.list_cited[starts[one] : starts[one + 1]]) for one in lists]
         )
         numbers, counts = np.unique(beside[beside != number], return_counts=True)
         return self._held(priors.key[numbers], counts)
@@ -83,7 +84,7 @@ class CitationGraph:
         if at == len(self._list_keys) or self._list_keys[at] != np.uint64(key):
             return None
         one, starts = self._list_order[at], self._priors.list_starts
-        return np.unique(self._priors.list_cited[starts[one] : starts[one + 1]])
+        return distinct(self._priors.list_cited[starts[one] : starts[one + 1]])
 
     def _held(
         self, keys: NDArray[np.uint64], together: NDArray[np.int64] | None = None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from citewell.model.lazy_pattern import lazy_pattern
 
-_END = re.compile(
+_END = lazy_pattern(
     r"[.!?][\"')\]”’]*(?:\[(?:CITATION|OTHER)\]|[\ue000\ue001])*"
     r"(?=\s+[\"'(\[“‘]?[A-Z0-9\ue000\ue001\[À-ÖØ-Þ“])"
     r"|\n\n"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_pattern(
     r"(?:^|[\s(\[~])(?:e\.?g|i\.?e|cf|vs|al|resp|approx|ca|etc|viz|et|w\.?r\.?t|s\.t|a\.k\.a|"
     r"[Ff]igs?|[Ee]qs?|[Ee]qns?|[Ss]ecs?|[Ss]ect|[Tt]abs?|[Cc]h|[Cc]hap|[Aa]pp|[Rr]efs?|[Aa]lg|"
     r"[Dd]ef|[Tt]hm|[Pp]rop|[Ll]em|[Nn]os?|[Nn]r|[Vv]ol|pp?|[Ee]d|[Ee]ds|"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from citewell.corpus.array_sets import is_among
 from citewell.corpus.library import Library
 from citewell.engine.contract import Tier
 from citewell.engine.criteria_order import CriteriaOrder
@@ -288,7 +289,7 @@ def _follow(read: CrossEncoderAnswer, judged: CrossEncoderAnswer) -> CrossEncode
 
 
 def _without(fused: Fused, rows: np.ndarray) -> Fused:
-    keep = ~np.isin(fused.rows, rows)
+    keep = ~is_among(fused.rows, rows)
     return Fused(
         fused.rows[keep],
         fused.scores[keep],

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Evidence, Query
@@ -94,7 +95,7 @@ def _permuted(
     # Among equal points a preference may have moved papers, so their scores are sorted again.
     tiers = points[places] * STEP
     shown = np.empty_like(own)
-    for tier in np.unique(tiers):
+    for tier in distinct(tiers):
         inside = tiers == tier
         shown[inside] = np.sort(own[inside])[::-1] + tier
     confidence = None if ordering.confidence is None else ordering.confidence[places]

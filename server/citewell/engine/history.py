@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import is_among
 from citewell.corpus.columns import title_key
 from citewell.corpus.priors import coded
 from citewell.engine.history_store import BUSY, HistoryStore
@@ -217,8 +218,8 @@ def cited_by(query: Query) -> Cited | None:
     return Cited(
         keys,
         times,
-        np.isin(keys, _keys_of(query.beside)),
-        np.isin(keys, _keys_of(query.just_before)) if criticised else None,
+        is_among(keys, _keys_of(query.beside)),
+        is_among(keys, _keys_of(query.just_before)) if criticised else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from citewell.corpus.array_sets import is_among
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.model import CitewellError, Evidence, Hit, Query, SearchResult
@@ -29,7 +30,7 @@ class Listing:
             return None
         rows = np.flatnonzero(mask & live_rows(self._library))
         try:
-            rows = rows[~np.isin(rows, self._library.rows_of(query.exclude))]
+            rows = rows[~is_among(rows, self._library.rows_of(query.exclude))]
             if not len(rows):
                 empty = self._filters.empty(query)
                 return SearchResult(problems=() if empty is None else (empty,))

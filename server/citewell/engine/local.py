@@ -43,7 +43,7 @@ from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.shipped_cross_encoder import is_used
-from citewell.retrieval.backend.retrievers import OverBackend
+from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -106,11 +107,15 @@ def packed(value: Any) -> msgspec.Raw:
 
 def decoder(kind: Any) -> Callable[[bytes | msgspec.Raw], Any]:
     """Reads values of this type. What it returns raises `BrokenFrameError` for any other."""
-    decode = msgspec.msgpack.Decoder(kind, dec_hook=_decode_extra).decode
+
+    @cache
+    def made() -> msgspec.msgpack.Decoder[Any]:
+        # By the first value: a process reads one half of the types only.
+        return msgspec.msgpack.Decoder(kind, dec_hook=_decode_extra)
 
     def read(body: bytes | msgspec.Raw) -> Any:
         try:
-            return decode(body)
+            return made().decode(body)
         except msgspec.MsgspecError as error:
             raise BrokenFrameError(str(error)) from error
 

@@ -15,7 +15,7 @@ from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval import registry
-from citewell.retrieval.backend.retrievers import OverBackend
+from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening

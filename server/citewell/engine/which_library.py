@@ -15,7 +15,7 @@ from citewell.corpus.layout import (
     read_manifest,
 )
 from citewell.corpus.starter import installed_starter
-from citewell.model import CitewellError, Problem
+from citewell.model import CitewellError, Problem, Work
 from citewell.options import Options
 from citewell.retrieval.encoders.naming import further_name
 
@@ -88,7 +88,6 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
     Raises `LibraryError` where there is nothing to search.
     """
     from citewell.corpus.library import Library
-    from citewell.sources.combine import fill_gaps
 
     path, lower = which_library(options), libraries_below(options)
     problems: list[Problem] = []
@@ -104,7 +103,7 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
             below = Library.open(folder, below)
         except CitewellError as error:
             problems.append(error.problem)
-    library = Library.open(path, below, fill_gaps)
+    library = Library.open(path, below, _fill_gaps)
     # It says what was looked at, also where a library below could not be opened.
     library.snapshot = snapshot_of(options)
     return library, tuple(problems)
@@ -141,6 +140,13 @@ def is_accepted_current(options: Options) -> bool:
     further = options.retrieval.further_encoders
     named = {further_name(encoder): encoder for encoder in further}
     return _has_dense(folder, options) and _encoders(folder).items() >= named.items()
+
+
+def _fill_gaps(own: Work, other: Work) -> Work:
+    # Imported once a record has gaps.
+    from citewell.sources.combine import fill_gaps
+
+    return fill_gaps(own, other)
 
 
 def _has_dense(folder: Path, options: Options) -> bool:

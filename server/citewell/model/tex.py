@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.tex_symbols import MATH_ACCENTS, accented, symbol
 
 _DROPS_ARGUMENT = frozenset(
@@ -22,7 +23,7 @@ _DROPS_ARGUMENT = frozenset(
 _ADDRESS = frozenset({"url", "path", "nolinkurl"})
 
 _MARKED = re.compile(r"[\\$~`]|--|''")
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\\(?P<accent>[`'^"~=.]|[uvHtcdbrkGhU](?![a-zA-Z]))\s*+
           (?:\{\s*+(?P<braced>\\[ij](?![a-zA-Z])|[^\W\d_])?\s*+\}|(?P<bare>\\[ij](?![a-zA-Z])\s*+|[^\W\d_]))
       | \\(?P<macro>[a-zA-Z]++)\*?(?P<gap>[ \t\r\n]*+)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from functools import lru_cache
 
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.tex import tex_to_unicode
 
 _ASCII = str.maketrans(
@@ -32,10 +32,10 @@ _GREEK_NAMES = dict(
 )
 _SYMBOL = re.compile("(?<![\u0370-\u03ff])[α-ω]{1,2}(?![\u0370-\u03ff])|√")
 """One or two Greek letters by themselves are a symbol; more are a word of that language."""
-_COMBINING = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+_COMBINING = lazy_pattern("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _MARKUP = re.compile(r"[\\{}$<&]")
-_TAG = re.compile(
+_TAG = lazy_pattern(
     r"</?(?:i|b|u|em|strong|sub|sup|scp|sc|tt|span|p|br|div|a|inf|title|italic|bold|"
     r"(?:jats|mml|m|tex|xref)[:-][\w-]+)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
@@ -62,6 +62,8 @@ def plain_title(title: str) -> str:
     if "<" in title:
         title = _TAG.sub("", title)
     if "&" in title:
+        import html  # few titles have markup
+
         title = html.unescape(title).replace("\\&", "&")
     if "\\" in title or "{" in title or "$" in title or "}" in title:
         title = tex_to_unicode(title)

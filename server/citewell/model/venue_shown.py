@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from citewell.model.lazy_pattern import lazy_pattern
+
 _WRITTEN = {
     "neurips": "NeurIPS", "corl": "CoRL", "conll": "CoNLL", "semeval": "SemEval", "*sem": "*SEM",
     "starsem": "*SEM", "recsys": "RecSys", "mlsys": "MLSys", "interspeech": "Interspeech",
@@ -30,7 +32,7 @@ _WORKSHOPS = frozenset(
 _NONE = frozenset({"misc", "unknown", "none", "n/a", "others"})
 """What sources write where they know no venue."""
 _ID = re.compile(r"[a-z0-9*-]{2,12}")
-_LEADING = re.compile(
+_LEADING = lazy_pattern(
     r"^(?:(?:in )?proceedings of (?:the )?|proc\.? (?:of )?(?:the )?)"
     r"(?:(?:19|20)\d\d |\d+(?:st|nd|rd|th) |[a-z-]+(?:first|second|third|fth|th|ieth) )?",
     re.IGNORECASE,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.titles import normalise_title
 from citewell.model.venue_names import ABBREVIATIONS, ACRONYMS, BARE_NAMES, LINKING, NAMES, SHORT
 from citewell.model.work import Work
@@ -22,11 +23,11 @@ _GENERIC = frozenset(
     third fourth fifth companion extended abstracts adjunct findings society association chapter
     advance usa""".split()
 )
-_ORDINAL = re.compile(r"^(?:\d+(?:st|nd|rd|th)?|[ivxlc]+|\w+(?:ieth|teenth)|\d+\w?)$")
+_ORDINAL = lazy_pattern(r"^(?:\d+(?:st|nd|rd|th)?|[ivxlc]+|\w+(?:ieth|teenth)|\d+\w?)$")
 _CODE = re.compile(r"^([a-z]{2,})\d{2,}$")
 _MLA = re.compile(r"^mla:[^:]*?\d{4}([a-z]+)-")
 _DBLP = re.compile(r"DBLP:(?:conf|journals)/([a-z0-9]+)/")
-_SERIES = re.compile(
+_SERIES = lazy_pattern(
     r"(?:including (?:its )?subseries )?(?:and )?lecture notes in "
     r"(?:computer science|artificial intelligence|bioinformatics)"
     r"|^synthesis lectures (?:on|in) .*"

@@ -21,15 +21,17 @@ def data_folder() -> Path:
     """The folder that `CITEWELL_DATA` names, else the user's data folder: libraries, unless a
     setting says where, and a few small files.
     """
+    if named := os.environ.get(DATA_VARIABLE):
+        return Path(named)
     from platformdirs import user_data_path
 
-    named = os.environ.get(DATA_VARIABLE)
-    return Path(named) if named else user_data_path(_NAME, appauthor=False)
+    return user_data_path(_NAME, appauthor=False)
 
 
 def cache_folder() -> Path:
     """The folder that `CITEWELL_CACHE` names, else the user's cache: answers that were kept."""
+    if named := os.environ.get(CACHE_VARIABLE):
+        return Path(named)
     from platformdirs import user_cache_path
 
-    named = os.environ.get(CACHE_VARIABLE)
-    return Path(named) if named else user_cache_path(_NAME, appauthor=False)
+    return user_cache_path(_NAME, appauthor=False)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import MARK
 
-_FAULT = re.compile(
+_FAULT = lazy_pattern(
     r"""\b(?:
         fail(?:s|ed|ing|ure|ures)? | suffer(?:s|ed)? | cannot | can\s+not | unable | limitations?
       | ignor(?:es|ed|ing) | neglects? | neglected | lacks? | lacking | struggles? | struggled
@@ -22,7 +23,7 @@ _FAULT = re.compile(
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_CONTRAST = re.compile(
+_CONTRAST = lazy_pattern(
     r"^\W*(?:However|Yet|But|Unfortunately|Nevertheless|Nonetheless)\b(?:\W+\w+){5}",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part
@@ -208,7 +209,7 @@ class LearnedRanker:
         if not titles:
             return None
         rows = signals.rows_of_titles(titles)
-        rows = np.unique(rows[rows >= 0])
+        rows = distinct(rows[rows >= 0])
         vectors, columns = signals.vectors(rows), signals.facts(rows)
         if not len(rows) or vectors is None or columns is None:
             return None
@@ -218,7 +219,7 @@ class LearnedRanker:
         if not query.nearby:
             return None
         found = signals.rows_of_titles(query.nearby)
-        found = np.unique(found[found >= 0])
+        found = distinct(found[found >= 0])
         vectors = signals.vectors(found)
         if not len(found) or vectors is None:
             return None

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.columns import Columns, name_hash, word_hash
 from citewell.model import Query
 from citewell.model.query import MARK, OTHER
@@ -113,7 +114,7 @@ def _look(
     values: NDArray[np.uint32], *tables: tuple[NDArray[np.uint32], NDArray[np.float32]]
 ) -> list[NDArray[np.float32]]:
     """For each table the weight of each value, 0 where the table lacks it."""
-    keys = np.unique(np.concatenate([keys for keys, _ in tables]))
+    keys = distinct(np.concatenate([keys for keys, _ in tables]))
     at, place = matches(values, keys)
     found = []
     for own, weights in tables:

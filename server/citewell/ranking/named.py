@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns, name_hash, word_hash
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import MARK, OTHER
 from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import normalise_title
@@ -36,11 +37,13 @@ FADE = 0.75
 """What is left of a name's weight with each word between it and the mark."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.+/][^\W_]+)*")
-_MARKS = re.compile(re.escape(MARK) + "|" + re.escape(OTHER))
-_SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[a-z]+.*[A-Z])[\w.+/'’-]{2,30}")
+_MARKS = lazy_pattern(re.escape(MARK) + "|" + re.escape(OTHER))
+_SHAPED = lazy_pattern(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[a-z]+.*[A-Z])[\w.+/'’-]{2,30}")
 """A name by its form: two capitals, letters with a digit, or a capital within."""
 _SURNAME = r"([^\W\d_][^\W\d_]+(?:[-'’][^\W\d_]+)*)"
-_AUTHORS = re.compile(rf"{_SURNAME}(?:\s+(?:and|&)\s+{_SURNAME}|,?\s+et\s+al\.?)(?:'s|’s)?[\s~(]*$")
+_AUTHORS = lazy_pattern(
+    rf"{_SURNAME}(?:\s+(?:and|&)\s+{_SURNAME}|,?\s+et\s+al\.?)(?:'s|’s)?[\s~(]*$"
+)
 """Only what surely is a name: a lone word with a capital may be anything."""
 
 

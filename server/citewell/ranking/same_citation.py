@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.model import Query
 from citewell.ranking.contract import Signals
 
@@ -30,7 +31,7 @@ def same_citation(
     if not query.present:
         return None
     found = signals.rows_of_titles(query.present)
-    present = signals.vectors(np.unique(found[found >= 0]))
+    present = signals.vectors(distinct(found[found >= 0]))
     if present is None or not len(present):
         return None
     out = np.zeros((len(rows), 2), np.float32)

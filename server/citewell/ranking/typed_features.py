@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import NO_ALIASES, Alias, Aliases
+from citewell.corpus.array_sets import is_among
 from citewell.corpus.columns import Columns, name_hash, title_key, word_hash
 from citewell.model.titles import normalise_title
 from citewell.ranking.features import places
@@ -169,9 +170,9 @@ class _Match:
         places = [self._words.at(one) for one in hashes]
         owners = self._owner[places[0]]
         for one in places[1:]:
-            owners = owners[np.isin(owners, self._owner[one])]
+            owners = owners[is_among(owners, self._owner[one])]
         for one in places:
-            inside = one if len(places) == 1 else one[np.isin(self._owner[one], owners)]
+            inside = one if len(places) == 1 else one[is_among(self._owner[one], owners)]
             met[inside] = True
             owner = self._owner[inside]
             self.place[at, owner] = inside - self._columns.word_starts[owner]

@@ -34,9 +34,10 @@ class Segment:
             # An empty file cannot be mapped.
             raw: Any = np.memmap(terms, np.uint8, "r") if len(self._ends) else np.zeros(0, np.uint8)
             self._terms = memoryview(raw.view(np.ndarray))
-            rows: Any = self.rows
-            self._row_view = memoryview(rows)
-            self._signposts = [self._term(at) for at in range(0, len(self._ends), _STEP)]
+            self._row_view = memoryview(self.rows)  # type: ignore[arg-type]
+            ends = self._ends[::_STEP].tolist()
+            begins = [0, *self._ends[_STEP - 1 :: _STEP].tolist()]
+            self._signposts = [self._terms[a:b].tobytes() for a, b in zip(begins, ends)]  # noqa: B905
             total = int(self.pointer[-1]) if len(self.pointer) else -1
             if len(self.pointer) != len(self._ends) + 1 or total != len(self.rows):
                 raise ValueError("its files are inconsistent")

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.citing import WORDS
 from citewell.corpus.columns import LibraryColumns, title_key, title_keys
 from citewell.corpus.priors import Priors, joined, read_priors
@@ -118,7 +119,7 @@ class CitationContextRetriever(Retriever):
         UNKNOWN for papers without priors."""
         out = np.full((len(rows), 2), UNKNOWN, np.float32)
         found = self.rows_of_titles(query.nearby)
-        numbers = np.unique(self.number_of_row[found[found >= 0]])
+        numbers = distinct(self.number_of_row[found[found >= 0]])
         numbers = numbers[numbers >= 0]
         own = self.number_of_row[rows]
         has = own >= 0
@@ -132,7 +133,7 @@ class CitationContextRetriever(Retriever):
         """Shape (n,): how often others cite each of `rows` together with the rows `found`, as a
         logarithm; 0 for papers without priors."""
         out = np.zeros(len(rows), np.float32)
-        numbers = np.unique(self.number_of_row[found])
+        numbers = distinct(self.number_of_row[found])
         numbers = numbers[numbers >= 0]
         own = self.number_of_row[rows]
         has = own >= 0
@@ -186,7 +187,7 @@ class CitationContextRetriever(Retriever):
         parts = self._dense.encoder.encode_queries([query, near_part(query), topic_part(query)])
         full, near, topic = parts
         references = self.rows_of_titles([r.title for r in query.paper.references])
-        numbers = np.unique(self.number_of_row[references[references >= 0]])
+        numbers = distinct(self.number_of_row[references[references >= 0]])
         vectors = QueryVectors(
             full,
             near,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.columns import name_hash
 from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.codec import load_table, starts_of
@@ -44,7 +45,7 @@ class CompactFacets:
                     self._other_authors[self._other_families == number],
                 ]
             )
-            for author in np.unique(candidates).tolist():
+            for author in distinct(candidates).tolist():
                 own = forms_of(self._records.author(author))
                 marked[author] |= any(form.fits(one) for form in person for one in own)
         return self._columns.rows_with(marked)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import NO_ALIASES, Aliases
+from citewell.corpus.array_sets import is_among
 from citewell.corpus.columns import LibraryColumns, name_hash, title_key
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -141,7 +142,7 @@ class ExactMatchRetriever(Retriever):
         for word in dict.fromkeys(words):
             if len(word) > 1 and not _YEAR.fullmatch(word):
                 rows = self._by(word, len(words))
-                first = np.isin(self._columns.first_authors(rows), names)
+                first = is_among(self._columns.first_authors(rows), names)
                 out.append((rows, np.where(first, FIRST_AUTHOR, AUTHOR)))
         return out
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.retrieval.contract import Ranking
 
 RRF_K = 60
@@ -37,7 +38,7 @@ def fuse(
     are brought to [0, 1] by its own least and greatest, and a row takes its best.
     """
     known = [ranking.rows for ranking in lists.values() if len(ranking.rows)]
-    rows = np.unique(np.concatenate(known)) if known else np.zeros(0, np.int64)
+    rows = distinct(np.concatenate(known)) if known else np.zeros(0, np.int64)
     total = np.zeros(len(rows), np.float64)
     ranks: dict[str, NDArray[np.int32]] = {}
     by: dict[str, NDArray[np.float32]] = {}

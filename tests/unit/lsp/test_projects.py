@@ -39,16 +39,16 @@ async def test_a_latex_document_asks_for_papers_before_it_is_read(
         reading_of=lambda document, path: None,
         opened=dict,
     )
-    asked: list[str] = []
+    wanting: list[str] = []
     is_free = threading.Event()
     with ThreadPoolExecutor(1) as background:
-        projects = Projects(editor, buffers, background, lambda: asked.append(name))
+        projects = Projects(editor, buffers, background, lambda: wanting.append(name))
         busy = asyncio.ensure_future(projects.read(is_free.wait))
         projects.opened("file:///" + name)
         for _ in range(20):
             await asyncio.sleep(0)
         try:
-            assert asked == [name] * wanted
+            assert wanting == [name] * wanted
         finally:
             projects.close()
             is_free.set()

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
 from citewell.corpus.compact.codec import decode_varints, gather_runs, load_table, starts_of
 
@@ -133,7 +134,7 @@ class CompactColumns:
             for number, row in enumerate(self._crowd_rows)
             if authors[self._crowd_numbers[slice(*self._crowd_starts[number : number + 2])]].any()
         ]
-        return np.unique(np.concatenate([rows, np.array(crowds, np.int64)]))
+        return distinct(np.concatenate([rows, np.array(crowds, np.int64)]))
 
     def rows_by(self, name: int) -> NDArray[np.int64]:
         """Rows with an author of this surname hash, rising."""

@@ -13,11 +13,12 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.model import Problem, Query
+from citewell.model import Query
 from citewell.model.cancel import Cancel
-from citewell.retrieval.backend.connection import Ask, Connection
+from citewell.retrieval.backend.connection import Connection
 from citewell.retrieval.backend.contract import Terms
 from citewell.retrieval.backend.held_segments import held_segments
+from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.backend.write import words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
@@ -25,28 +26,6 @@ from citewell.retrieval.compact_terms import term_hash
 from citewell.retrieval.contract import Ranking
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.opening import Opening
-
-
-class OverBackend:
-    """What the retrievers over a back end share."""
-
-    _connection: Connection
-
-    @property
-    def problem(self) -> Problem | None:
-        """Why the embedded index answers, as far as that is known."""
-        return self._connection.problem
-
-    def wait(self, seconds: float) -> None:
-        """Until it is known whether the back end answers, or so long."""
-        self._connection.wait(seconds)
-
-    def _ask(self, part: str, ask: Ask) -> Ranking | Problem | None:
-        """As `Connection.ask`, with rows of the library."""
-        found = self._connection.ask(part, ask)
-        if found is None or isinstance(found, Problem):
-            return found
-        return self._connection.held.ranking(found)
 
 
 class BackendBm25(OverBackend, Bm25Retriever):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citewell.model.lazy_pattern import lazy_pattern
 from citewell.retrieval.stopwords import STOPWORDS
 
 KINDS = {
@@ -113,7 +114,7 @@ _SOURCES = (
     r"(?:papers?|articles?|publications?|literature|works?|stud(?:y|ies)|research(?:es|ers?)?|"
     r"references?)"
 )
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     rf"^\s*(?:(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|list|"
     rf"find|show|provide|name|i need|i want|looking for)\b[^?:.]{{0,40}}\b{_SOURCES}\b"
     rf"|who (?:\w+ )?(?:proposed|introduced|invented|studied|showed)\b"

@@ -75,6 +75,7 @@ class LocalEngine(ModelMethods, SourceMethods):
         sources: Online | None = None,
         history: HistoryStore | None = None,
         llm_stage: LlmStage | None = None,
+        first_seconds: float = 0.0,
     ) -> None:
         self._llm_stage = llm_stage
         self._sources = sources
@@ -89,8 +90,7 @@ class LocalEngine(ModelMethods, SourceMethods):
         self._reader = reader
         self._problems = tuple(problems)
         self._traffic = Traffic()
-        # Where nothing is searched, no search waits for a check.
-        size = SLICE if opened.retrievers else None
+        size = SLICE if opened.retrievers else None  # else no search waits for a check
         self._check = None if library is None else LibraryCheck(library, self._traffic, size)
         self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)
@@ -115,7 +115,7 @@ class LocalEngine(ModelMethods, SourceMethods):
                 llm_stage=llm_stage,
             )
             others = QueryExpansion(options, self._signals, llm_stage)
-            search = Search(options.retrieval, opened, others, cascade)
+            search = Search(options.retrieval, opened, others, cascade, first_seconds)
         self._finder = Finder(
             search,
             library,
@@ -135,8 +135,10 @@ class LocalEngine(ModelMethods, SourceMethods):
         ranker: Ranker | None = None,
         reader: CrossEncoderStage | None = None,
         history: HistoryStore | None = None,
+        first_seconds: float = 0.0,
     ) -> LocalEngine:
-        """Open the library that the options name; without one, every answer says so."""
+        """Open the library that the options name; without one, every answer says so. The first
+        search may take `first_seconds`, whatever the settings allow."""
         sources, troubles = open_sources(options)
         llm_stage, others = open_llm(options)
         problems = [*troubles, *others]
@@ -165,6 +167,7 @@ class LocalEngine(ModelMethods, SourceMethods):
             sources=sources,
             llm_stage=llm_stage,
             history=history,
+            first_seconds=first_seconds,
         )
 
     def load(self, seconds: float) -> None:

@@ -35,8 +35,16 @@ class Search:
     """Over the retrievers of one library. Safe to call from any thread."""
 
     def __init__(
-        self, options: RetrievalOptions, opened: Opened, others: QueryExpansion, cascade: Cascade
+        self,
+        options: RetrievalOptions,
+        opened: Opened,
+        others: QueryExpansion,
+        cascade: Cascade,
+        first_seconds: float = 0.0,
     ) -> None:
+        """`first_seconds` are what the retrievers may take until one search has come back, where
+        that is more than the settings allow: the first imports libraries and maps the indexes."""
+        self._first_seconds = first_seconds
         self._options = options
         self._opened = opened
         self._typed = opened.typed if cascade.ranks else {}
@@ -47,7 +55,7 @@ class Search:
     def find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
         """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
         depth = self._depth(query, k)
-        seconds = min(self._options.timeout_ms / 1e3, cancel.remaining)
+        seconds = min(max(self._options.timeout_ms / 1e3, self._first_seconds), cancel.remaining)
         others = self._others.of(query, tier, cancel)
         tasks = {
             variant_name(name, number): _search_task(retriever, one, depth)
@@ -58,6 +66,7 @@ class Search:
             for name, retriever in self._typed.items():
                 tasks[name] = _search_task(retriever, query, depth)
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
+        self._first_seconds = 0.0
         late += _problems_of(lists.values())
         try:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)

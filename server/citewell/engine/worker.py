@@ -44,6 +44,7 @@ RETRY_OPEN_SECONDS = 5.0
 NICENESS = 3
 """Added to the parent's; halves the share that a busy processor gives to the worker."""
 WARM_UP_SECONDS = 20.0
+"""What the retrievers may take for the first search of a process."""
 VERSION_SECONDS = 1.0
 """How often, at most, the library is looked at for a new snapshot."""
 
@@ -74,6 +75,8 @@ class Worker:
         self._write_lock = threading.Lock()
         self._cancels: dict[int, Cancel] = {}
         self._cancels_lock = threading.Lock()
+        self._searches: set[int] = set()
+        """Numbers of the searches that are not answered yet; with the lock of `_cancels`."""
         self._engine: Future[Engine] = Future()
         self._hello: protocol.Hello | None = None
         self._opened_at = 0.0
@@ -126,7 +129,11 @@ class Worker:
             logger.exception("The engine cannot start")
             opened.set_exception(error)
             return
-        _warm_up(engine)
+        with self._cancels_lock:
+            is_awaited = bool(self._searches) and self._engine is opened
+        # A search that waits is the first one itself: it may take as long.
+        if not is_awaited:
+            _warm_up(engine)
         # An engine that this one replaces is not closed: requests may still be in it.
         opened.set_result(engine)
         self._engine = opened
@@ -156,6 +163,8 @@ class Worker:
         cancel = Cancel(call.seconds)
         with self._cancels_lock:
             self._cancels[call.id] = cancel
+            if method.name == "find":
+                self._searches.add(call.id)
         lane = self._lanes[method.lane(arguments)]
         lane.submit(self._answer, method, arguments, call.id, cancel)
 
@@ -177,6 +186,7 @@ class Worker:
         finally:
             with self._cancels_lock:
                 self._cancels.pop(number, None)
+                self._searches.discard(number)
         self._send(reply, number)
 
     def _result(self, method: Method[Any, Any], arguments: Any, cancel: Cancel) -> Any:
@@ -235,7 +245,7 @@ def _open_local(options: Options) -> Engine:
     try:
         if not gc.isenabled():
             gc.freeze()  # what was imported stays
-        return LocalEngine.open(options)
+        return LocalEngine.open(options, first_seconds=WARM_UP_SECONDS)
     finally:
         gc.enable()
 

@@ -108,13 +108,17 @@ class Hanging(Broken):
         return Ranking(np.array([0]), np.array([1.0], np.float32))
 
 
-def opened_with(extra: Retriever, timeout_ms: int, options: Options) -> LocalEngine:
+def opened_with(
+    extra: Retriever, timeout_ms: int, options: Options, first_seconds: float = 0.0
+) -> LocalEngine:
     def open_with(library: Library, options: Options) -> Opened:
         found = open_retrievers(library, options)
         return Opened({**found.retrievers, extra.name: extra}, found.encoder, found.problems)
 
     retrieval = replace(options.retrieval, timeout_ms=timeout_ms)
-    return LocalEngine.open(replace(options, retrieval=retrieval), retrievers=open_with)
+    return LocalEngine.open(
+        replace(options, retrieval=retrieval), retrievers=open_with, first_seconds=first_seconds
+    )
 
 
 def titles(engine: LocalEngine, query: Query, k: int = 5) -> list[str]:
@@ -207,6 +211,17 @@ def test_a_late_retriever_is_dropped_in_time_and_the_others_answer(options: Opti
     assert time.monotonic() - begin < 5
     assert result.hits and [problem.code for problem in result.dropped] == ["retriever-late"]
     assert "'hanging'" in result.dropped[0].message and "300 ms" in result.dropped[0].message
+    hanging.let_go.set()
+
+
+def test_the_first_search_may_wait_longer_for_its_retrievers(options: Options) -> None:
+    hanging = Hanging()
+    engine = opened_with(hanging, 200, options, first_seconds=20)
+    threading.Timer(0.5, hanging.let_go.set).start()
+    assert engine.find(Query(text="attention parsing")).dropped == ()
+    hanging.let_go.clear()
+    late = engine.find(Query(text="attention parsing")).dropped
+    assert [problem.code for problem in late] == ["retriever-late"]
     hanging.let_go.set()
 
 

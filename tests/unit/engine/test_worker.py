@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from citewell.engine import protocol
 from citewell.engine.child import worker_command, worker_environment
-from citewell.engine.contract import Engine
+from citewell.engine.contract import Engine, EngineStatus
 from citewell.engine.methods import METHODS
 from citewell.engine.worker import Worker
 from citewell.engine.worker_client import WorkerEngine
-from citewell.model import CitewellError, Query, Work
+from citewell.model import CitewellError, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
@@ -467,6 +467,52 @@ def test_a_call_that_the_table_of_methods_does_not_hold_ends_the_connection(meth
     with pytest.raises(protocol.BrokenFrameError):
         Worker(source, sink, lambda options: None, lambda options: b"").run()
     assert sink.getvalue() == b""
+
+
+class Recorder:
+    """An engine that opens once everything has been sent to it."""
+
+    def __init__(self):
+        self.sent = threading.Event()
+        self.queries = []
+
+    def read(self, stream):
+        part = self.frames.read(stream)
+        if not part:
+            self.sent.set()
+        return part
+
+    def open(self, options):
+        assert self.sent.wait(30)
+        return self
+
+    def find(self, query, k=20, *, tier="fast", cancel=None):
+        self.queries.append(query.text or query.sentence)
+        return SearchResult()
+
+    def status(self):
+        return EngineStatus()
+
+    def run(self, *calls):
+        hello = protocol.Hello(protocol.VERSION, Options(), False)
+        self.frames = io.BytesIO(b"".join(protocol.encode(one) for one in (hello, *calls)))
+        worker = Worker(self, io.BytesIO(), self.open, lambda options: b"")
+        worker.run()
+        for lane in worker._lanes.values():
+            lane.shutdown()
+        return self.queries
+
+
+def test_a_search_that_waits_is_the_first_search_of_the_process():
+    find = METHODS["find"]
+    call = protocol.Call(1, "find", protocol.packed(find.arguments(Query(text="attention"))))
+    assert Recorder().run(call) == ["attention"]
+
+
+def test_without_one_the_process_searches_by_itself():
+    status = METHODS["status"]
+    call = protocol.Call(1, "status", protocol.packed(status.arguments()))
+    assert Recorder().run(call) == ["warm up the index"]
 
 
 def test_each_method_of_the_contract_has_its_row_and_types_that_travel():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,6 +61,8 @@ def read_settings(path: Path, *, required: bool) -> SettingsFile | Problem | Non
     text = _text_of(path, required)
     if text is None or isinstance(text, Problem):
         return text
+    import tomllib  # most users have no settings file
+
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +137,8 @@ def _link(code: str) -> _Link | None:
 
 def result_id(*parts: bytes) -> str:
     """What stands for a report: the same for the same bytes, in whatever session."""
+    from hashlib import blake2b  # not before the first report
+
     digest = blake2b(digest_size=12)
     for part in parts:
         digest.update(part)

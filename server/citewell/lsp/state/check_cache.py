@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import islice
 from sys import intern
 from typing import TYPE_CHECKING
@@ -25,8 +26,13 @@ FEW_ENTRIES = 500
 _WINDOW = -12
 """Raw deflate with a window of 4 KB, which costs 12 us for an answer; 32 KB would cost 45."""
 _WINDOW_BYTES = 1 << 12
-_DECODER = msgspec.msgpack.Decoder(Check)
 _ENCODER = msgspec.msgpack.Encoder()
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[Check]:
+    # A millisecond of each start, before there is an answer to be read.
+    return msgspec.msgpack.Decoder(Check)
 
 
 class CheckCache:
@@ -142,7 +148,7 @@ class CheckCache:
         return deflate.compress(_ENCODER.encode(check)) + deflate.flush()
 
     def _decode(self, encoded: bytes) -> Check:
-        return _DECODER.decode(zlib.decompressobj(_WINDOW, self._dictionary).decompress(encoded))
+        return _decoder().decode(zlib.decompressobj(_WINDOW, self._dictionary).decompress(encoded))
 
     def _forget_one(self) -> None:
         try:

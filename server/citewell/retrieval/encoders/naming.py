@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 FURTHER = "dense-"
@@ -20,5 +19,7 @@ def further_name(encoder: str) -> str:
     slug = parts[-1] if is_folder and parts else "--".join(parts)
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", slug)
     if is_folder:
+        import hashlib
+
         slug += f"-{hashlib.sha256(encoder.encode()).hexdigest()[:6]}"
     return FURTHER + slug

@@ -160,8 +160,16 @@ def _many(library: Library, claims: Sequence[Claim]) -> dict[str, Any]:
         "progress_steps": len(steps),
         "longest_step_ms": 1000 * max(gaps),
         "grown_mb": (process.memory_info().rss - before) / 1e6,
+        "own_mb": _own_mb(process),
         "verdicts": {verdict.value: n for verdict, n in tally(checks).items()},
     }
+
+
+def _own_mb(process: psutil.Process) -> float:
+    """Memory without the pages of files, which processes share; nan where the system is not
+    Linux."""
+    memory = process.memory_info()
+    return (memory.rss - memory.shared) / 1e6 if hasattr(memory, "shared") else float("nan")
 
 
 def _cancel(library: Library, claims: Sequence[Claim]) -> float:
@@ -261,7 +269,8 @@ def _print(figures: dict[str, Any]) -> None:
           f"grown {few['growth_mb']:.1f} MB; {few['verdicts']}")  # fmt: skip
     print(f"{many['entries']:,} entries: {many['wall_s']:.1f} s wall, {many['cpu_s']:.1f} s "
           f"processor, {many['progress_steps']} steps of progress, the longest "
-          f"{many['longest_step_ms']:.0f} ms, grown {many['grown_mb']:.0f} MB")  # fmt: skip
+          f"{many['longest_step_ms']:.0f} ms, grown {many['grown_mb']:.0f} MB, "
+          f"of its own {many['own_mb']:.0f} MB")  # fmt: skip
     print(f"cancelled within {figures['cancel_ms']:.0f} ms")
     for name, peer in figures.get("peers", {}).items():
         print(f"{name}, {peer['entries']} entries: {peer['wall_s']:.1f} s wall, "

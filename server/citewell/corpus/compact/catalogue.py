@@ -265,9 +265,11 @@ class CompactCatalogue:
         return starts_of(self._table("record_sizes"))
 
     @cached_property
-    def _dictionary(self) -> zstandard.ZstdCompressionDict | None:
+    def _decompressor(self) -> zstandard.ZstdDecompressor:
+        """Used by one thread at a time."""
         data = (self.path / "dictionary.bin").read_bytes()
-        return zstandard.ZstdCompressionDict(data) if data else None
+        dictionary = zstandard.ZstdCompressionDict(data) if data else None
+        return zstandard.ZstdDecompressor(dict_data=dictionary)
 
     def _work(self, row: int) -> Work:
         number, place = divmod(row, self.meta.block)
@@ -297,8 +299,7 @@ class CompactCatalogue:
             if block is None:
                 begin, end = self._record_starts[number : number + 2]
                 data = self._records[begin:end].tobytes()
-                reader = zstandard.ZstdDecompressor(dict_data=self._dictionary)
-                raw = reader.decompress(data, max_output_size=_MAX_BLOCK)
+                raw = self._decompressor.decompress(data, max_output_size=_MAX_BLOCK)
                 block = self._blocks[number] = self._list_decoder.decode(raw)
             self._blocks.move_to_end(number)
             while len(self._blocks) > _BLOCKS_KEPT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -19,6 +19,13 @@ R = TypeVar("R")
 
 FAILED = 4
 """Calls that a process which failed last counts as busy with: the others are asked first."""
+
+
+def open_workers(options: Options) -> WorkerEngine | WorkerPool:
+    """The engine of a server that many clients share: `serve.workers` search processes over one
+    library. Nothing is started yet."""
+    count = options.serve.workers
+    return WorkerPool(options, count) if count > 1 else WorkerEngine(options)
 
 
 class WorkerPool(RemoteMethods):
@@ -56,7 +63,7 @@ class LeastBusy:
 
     def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
-        with self._place(method) as place:
+        with self._place(method, self._holder(method, arguments, cancel)) as place:
             result = self._callers[place].call(method, arguments, cancel)
         self._note(place, result)
         if method.name != RemoteMethods.works.name:
@@ -80,17 +87,33 @@ class LeastBusy:
         self._note(place, result)
         return result
 
+    def _holder(
+        self, method: Method[Any, Any], arguments: Any, cancel: Cancel | None
+    ) -> int | None:
+        """The caller that knows the paper to learn from: it keeps the records of sources that are
+        accepted, and a record is known to the process that asked the source. None for other calls,
+        or where no caller knows it."""
+        if method.name != RemoteMethods.learn.name:
+            return None
+        wanted = RemoteMethods.works.arguments([arguments.feedback.accepted.id])
+        for number, caller in enumerate(self._callers):
+            with suppress(CitewellError):
+                if caller.call(RemoteMethods.works, wanted, cancel) != [None]:
+                    return number
+        return None
+
     def _note(self, place: int, result: object) -> None:
         if isinstance(result, SearchResult):
             self._searched = place
 
     @contextmanager
-    def _place(self, method: Method[Any, Any]) -> Iterator[int]:
-        """The number of the caller to ask, which counts as busy meanwhile."""
+    def _place(self, method: Method[Any, Any], holder: int | None = None) -> Iterator[int]:
+        """The number of the caller to ask, `holder` if there is one; it counts as busy meanwhile."""
         with self._lock:
             count = len(self._callers)
             order = [(self._turn + step) % count for step in range(count)]
             place = min(order, key=lambda number: self._load[number] + self._penalty[number])
+            place = place if holder is None else holder
             last = self._searched
             if method.name == RemoteMethods.status.name and last is not None:
                 # A busy or failed one is spared: the status matters more than the times.

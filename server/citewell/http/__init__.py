@@ -45,15 +45,13 @@ def serve(
                     f"Install it: `{install_command('http')}`.",
                 )
             )
-    from citewell.engine.pool import WorkerPool
-    from citewell.engine.worker_client import WorkerEngine
+    from citewell.engine.pool import open_workers
     from citewell.http.public import public_options
     from citewell.http.server import serve_engine
 
     if read_only or options.serve.read_only:
         options = public_options(options)
-    workers = options.serve.workers
-    engine = WorkerPool(options, workers) if workers > 1 else WorkerEngine(options)
+    engine = open_workers(options)
     try:
         serve_engine(
             options,

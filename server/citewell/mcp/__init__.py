@@ -40,6 +40,7 @@ def serve(
                 f"Install it: `{install_command('mcp')}`.",
             )
         )
+    from citewell.engine.pool import open_workers
     from citewell.engine.worker_client import WorkerEngine
     from citewell.mcp.roots import Roots
     from citewell.mcp.server import create_server
@@ -54,13 +55,14 @@ def serve(
                 "Give the writable folders: `citewell mcp --allow-write --root FOLDER`.",
             )
         )
-    engine = WorkerEngine(options)
+    # On pipes there is one agent, which waits for each answer.
+    engine = open_workers(options) if host else WorkerEngine(options)
     try:
         server = create_server(options, engine, opened, allow_write=allow_write, shared=bool(host))
         if host:
             serve_http(
                 server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts,
-                rate_limit=options.serve.rate_limit,
+                rate_limit=options.serve.rate_limit, start=engine.start,
             )  # fmt: skip
         else:
             serve_stdio(server)

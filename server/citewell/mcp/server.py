@@ -42,7 +42,8 @@ def create_server(
 ) -> MCPServer[Any]:
     """The server; it neither opens nor closes the engine. Without roots no file is touched.
     `shared`: several clients use it."""
-    context = ToolContext(options, engine, roots or Roots(), allow_write)
+    workers = options.serve.workers if shared else 1
+    context = ToolContext(options, engine, roots or Roots(), allow_write, workers=workers)
     asks = bool(options.sources.allow)
     finding, checking, writing = Finding(context), Checking(context), Writing(context)
     searches = asks and options.sources.search

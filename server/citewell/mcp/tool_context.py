@@ -33,7 +33,7 @@ from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
 from citewell.options.folders import cache_folder
 from citewell.serving.hidden import without_keys
-from citewell.serving.queues import Kind, Queues
+from citewell.serving.queues import THREADS, Kind, Queues
 from citewell.usecases.find import Progress
 
 logger = logging.getLogger(__name__)
@@ -52,14 +52,23 @@ _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 class ToolContext:
     """Safe across threads; one for all clients of a server."""
 
-    def __init__(self, options: Options, engine: Engine, roots: Roots, allow_write: bool) -> None:
+    def __init__(
+        self,
+        options: Options,
+        engine: Engine,
+        roots: Roots,
+        allow_write: bool,
+        *,
+        workers: int = 1,
+    ) -> None:
+        """`workers` is the number of search processes of the engine."""
         self.options = options
         self.engine = engine
         self.roots = roots
         self.allow_write = allow_write
         self.write_lock = WriteLock(cache_folder())
         """Taken from reading a file to writing it: two clients may want the same one."""
-        self._queues = Queues(waiting=MAX_WAITING)
+        self._queues = Queues(threads=THREADS * workers, waiting=MAX_WAITING)
         self._secret = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
@@ -37,15 +37,17 @@ def serve_http(
     origins: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
     rate_limit: int = 0,
+    start: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve many agents at http://HOST:PORT/mcp until interrupted. Port 0 takes a free one; the
     address is written to standard error. `rate_limit` is the maximum of requests per minute from
-    one client address, 0 none. Raises `CitewellError` for an address that is taken, or that reaches
-    beyond this machine without a token."""
+    one client address, 0 none; `start` is called once the address is bound. Raises `CitewellError`
+    for an address that is taken, or that reaches beyond this machine without a token."""
     import sys
 
     bound = bind(host, port, token=token, variable=MCP_TOKEN)
     port = int(bound.getsockname()[1])
+    start()
     app = http_app(server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts)
     if rate_limit:
         app = RateLimit(app, Buckets(rate_limit))

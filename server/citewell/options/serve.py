@@ -42,7 +42,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     rate_limit: Annotated[
         int,
         about(
-            "Maximum requests per minute from one client address; 0: no limit.",
+            "Maximum requests per minute from one client address, also of `citewell mcp --http`; "
+            "0: no limit.",
             ge=0,
             le=1_000_000,
             trusted_only=True,
@@ -51,7 +52,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     workers: Annotated[
         int,
         about(
-            "Number of search processes; each takes the memory of one engine.",
+            "Number of search processes of `citewell serve` and `citewell mcp --http`; each takes "
+            "the memory of one engine, less what they map from the same files.",
             ge=1,
             le=64,
             trusted_only=True,

@@ -26,6 +26,10 @@ TOPICS = (
     "weather",
     "speech",
 )
+WORDS = ("study", "survey", "benchmarks", "study")
+NAMES = ("A. Name{}", "Anna Name{}", "Bert Name{}", "Name{}")
+KINDS = ("article", "article", "inproceedings", "phdthesis", "misc")
+VENUES = ("ACL", "", "Transactions on Orchards", "NeurIPS", "Workshop on Valleys and Weather")
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +56,15 @@ def options(tmp_path_factory: pytest.TempPathFactory, further_encoder: str) -> O
                 "id": f"{part}:{number}",
                 "title": "Attention in parsing"
                 if number == 7
-                else f"{' '.join(rng.choice(TOPICS, 3))} study {part} {number}",
+                else f"{' '.join(rng.choice(TOPICS, 3))} {WORDS[number % 4]} {part} {number}",
                 "abstract": f"We study {' '.join(rng.choice(TOPICS, 12))}.",
                 "year": int(rng.integers(2000, 2024)),
-                "authors": [f"A. Name{number % 7}"],
-                "kind": "article",
+                "authors": [NAMES[number % len(NAMES)].format(number % 7), "Zoë van der Berg"][
+                    : 1 + (number % 5 == 0)
+                ],
+                "kind": KINDS[number % len(KINDS)],
+                "venue": VENUES[number % len(VENUES)],
+                "language": ("", "en", "de")[number % 3],
                 "doi": "10.5555/shared" if number == 7 else f"10.5555/{part}.{number}",
                 "source": part,
             }

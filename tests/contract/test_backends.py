@@ -19,14 +19,31 @@ from msgspec.structs import replace
 
 from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
+from citewell.engine.retrievers import open_retrievers
 from citewell.model import CitewellError, Query
+from citewell.model.cancel import Cancel
+from citewell.model.typed_query import TypedQuery
 from citewell.options import Options
 from citewell.retrieval.backend.address import (
     open_backend,
     open_target,
     restore,
 )
-from citewell.retrieval.backend.contract import Backend, Batch, State, Terms, point_numbers
+from citewell.retrieval.backend.contract import (
+    AUTHOR,
+    FORMAT,
+    KIND,
+    YEAR,
+    AnyOf,
+    Backend,
+    Batch,
+    Between,
+    Condition,
+    Found,
+    State,
+    Terms,
+    point_numbers,
+)
 from citewell.retrieval.backend.qdrant_connect import connect
 from citewell.retrieval.backend.server_address import server_address
 from citewell.retrieval.backend.write import empty_state, write_library
@@ -40,6 +57,37 @@ QUERIES = [
     *(Query(sentence=f"We follow the {a} of {b} [CITATION].") for a, b in
       (("orchards", "valleys"), ("translation", "attention"), ("speech", "parsing"))),
 ]  # fmt: skip
+FILTERS: list[dict[str, Any]] = [
+    {"year_from": 2010, "year_to": 2015},
+    {"year_from": 2018},
+    {"year_to": 2003},
+    {"year_from": 2025},
+    {"author": "Name2"},
+    {"author": "A. Name2"},
+    {"author": "Anna Name2"},
+    {"author": "Bert Name3"},
+    {"author": "Berg, Zoe"},
+    {"author": "Name1 and van der Berg"},
+    {"author": "Nobody"},
+    {"author": "!"},
+    {"venue": "ACL"},
+    {"venue": "NIPS"},
+    {"venue": "transactions orchards"},
+    {"venue": "Workshop on Weather"},
+    {"venue": "ACL 2012"},
+    {"venue": "2012"},
+    {"venue": "Nowhere"},
+    {"kind": "article"},
+    {"kind": "thesis"},
+    {"kind": "survey"},
+    {"kind": "benchmark"},
+    {"kind": "unheard"},
+    {"language": "German"},
+    {"language": "de", "strict_language": True},
+    {"language": "??"},
+    {"kind": "article", "venue": "ACL", "year_from": 2005, "author": "Name2", "language": "en"},
+]
+"""Filters that the payload of points can answer."""
 
 
 def write(options: Options, address: str) -> Any:
@@ -126,20 +174,12 @@ def test_the_answers_are_those_of_the_embedded_indexes(plain: Options, address: 
     assert not problems(over(plain, address))
 
 
-def test_the_back_end_is_asked(plain: Options, address: str, monkeypatch: Any) -> None:
+def test_the_back_end_is_asked(
+    plain: Options, address: str, requests: list[tuple[str, int]]
+) -> None:
     write(plain, address)
-    kind = type(open_backend(address))
-    calls: list[str] = []
-    for name in ("nearest", "weighted"):
-        real = getattr(kind, name)
-
-        def counted(*args: Any, name: str = name, real: Any = real) -> Any:
-            calls.append(name)
-            return real(*args)
-
-        monkeypatch.setattr(kind, name, counted)
     found(over(plain, address), QUERIES[:1])
-    assert set(calls) == {"nearest", "weighted"}
+    assert set(requests) == {("nearest", 0), ("weighted", 0)}
 
 
 def test_filters_hold(plain: Options, address: str) -> None:
@@ -151,6 +191,123 @@ def test_filters_hold(plain: Options, address: str) -> None:
     expected = found(plain, queries)
     assert all(expected)
     assert found(over(plain, address), queries) == expected
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch, address: str) -> list[tuple[str, int]]:
+    """What was asked of the back end: method, and number of conditions."""
+    kind = type(open_backend(address))
+    calls: list[tuple[str, int]] = []
+    for name in ("nearest", "weighted"):
+        real = getattr(kind, name)
+
+        def counted(
+            backend: Backend,
+            query: Any,
+            k: int,
+            where: Any = (),
+            name: str = name,
+            real: Any = real,
+        ) -> Found:
+            calls.append((name, len(where)))
+            found: Found = real(backend, query, k, where)
+            return found
+
+        monkeypatch.setattr(kind, name, counted)
+    return calls
+
+
+def searched(options: Options, queries: list[Query]) -> list[dict[str, dict[int, float]]]:
+    """Of each query the rows that words and meaning find, and their scores."""
+    assert options.library.path is not None
+    with Library.open(options.library.path / options.library.name) as library:
+        retrievers = open_retrievers(library, options).retrievers
+        chosen = {name: retrievers[name] for name in ("bm25", "dense")}
+        for one in chosen.values():
+            getattr(one, "wait", lambda seconds: None)(300)
+        found = []
+        for query in queries:
+            lists = {name: one.search(query, 500, Cancel()) for name, one in chosen.items()}
+            assert not [one.problem for one in lists.values() if one.problem is not None]
+            found.append(
+                {name: dict(zip(one.rows.tolist(), one.scores.tolist(), strict=True))
+                 for name, one in lists.items()}
+            )  # fmt: skip
+        return found
+
+
+def test_exactly_the_same_papers_pass_a_filter(
+    plain: Options, address: str, requests: list[tuple[str, int]]
+) -> None:
+    write(plain, address)
+    queries = [Query(text="study of weather and attention", **one) for one in FILTERS]
+    expected, got = searched(plain, queries), searched(over(plain, address), queries)
+    for filters, first, second in zip(FILTERS, expected, got, strict=True):
+        for name, scores in first.items():
+            assert second[name] == pytest.approx(scores, rel=1e-3, abs=1e-4), (filters, name)
+    sizes = [len(one["dense"]) for one in expected]
+    assert 0 in sizes and len(set(sizes)) > 10  # the filters tell papers apart
+    # A filter that no paper can pass is not sent; any other is.
+    assert len(requests) == 2 * (len(FILTERS) - 2) and all(count for _, count in requests)
+
+
+def test_filters_that_no_field_can_answer_are_answered_by_the_embedded_indexes(
+    plain: Options, address: str, requests: list[tuple[str, int]]
+) -> None:
+    write(plain, address)
+    queries = [
+        Query(text="study of weather", typed_query=TypedQuery(none_of=("speech",))),
+        Query(text="study of weather", kind="article", typed_query=TypedQuery(min_citations=1)),
+    ]
+    assert searched(over(plain, address), queries) == searched(plain, queries)
+    assert not requests
+
+
+def test_a_library_without_facets_filters_names_by_its_embedded_indexes(
+    plain: Options, address: str, requests: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(plain, address)
+    monkeypatch.setattr(Opening, "_facets", lambda opening: None)
+    queries = [Query(text="weather", author="Name2"), Query(text="weather", venue="ACL")]
+    assert searched(over(plain, address), queries) == searched(plain, queries)
+    assert not requests
+
+
+def test_a_back_end_of_another_format_is_reported_and_replaced(
+    plain: Options, address: str
+) -> None:
+    first = write(plain, address)
+    backend = open_backend(address)
+    state = backend.state()
+    assert state is not None
+    backend.set_state(replace(state, format=FORMAT - 1))
+    del backend
+    assert problems(over(plain, address)) == {"backend-version"}
+    assert found(over(plain, address), QUERIES) == found(plain, QUERIES)
+    second = write(plain, address)
+    assert (second.works, second.removed, second.points) == (first.works, 0, first.works)
+    assert not problems(over(plain, address))
+
+
+def numbers(backend: Backend, *where: Condition) -> list[int]:
+    """Rows of the first segment that meet the conditions, by both kinds of vectors."""
+    meaning = backend.nearest(np.array([1, 0, 0, 0], np.float32), 50, where)
+    words = backend.weighted(Terms(np.array([7], np.uint32), np.array([1], np.float32)), 50, where)
+    assert sorted(meaning.points.tolist()) == sorted(words.points.tolist())
+    return sorted((words.points - point_numbers("000001-a", np.array([0]))).tolist())
+
+
+def test_points_that_are_written_again_have_the_new_payload_and_no_other(address: str) -> None:
+    backend = _filled(address)
+    assert numbers(backend, Between(YEAR, 2005, 2007)) == [5, 6, 7]
+    assert numbers(backend, AnyOf(AUTHOR, (3, 4)), AnyOf(KIND, (0,))) == [4]
+    assert numbers(backend, AnyOf(AUTHOR, ())) == []
+    backend.upsert(_batch(np.arange(5, 7), years=1990))
+    assert backend.count() == 20
+    assert numbers(backend, Between(YEAR, 2005, 2007)) == [7]
+    assert numbers(backend, Between(YEAR, 1, 1995)) == [5, 6]
+    backend.delete(point_numbers("000001-a", np.array([5])))
+    assert numbers(backend, Between(YEAR, 1, 1995)) == [6]
 
 
 def test_writing_twice_adds_nothing(plain: Options, address: str) -> None:
@@ -224,14 +381,22 @@ def _write_until_killed(address: str, ready: Any) -> None:
     signal.pause()
 
 
+def _batch(rows: Any, years: Any) -> Batch:
+    one = Terms(np.array([7], np.uint32), np.array([0.5], np.float32))
+    vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(rows), 1))
+    payloads = [
+        {YEAR: year, AUTHOR: [row, row + 100], KIND: [row % 4]}
+        for row, year in zip(rows.tolist(), np.broadcast_to(years, len(rows)).tolist(), strict=True)
+    ]
+    numbers = point_numbers("000001-a", rows)
+    return Batch(numbers, vectors, [one] * len(rows), payloads)
+
+
 def _filled(address: str) -> Backend:
     state = State(dim=4, encoder="e", words="w", segments={"000001-a": 20})
     target = open_target(address, state)
     target.backend.set_state(replace(state, segments={}))
-    one = Terms(np.array([7], np.uint32), np.array([0.5], np.float32))
-    vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (20, 1))
-    batch = Batch(point_numbers("000001-a", np.arange(20)), vectors, [one] * 20)
-    target.backend.upsert(batch)
+    target.backend.upsert(_batch(np.arange(20), years=2000 + np.arange(20)))
     target.backend.set_state(state)
     target.publish()
     return open_backend(address)
@@ -261,7 +426,8 @@ def test_what_was_written_survives_a_kill_and_another_process_is_told_of_the_loc
     state = backend.state()
     assert state is not None and state.segments == {"000001-a": 20}
     assert backend.count() == 20
-    assert len(backend.nearest(np.array([1, 0, 0, 0], np.float32), 50).points) == 20
+    assert numbers(backend) == list(range(20))
+    assert numbers(backend, Between(YEAR, 2005, 2007), AnyOf(AUTHOR, (105,))) == [5]
 
 
 def test_deleted_points_are_not_found_and_a_copy_answers_alike(

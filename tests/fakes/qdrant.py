@@ -55,6 +55,8 @@ class QdrantServer:
     port: int = 0
     shards: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    indexed: dict[str, set[str]] = field(default_factory=dict)
+    """Fields with an index, by collection. As in strict mode, others cannot be filtered by."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def start(self) -> QdrantServer:
@@ -203,6 +205,7 @@ def _create(own: QdrantServer, name: str, body: bytes) -> Any:
 def _drop(own: QdrantServer, name: str, body: bytes) -> Any:
     own.shard(name).close()
     del own.shards[name]
+    own.indexed.pop(name, None)
     shutil.rmtree(own.folder / name)
     own.aliases = {alias: one for alias, one in own.aliases.items() if one != name}
     return True
@@ -292,12 +295,53 @@ def _count(own: QdrantServer, name: str, body: bytes) -> Any:
     return {"count": own.shard(name).count(edge.CountRequest())}
 
 
+def _create_index(own: QdrantServer, name: str, body: bytes) -> Any:
+    given = json.loads(body)
+    facts = given["field_schema"]
+    if isinstance(facts, str):
+        schema = getattr(edge.PayloadSchemaType, facts.capitalize())
+    else:
+        schema = edge.IntegerIndexParams(
+            lookup=facts["lookup"], range=facts["range"], on_disk=facts["on_disk"]
+        )
+    operation = edge.UpdateOperation.create_field_index(given["field_name"], schema)
+    own.shard(name).update(operation)
+    own.indexed.setdefault(name, set()).add(given["field_name"])
+    return {"operation_id": 0, "status": "completed"}
+
+
+def _filter(own: QdrantServer, name: str, given: Any) -> Any:
+    if given is None:
+        return None
+    indexed = own.indexed.get(own.aliases.get(name, name), set())
+    return _condition(indexed, {key: value for key, value in given.items() if value is not None})
+
+
+def _condition(indexed: set[str], given: dict[str, Any]) -> Any:
+    """A condition, or a filter of several."""
+    if "key" not in given and "is_empty" not in given:
+        parts = {how: [_condition(indexed, one) for one in some] for how, some in given.items()}
+        return edge.Filter(**parts)
+    key = given["key"] if "key" in given else given["is_empty"]["key"]
+    if key not in indexed:
+        raise AnswerError(400, f'Bad request: Index required but not found for "{key}"')
+    if "is_empty" in given:
+        return edge.IsEmptyCondition(key)
+    if "match" in given:
+        return edge.FieldCondition(key, match=edge.MatchAny(given["match"]["any"]))
+    limits = given["range"]
+    return edge.FieldCondition(key, range=edge.RangeFloat(gte=limits["gte"], lte=limits["lte"]))
+
+
 def _query(own: QdrantServer, name: str, body: bytes) -> Any:
     given = json.loads(body)
     query = given["query"]
     query = query["nearest"] if isinstance(query, dict) and "nearest" in query else query
     nearest = edge.Query.Nearest(_vector(query), given["using"])
-    hits = own.shard(name).query(edge.QueryRequest(limit=given["limit"], query=nearest))
+    request = edge.QueryRequest(
+        limit=given["limit"], query=nearest, filter=_filter(own, name, given.get("filter"))
+    )
+    hits = own.shard(name).query(request)
     return {"points": [{"id": one.id, "version": 1, "score": one.score} for one in hits]}
 
 
@@ -346,6 +390,7 @@ def _upload_snapshot(own: QdrantServer, name: str, body: bytes) -> Any:
         one.rename(own.folder / name / one.name)
     inner.rmdir()
     own.shards[name] = edge.EdgeShard.load(str(own.folder / name))
+    own.indexed[name] = set(own.shards[name].info().payload_schema)
     return True
 
 
@@ -359,6 +404,7 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (rf"DELETE {_C}", _drop),
     (r"GET /aliases", _all_aliases),
     (r"POST /collections/aliases", _change_aliases),
+    (rf"PUT {_C}/index", _create_index),
     (rf"PUT {_C}/points", _upsert),
     (rf"POST {_C}/points/delete", _delete),
     (rf"POST {_C}/points", _retrieve),

@@ -98,6 +98,11 @@ class Filters:
         self._known: OrderedDict[tuple[str, str], _Rows] = OrderedDict()
         self._lock = threading.Lock()
 
+    @property
+    def has_facets(self) -> bool:
+        """Whether authors and venues are looked up in facets."""
+        return self._facets is not None
+
     def by(self, name: str) -> _Rows:
         """Which rows are by everybody whom the text names, shape (rows,)."""
         return self._remembered("author", name, self._by)

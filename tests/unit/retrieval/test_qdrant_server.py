@@ -36,7 +36,8 @@ def write(address: str, state: State = STATE, *, fresh: bool = False) -> str:
     vectors = np.zeros((20, state.dim), np.float32)
     vectors[:, 0] = 1
     words = [Terms(np.array([7], np.uint32), np.array([0.5], np.float32))] * 20
-    target.backend.upsert(Batch(point_numbers("000001-a", np.arange(20)), vectors, words))
+    points = point_numbers("000001-a", np.arange(20))
+    target.backend.upsert(Batch(points, vectors, words, [{}] * 20))
     target.backend.set_state(state)
     target.backend.optimize()
     target.publish()

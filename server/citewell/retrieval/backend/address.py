@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.retrieval.backend.contract import Backend, State, Target, backend_error
 from citewell.retrieval.backend.server_address import malformed_address, server_address
+
+if TYPE_CHECKING:
+    from citewell.retrieval.backend.edge import EdgeBackend
 
 EDGE = "edge:"
 _SECONDS = 10.0
@@ -29,6 +33,7 @@ def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
 def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
     """Where a library is written. `fresh`: on a server, into a new collection.
 
+    A folder that holds a library of another format, or with other weights or vectors, is emptied.
     Raises `CitewellError` with a code backend-*.
     """
     server = server_address(text)
@@ -36,7 +41,11 @@ def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
         from citewell.retrieval.backend import qdrant_collections
 
         return qdrant_collections.open_target(server, wanted, fresh=fresh)
-    return Target(_edge(text), lambda: None)
+    edge = _edge(text)
+    state = edge.state()
+    if state is not None and not state.fits(wanted):
+        edge.clear()
+    return Target(edge, lambda: None)
 
 
 def restore(text: str, snapshot: Path) -> Backend:
@@ -57,7 +66,7 @@ def restore(text: str, snapshot: Path) -> Backend:
     return _edge(text)
 
 
-def _edge(text: str) -> Backend:
+def _edge(text: str) -> EdgeBackend:
     from citewell.retrieval.backend.edge import open_edge
 
     return open_edge(_folder(text))

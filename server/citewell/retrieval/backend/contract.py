@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 
-FORMAT = 1
+FORMAT = 2
 DENSE, WORDS = "dense", "bm25"
 """Names of the two vectors of a point."""
+YEAR, KIND, LANGUAGE, VENUE, AUTHOR, RETRACTED = (
+    "year", "kind", "language", "venue", "author", "retracted",
+)  # fmt: skip
+"""Fields of a point's payload by which a back end filters; `payload` says what they hold."""
+HASHES = (KIND, LANGUAGE, VENUE, AUTHOR)
+"""Those that hold hashes, which only `AnyOf` compares."""
+KEY, CITATIONS = "key", "citations"
+"""Further fields: the key of the title, and the logarithm of one more than the times cited."""
 STATE = (1 << 63) - 1
 """The point that holds the state of the back end."""
 _ROW_BITS = 32
@@ -26,8 +34,8 @@ _HINTS = {
     "backend-address": "Use `edge:FOLDER` or `qdrant://HOST:PORT/NAME`.",
     "backend-not-installed": "Install the extra `qdrant`: `pip install '.[qdrant]'`.",
     "backend-locked": "Close the other program; the embedded indexes answer here.",
-    "backend-dimension": "Run `citewell library build --to` with another name.",
-    "backend-version": "Run `citewell library build --to` with another name.",
+    "backend-dimension": "Run `citewell library build --to`, which replaces it.",
+    "backend-version": "Run `citewell library build --to`, which replaces it.",
     "backend-server": "Update the server; until then the embedded indexes answer.",
     "backend-stale": "Run `citewell library build --to`; until then the embedded indexes answer.",
     "backend-failed": "Until it works again, the embedded indexes answer.",
@@ -47,6 +55,31 @@ class Terms(msgspec.Struct, frozen=True):
     weights: NDArray[np.float32]
 
 
+Payload = dict[str, bool | int | float | list[int]]
+"""Fields of a point, by name."""
+
+
+class AnyOf(msgspec.Struct, frozen=True):
+    """Points with one of the numbers in a field; none where there is no number."""
+
+    field: str
+    numbers: tuple[int, ...]
+    or_lacking: bool = False
+    """Also those that lack the field."""
+
+
+class Between(msgspec.Struct, frozen=True):
+    """Points with a number of the range in a field."""
+
+    field: str
+    least: int
+    most: int
+
+
+Condition = AnyOf | Between
+"""What must hold of a point."""
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Points to write."""
 
@@ -55,6 +88,8 @@ class Batch(msgspec.Struct, frozen=True):
     dense: NDArray[np.float32]
     """Shape (n, d), at length 1, or 0 for a paper without a known word."""
     words: Sequence[Terms]
+    """One per point."""
+    payloads: Sequence[Payload]
     """One per point."""
 
 
@@ -71,6 +106,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Number of rows read of each segment; those of the segment once it is whole."""
     left_out: dict[str, str] = {}
     """Hashes of the lists of each segment's rows that are left out: dead ones, quarantined ones."""
+
+    def fits(self, wanted: State) -> bool:
+        """Whether a library that wants the other state can be written in addition to this one."""
+        return (self.format, self.dim, self.encoder, self.words) == (
+            wanted.format, wanted.dim, wanted.encoder, wanted.words,
+        )  # fmt: skip
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -107,12 +148,16 @@ class Backend(Protocol):
         """Number of points, without that of the state."""
         ...
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> Found:
-        """The points with the greatest dot product, about `k`."""
+    def nearest(
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
+    ) -> Found:
+        """The points with the greatest dot product of those that meet all conditions, about
+        `k`."""
         ...
 
-    def weighted(self, terms: Terms, k: int) -> Found:
-        """The `k` points with the greatest sum of products of weights."""
+    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+        """The `k` points with the greatest sum of products of weights of those that meet all
+        conditions."""
         ...
 
     def snapshot(self, into: Path) -> Path:

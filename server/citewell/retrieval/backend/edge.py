@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 
 from citewell.retrieval.backend.contract import (
     DENSE,
+    HASHES,
+    RETRACTED,
     STATE,
     WORDS,
+    YEAR,
     Batch,
+    Between,
+    Condition,
     Found,
     State,
     Terms,
@@ -69,24 +74,35 @@ class EdgeBackend:
             if self._shard is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._shard = edge.EdgeShard.create(str(self._folder), self._config(state.dim))
+                for name, schema in self._indexes().items():
+                    index = edge.UpdateOperation.create_field_index(name, schema)
+                    self._shard.update(index)
             payload = {"state": msgspec.json.encode(state).decode()}
             point = edge.Point(STATE, {}, payload)
             self._shard.update(edge.UpdateOperation.upsert_points([point]))
             self._shard.flush()
 
+    def clear(self) -> None:
+        """Remove all that the folder holds."""
+        with self._failing():
+            if self._shard is not None:
+                self._shard.close()
+                self._shard = None
+            shutil.rmtree(self._folder)
+
     def upsert(self, batch: Batch) -> None:
         """Write points; one that is there is replaced."""
         edge = self._edge
         points = []
-        for number, dense, words in zip(
-            batch.points.tolist(), batch.dense, batch.words, strict=True
+        for number, dense, words, payload in zip(
+            batch.points.tolist(), batch.dense, batch.words, batch.payloads, strict=True
         ):
             vector: dict[str, Any] = {}
             if dense.any():
                 vector[DENSE] = dense.tolist()
             if len(words.hashes):
                 vector[WORDS] = edge.SparseVector(words.hashes.tolist(), words.weights.tolist())
-            points.append(edge.Point(number, vector, {}))
+            points.append(edge.Point(number, vector, payload))
         with self._failing():
             self._shard.update(edge.UpdateOperation.upsert_points(points))
 
@@ -110,18 +126,25 @@ class EdgeBackend:
         with self._failing():
             return int(self._shard.count(self._edge.CountRequest())) - 1
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> Found:
-        """The points with the greatest dot product, about `k`."""
+    def nearest(
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
+    ) -> Found:
+        """The points with the greatest dot product of those that meet all conditions, about
+        `k`."""
         edge = self._edge
         query = edge.Query.Nearest(vector.tolist(), DENSE)
         params = edge.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
-        return self._query(edge.QueryRequest(limit=k, query=query, params=params))
+        return self._query(
+            edge.QueryRequest(limit=k, query=query, params=params, filter=self._filter(where))
+        )
 
-    def weighted(self, terms: Terms, k: int) -> Found:
-        """The `k` points with the greatest sum of products of weights."""
+    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+        """The `k` points with the greatest sum of products of weights of those that meet all
+        conditions."""
         edge = self._edge
         sparse = edge.SparseVector(terms.hashes.tolist(), terms.weights.tolist())
-        return self._query(edge.QueryRequest(limit=k, query=edge.Query.Nearest(sparse, WORDS)))
+        query = edge.Query.Nearest(sparse, WORDS)
+        return self._query(edge.QueryRequest(limit=k, query=query, filter=self._filter(where)))
 
     def snapshot(self, into: Path) -> Path:
         """Copy the folder after a flush; the copy can be opened as it is."""
@@ -134,6 +157,30 @@ class EdgeBackend:
             hits = self._shard.query(request)
             points = np.array([hit.id for hit in hits], np.int64)
             return Found(points, np.array([hit.score for hit in hits], np.float32))
+
+    def _filter(self, where: Sequence[Condition]) -> Any:
+        return self._edge.Filter(must=[self._condition(one) for one in where]) if where else None
+
+    def _condition(self, one: Condition) -> Any:
+        edge = self._edge
+        if isinstance(one, Between):
+            between = edge.RangeFloat(gte=one.least, lte=one.most)
+            return edge.FieldCondition(one.field, range=between)
+        matching = edge.FieldCondition(one.field, match=edge.MatchAny(list(one.numbers)))
+        if not one.or_lacking:
+            return matching
+        return edge.Filter(should=[matching, edge.IsEmptyCondition(one.field)])
+
+    def _indexes(self) -> dict[str, Any]:
+        """The indexes of fields, by name."""
+        edge = self._edge
+        cold = edge.Memory.Cold
+        hashes = edge.IntegerIndexParams(lookup=True, range=False, memory=cold)
+        return {
+            YEAR: edge.IntegerIndexParams(lookup=False, range=True, memory=cold),
+            **dict.fromkeys(HASHES, hashes),
+            RETRACTED: edge.BoolIndexParams(memory=cold),
+        }
 
     def _config(self, dim: int) -> Any:
         edge = self._edge

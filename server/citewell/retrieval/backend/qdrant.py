@@ -22,6 +22,8 @@ from citewell.retrieval.backend.contract import (
     STATE,
     WORDS,
     Batch,
+    Between,
+    Condition,
     Found,
     State,
     Terms,
@@ -81,8 +83,8 @@ class QdrantBackend:
         """Write points; one that is there is replaced."""
         models = self._models
         points = []
-        for number, dense, words in zip(
-            batch.points.tolist(), batch.dense, batch.words, strict=True
+        for number, dense, words, payload in zip(
+            batch.points.tolist(), batch.dense, batch.words, batch.payloads, strict=True
         ):
             vector: dict[str, Any] = {}
             if dense.any():
@@ -91,7 +93,7 @@ class QdrantBackend:
                 vector[WORDS] = models.SparseVector(
                     indices=words.hashes.tolist(), values=words.weights.tolist()
                 )
-            points.append(models.PointStruct(id=number, vector=vector, payload={}))
+            points.append(models.PointStruct(id=number, vector=vector, payload=payload))
         for start in range(0, len(points), _POINTS):
             self._upsert(points[start : start + _POINTS])
 
@@ -115,17 +117,21 @@ class QdrantBackend:
         with failing(self.address):
             return max(0, int(self.client.count(self.collection, exact=True).count) - 1)
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> Found:
-        """The points with the greatest dot product, about `k`."""
+    def nearest(
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
+    ) -> Found:
+        """The points with the greatest dot product of those that meet all conditions, about
+        `k`."""
         params = self._models.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
-        return self._query(vector.tolist(), DENSE, k, params)
+        return self._query(vector.tolist(), DENSE, k, where, params)
 
-    def weighted(self, terms: Terms, k: int) -> Found:
-        """The `k` points with the greatest sum of products of weights."""
+    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+        """The `k` points with the greatest sum of products of weights of those that meet all
+        conditions."""
         sparse = self._models.SparseVector(
             indices=terms.hashes.tolist(), values=terms.weights.tolist()
         )
-        return self._query(sparse, WORDS, k, None)
+        return self._query(sparse, WORDS, k, where)
 
     def snapshot(self, into: Path) -> Path:
         """Download a snapshot into the folder; the file."""
@@ -136,14 +142,33 @@ class QdrantBackend:
         name = names.get(self.collection, self.collection)
         return download(self.address, self.client, name, into)
 
-    def _query(self, query: Any, using: str, k: int, params: Any) -> Found:
+    def _query(
+        self, query: Any, using: str, k: int, where: Sequence[Condition], params: Any = None
+    ) -> Found:
         with failing(self.address):
             hits = self.client.query_points(
                 self.collection, query=query, using=using, limit=k, search_params=params,
+                query_filter=self._filter(where),
                 with_payload=False, with_vectors=False, timeout=self._seconds,
             ).points  # fmt: skip
         points = np.array([hit.id for hit in hits], np.int64)
         return Found(points, np.array([hit.score for hit in hits], np.float32))
+
+    def _filter(self, where: Sequence[Condition]) -> Any:
+        conditions = [self._condition(one) for one in where]
+        return self._models.Filter(must=conditions) if where else None
+
+    def _condition(self, one: Condition) -> Any:
+        models = self._models
+        if isinstance(one, Between):
+            between = models.Range(gte=one.least, lte=one.most)
+            return models.FieldCondition(key=one.field, range=between)
+        match = models.MatchAny(any=list(one.numbers))
+        matching = models.FieldCondition(key=one.field, match=match)
+        if not one.or_lacking:
+            return matching
+        lacking = models.IsEmptyCondition(is_empty=models.PayloadField(key=one.field))
+        return models.Filter(should=[matching, lacking])
 
     def _upsert(self, points: Sequence[Any]) -> None:
         self._send(lambda: self.client.upsert(self.collection, points, wait=True))

@@ -13,7 +13,10 @@ from typing import Any
 from citewell.model import CitewellError
 from citewell.retrieval.backend.contract import (
     DENSE,
+    HASHES,
+    RETRACTED,
     WORDS,
+    YEAR,
     State,
     Target,
     backend_error,
@@ -104,9 +107,7 @@ def _fits(backend: QdrantBackend, wanted: State) -> bool:
         if error.problem.code == "backend-version":
             return False
         raise
-    return state is not None and (state.format, state.dim, state.encoder, state.words) == (
-        wanted.format, wanted.dim, wanted.encoder, wanted.words,
-    )  # fmt: skip
+    return state is not None and state.fits(wanted)
 
 
 def _create(address: ServerAddress, client: Any, name: str, wanted: State) -> None:
@@ -131,7 +132,22 @@ def _create(address: ServerAddress, client: Any, name: str, wanted: State) -> No
             name, vectors_config={DENSE: dense}, sparse_vectors_config={WORDS: words},
             on_disk_payload=True,
         )  # fmt: skip
+        for field, schema in _indexes().items():
+            client.create_payload_index(name, field, schema, wait=True)
     _backend(address, client, name).set_state(wanted)
+
+
+def _indexes() -> dict[str, Any]:
+    """The indexes of fields, by name."""
+    from qdrant_client import models
+
+    number = models.IntegerIndexType.INTEGER
+    hashes = models.IntegerIndexParams(type=number, lookup=True, range=False, on_disk=True)
+    return {
+        YEAR: models.IntegerIndexParams(type=number, lookup=False, range=True, on_disk=True),
+        **dict.fromkeys(HASHES, hashes),
+        RETRACTED: models.PayloadSchemaType.BOOL,
+    }
 
 
 def _backend(address: ServerAddress, client: Any, name: str) -> QdrantBackend:

@@ -17,8 +17,8 @@ from citewell.sources.web.keys import find_key
 
 KEY_VARIABLES = ("CITEWELL_QDRANT_KEY", "QDRANT_API_KEY")
 KEY_NAME = "qdrant"
-OLDEST = (1, 10)
-"""The first version with the query API."""
+OLDEST = (1, 11)
+"""The first version with indexes of fields on disk; the query API is one older."""
 _clients: dict[tuple[object, ...], Any] = {}
 _lock = threading.Lock()
 

@@ -1,7 +1,8 @@
 """The retrievers of words and of meaning over a back end: it proposes, exact scores decide.
 
-A query with a filter is answered by the embedded indexes, and so are libraries below. Where the
-back end cannot answer, the embedded indexes do, and the answer says why.
+Filters of a query go to the back end, where its payload has what they compare. A query with
+another filter is answered by the embedded indexes, and so are libraries below. Where the back end
+cannot answer, the embedded indexes do, and the answer says why.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from citewell.model.cancel import Cancel
 from citewell.retrieval.backend.connection import Connection
 from citewell.retrieval.backend.contract import Terms
 from citewell.retrieval.backend.held_segments import held_segments
-from citewell.retrieval.backend.over_backend import OverBackend
+from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
 from citewell.retrieval.backend.write import words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
@@ -31,20 +32,23 @@ from citewell.retrieval.opening import Opening
 class BackendBm25(OverBackend, Bm25Retriever):
     """BM25 with the inverse document frequencies of the whole library in the query."""
 
-    def __init__(self, embedded: Bm25Retriever, connection: Connection) -> None:
+    def __init__(
+        self, embedded: Bm25Retriever, connection: Connection, *, has_facets: bool
+    ) -> None:
         super().__init__(())
         self.__dict__.update(vars(embedded))
-        self._connection = connection
+        self._connection, self._has_facets = connection, has_facets
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
-        if self.mask is not None and self.mask(query) is not None:
+        where = self._where(query)
+        if where is None:
             return super().search(query, k, cancel)
         terms = self._hashed(query)
         if not len(terms.hashes):
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+            return NOTHING
         cancel.check()
-        found = self._ask("words", lambda backend: backend.weighted(terms, k))
+        found = self._ask("words", where, lambda backend: backend.weighted(terms, k, where))
         cancel.check()
         if not isinstance(found, Ranking):
             return replace(super().search(query, k, cancel), problem=found)
@@ -77,7 +81,9 @@ class BackendBm25(OverBackend, Bm25Retriever):
         scores = self.scores(query, cancel)
         rows = np.zeros(0, np.int64)
         if scores is None:
-            return Ranking(rows, np.zeros(0, np.float32))
+            return NOTHING
+        if self.mask is not None and (allowed := self.mask(query)) is not None:
+            scores[~allowed] = 0.0
         for view in self._connection.held.lower:
             own = scores[view.base : view.base + view.count]
             if view.dead is not None:
@@ -89,10 +95,12 @@ class BackendBm25(OverBackend, Bm25Retriever):
 class BackendDense(OverBackend, DenseRetriever):
     """Dense vectors: the back end walks its graph, and the embedded vectors give exact scores."""
 
-    def __init__(self, embedded: DenseRetriever, connection: Connection) -> None:
+    def __init__(
+        self, embedded: DenseRetriever, connection: Connection, *, has_facets: bool
+    ) -> None:
         super().__init__((), embedded.encoder)
         self.__dict__.update(vars(embedded))
-        self._connection = connection
+        self._connection, self._has_facets = connection, has_facets
         self._lower: DenseRetriever | None = None
         lower = {view.base for view in connection.held.lower}
         segments = [one for one in self._segments if one.base in lower]
@@ -102,13 +110,14 @@ class BackendDense(OverBackend, DenseRetriever):
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order. Empty for a query without a known word."""
-        if self._mask is not None and self._mask(query) is not None:
+        where = self._where(query)
+        if where is None:
             return super().search(query, k, cancel)
         vector = self.encoder.encode_queries([query])[0]
         if not vector.any():
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+            return NOTHING
         cancel.check()
-        found = self._ask("meanings", lambda backend: backend.nearest(vector, k))
+        found = self._ask("meanings", where, lambda backend: backend.nearest(vector, k, where))
         cancel.check()
         if not isinstance(found, Ranking):
             return replace(super().search(query, k, cancel), problem=found)
@@ -120,12 +129,12 @@ class BackendDense(OverBackend, DenseRetriever):
 
 def bm25_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
     """Over the back end that the settings name; the embedded one answers where that cannot."""
-    return BackendBm25(embedded, _connection(opening))
+    return BackendBm25(embedded, _connection(opening), has_facets=opening.mask.has_facets)
 
 
 def dense_over_backend(opening: Opening, embedded: DenseRetriever) -> DenseRetriever:
     """As `bm25_over_backend`."""
-    return BackendDense(embedded, _connection(opening))
+    return BackendDense(embedded, _connection(opening), has_facets=opening.mask.has_facets)
 
 
 def _connection(opening: Opening) -> Connection:

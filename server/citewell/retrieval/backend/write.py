@@ -23,11 +23,16 @@ from citewell.retrieval.backend.contract import (
     point_numbers,
 )
 from citewell.retrieval.backend.held_segments import left_out
-from citewell.retrieval.bm25_build import Bm25Builder
+from citewell.retrieval.backend.payload import payloads_of
+from citewell.retrieval.bm25_build import TITLE, Bm25Builder
 from citewell.retrieval.bm25_build import Terms as TermNumbers
 from citewell.retrieval.compact_terms import term_hash
 from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.query_grammar.words import TITLE_WORDS
 
+_Postings = tuple[
+    NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]
+]  # as `Bm25Builder.postings` returns them
 _BATCH = 2_000
 """Rows that are written, and if need be written again, at once."""
 
@@ -130,19 +135,37 @@ def _write_rows(
     if not len(rows):
         return 0
     works = library.records((rows + view.base).tolist(), Work)
-    vectors = dense.vectors(rows + view.base)
-    points = point_numbers(view.path.name, rows)
-    backend.upsert(Batch(points, vectors, list(_words_of(works))))
+    terms = TermNumbers()
+    postings = Bm25Builder().postings(works, terms)
+    backend.upsert(
+        Batch(
+            point_numbers(view.path.name, rows),
+            dense.vectors(rows + view.base),
+            list(_words_of(terms, postings, len(works))),
+            list(payloads_of(works, library.columns().year[rows + view.base],
+                             _titled(terms, postings, len(works)))),
+        )
+    )  # fmt: skip
     return len(rows)
 
 
-def _words_of(works: list[Work]) -> Iterator[Terms]:
+def _titled(terms: TermNumbers, postings: _Postings, works: int) -> dict[str, NDArray[np.bool_]]:
+    """Of each word of titles that names a kind, which of the works have it, shape (works,)."""
+    number, paper, _, field = postings
+    found: dict[str, NDArray[np.bool_]] = {}
+    for word in itertools.chain.from_iterable(TITLE_WORDS.values()):
+        stem, _ = terms.of_texts([word])
+        found[word] = np.zeros(works, np.bool_)
+        found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = True
+    return found
+
+
+def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[Terms]:
     """The saturated frequency of each term in each of the works, no document frequency in it."""
-    terms = TermNumbers()
-    number, paper, weight, _ = Bm25Builder().postings(works, terms)
+    number, paper, weight, _ = postings
     hashes = np.array([term_hash(name) for name in terms.names()], np.uint32)
     order = np.argsort(paper, kind="stable")
-    bounds = np.searchsorted(paper[order], np.arange(len(works) + 1))
+    bounds = np.searchsorted(paper[order], np.arange(works + 1))
     for begin, end in itertools.pairwise(bounds):
         own = order[begin:end]
         # Two terms of one hash, if ever, count once.

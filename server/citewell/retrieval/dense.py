@@ -1,4 +1,4 @@
-"""Searches vectors: exactly up to four million papers, over a graph above."""
+"""Searches vectors: exactly up to sixteen million papers, over a graph above."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from citewell.engine import protocol
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, data_folder
+from citewell.sources.cache_counts import Listener
 
 R = TypeVar("R")
 logger = logging.getLogger(__name__)
@@ -72,10 +73,17 @@ class Child:
     """A running worker. Created started; never restarted. Safe across threads."""
 
     def __init__(
-        self, options: Options, command: Sequence[str] | None = None, *, verify: bool = False
+        self,
+        options: Options,
+        command: Sequence[str] | None = None,
+        *,
+        verify: bool = False,
+        on_look_up: Listener = lambda source, outcome: None,
     ) -> None:
         """Start the process. Raises `OSError` when that fails. With `verify` it looks at the
-        checksums of the library before it answers."""
+        checksums of the library before it answers. `on_look_up` is called, on the thread that
+        reads, for each request to a source that the process counts."""
+        self._on_look_up = on_look_up
         self._process = subprocess.Popen(
             tuple(command or worker_command()),
             stdin=subprocess.PIPE,
@@ -204,8 +212,12 @@ class Child:
         try:
             while (body := protocol.read_frame(pipe)) is not None:
                 self._last_frame_at = time.monotonic()
+                message = protocol.decode_reply(body)
+                if isinstance(message, protocol.CacheLookUp):
+                    self._on_look_up(message.source, message.outcome)
+                    continue
                 self.answered = True
-                self._settle(protocol.decode_reply(body))
+                self._settle(message)
         except (OSError, ValueError):
             pass
         except protocol.BrokenFrameError as error:

@@ -14,6 +14,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
+from citewell.sources.cache_counts import Listener
 
 R = TypeVar("R")
 
@@ -41,6 +42,11 @@ class WorkerPool(RemoteMethods):
         """Start the children now, in the background."""
         for engine in self._engines:
             engine.start()
+
+    def watch_source_cache(self, listener: Listener) -> None:
+        """Call `listener` for each request to a source of any of the children."""
+        for engine in self._engines:
+            engine.watch_source_cache(listener)
 
     def close(self) -> None:
         """End the children. Later requests fail with `engine-closed`."""
@@ -108,7 +114,7 @@ class LeastBusy:
 
     @contextmanager
     def _place(self, method: Method[Any, Any], holder: int | None = None) -> Iterator[int]:
-        """The number of the caller to ask, `holder` if there is one; it counts as busy meanwhile."""
+        """The number of the caller to ask, `holder` if given; it counts as busy meanwhile."""
         with self._lock:
             count = len(self._callers)
             order = [(self._turn + step) % count for step in range(count)]

@@ -18,8 +18,9 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.options import Options
+from citewell.sources.cache_counts import Outcome
 
-VERSION = 3
+VERSION = 4
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes. Twenty hits with abstracts need 50 kB; a frame near this size is an error."""
 
@@ -73,6 +74,14 @@ class FailedReply(msgspec.Struct, frozen=True, tag="failed"):
 Reply = Answer | CancelledReply | FailedReply
 
 
+class CacheLookUp(msgspec.Struct, frozen=True, tag="cache"):
+    """No reply: a request to a source was answered from the cache, or not. Sent before the reply of
+    the call that waited for it, and only to a server that has metrics."""
+
+    source: str
+    outcome: Outcome
+
+
 class BrokenFrameError(Exception):
     """The other side sent something that is not a frame of this protocol."""
 
@@ -92,7 +101,7 @@ def _decode_extra(kind: type, value: Any) -> Any:
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_extra)
 
 
-def encode(message: Request | Reply) -> bytes:
+def encode(message: Request | Reply | CacheLookUp) -> bytes:
     """The frame of a message. Raises `BrokenFrameError` when it is larger than `MAX_FRAME`."""
     body = _ENCODER.encode(message)
     if len(body) > MAX_FRAME:
@@ -123,7 +132,7 @@ def decoder(kind: Any) -> Callable[[bytes | msgspec.Raw], Any]:
 
 
 decode_request: Callable[[bytes], Request] = decoder(Request)
-decode_reply: Callable[[bytes], Reply] = decoder(Reply)
+decode_reply: Callable[[bytes], Reply | CacheLookUp] = decoder(Reply | CacheLookUp)
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from citewell.engine.child import Child
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
+from citewell.sources.cache_counts import Listener, Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ class Supervisor:
         self._closed = False
         self._last_words = ""
         self._begun = False
+        self.on_look_up: Listener | None = None
+        """Called for each request to a source that any of the children counts."""
 
     @property
     def options(self) -> Options:
@@ -69,7 +72,9 @@ class Supervisor:
                 raise CitewellError(self._down(wait))
             try:
                 # A file with a wrong byte may be what it died of.
-                self._child = Child(self._options, self._command, verify=crashed)
+                self._child = Child(
+                    self._options, self._command, verify=crashed, on_look_up=self._look_up
+                )
             except OSError as error:
                 self._deaths += 1
                 self._last_words = str(error)
@@ -118,6 +123,10 @@ class Supervisor:
             child, self._child = self._child, None
         if child is not None:
             child.close()
+
+    def _look_up(self, source: str, outcome: Outcome) -> None:
+        if self.on_look_up is not None:
+            self.on_look_up(source, outcome)
 
     def _watch(self, child: Child) -> None:
         """End the child, from a thread of its own, once nothing was asked of it for the time that

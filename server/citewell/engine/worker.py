@@ -29,6 +29,8 @@ from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.json_log import log_as_json
 from citewell.options import Options
+from citewell.sources import cache_counts
+from citewell.sources.cache_counts import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -204,11 +206,19 @@ class Worker:
             cancel.check()
         return opened.result()
 
+    def send_look_up(self, source: str, outcome: Outcome) -> None:
+        """Have a server that has metrics count a request to a source."""
+        if self._hello is not None and self._hello.options.serve.metrics:
+            self._write(protocol.encode(protocol.CacheLookUp(source, outcome)))
+
     def _send(self, reply: protocol.Reply, number: int) -> None:
         try:
             frame = protocol.encode(reply)
         except protocol.BrokenFrameError as error:
             frame = protocol.encode(protocol.FailedReply(number, _internal(error)))
+        self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
         with self._write_lock, contextlib.suppress(BrokenPipeError, OSError, ValueError):
             self._sink.write(frame)
             self._sink.flush()
@@ -293,7 +303,9 @@ def main() -> None:
     code = 0
     reader, writer = os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
     try:
-        Worker(reader, writer, _open_local, _library_version, verify_library).run()
+        worker = Worker(reader, writer, _open_local, _library_version, verify_library)
+        cache_counts.listen(worker.send_look_up)
+        worker.run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)
         code = 3

@@ -16,6 +16,7 @@ from citewell.engine.supervisor import Supervisor
 from citewell.model import Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
+from citewell.sources.cache_counts import Listener
 
 
 class WorkerEngine(RemoteMethods):
@@ -42,6 +43,11 @@ class WorkerEngine(RemoteMethods):
     def start(self) -> None:
         """Start the child now, in the background, so that the first request finds it warm."""
         self._supervisor.start()
+
+    def watch_source_cache(self, listener: Listener) -> None:
+        """Call `listener` with the source and the outcome of each request to a source, where the
+        settings ask for metrics; before the answer of the call that waited for it."""
+        self._supervisor.on_look_up = listener
 
     def stop(self) -> None:
         """End the child at once; what is in flight fails with `engine-restarted`."""

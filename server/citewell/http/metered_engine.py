@@ -1,4 +1,4 @@
-"""An engine whose calls are counted, with the stages of its searches."""
+"""An engine whose calls, stages of searches and requests to sources are counted."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class MeteredEngine(RemoteMethods):
     def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
         super().__init__(_MeteredCaller(engine.caller, metrics))
         self._engine = engine
+        engine.watch_source_cache(metrics.source_cache)
 
     def close(self) -> None:
         """End the search processes."""

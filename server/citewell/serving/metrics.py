@@ -75,6 +75,11 @@ class Metrics:
             "citewell_dropped_total", "Parts of searches that failed or were late, by problem.",
             ("code",),
         )  # fmt: skip
+        self._cache = _Series(
+            "citewell_source_cache_total",
+            "Requests to sources by how the cache on disk answered them.",
+            ("source", "outcome"),
+        )
         self._gauges: dict[str, tuple[str, Gauge]] = {}
         began = time.time()
         self.gauge("process_start_time_seconds", "Unix time of the start.", lambda: began)
@@ -102,11 +107,23 @@ class Metrics:
             for code in dropped:
                 self._dropped.row((code,))[0] += 1
 
+    def source_cache(self, source: str, outcome: str) -> None:
+        """Count a request to a source: `outcome` is one of `sources.cache_counts.Outcome`."""
+        with self._lock:
+            self._cache.row((source, outcome))[0] += 1
+
     def text(self) -> str:
         """All metrics in the text format."""
         found: list[str] = []
         with self._lock:
-            for series in (self._requests, self._seconds, self._calls, self._stages, self._dropped):
+            for series in (
+                self._requests,
+                self._seconds,
+                self._calls,
+                self._stages,
+                self._dropped,
+                self._cache,
+            ):
                 found += series.lines()
         for name, (about, value) in self._gauges.items():
             found += [

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,47 @@ def test_metrics_count_requests_stages_and_refusals(env: dict[str, str], serving
     assert value(text, 'citewell_stage_seconds_count{stage="total"}') == 3
     assert value(text, 'citewell_engine_calls_total{call="find",outcome="ok"}') == 3
     assert "attention" not in text
+
+
+def test_what_the_cache_of_the_sources_had_is_counted_over_all_search_processes(
+    env: dict[str, str], serving: Any, fake_sources: Any, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[sources]\nallow = ["crossref", "dblp"]\nbase_url = "{fake_sources.url}"\n'
+        "[serve]\nworkers = 2\nmetrics = true\n",
+        encoding="utf-8",
+    )
+    own = env | {"CITEWELL_CONFIG": str(config), "CITEWELL_CACHE": str(tmp_path / "cache")}
+    text = "@article{a, title={Porcelain Teacups in the Third Century}, author={Doe, Jane}}"
+    with serving(own) as (url, _):
+
+        def check(number: int) -> None:
+            body = {"text": text, "online": True}
+            httpx2.post(f"{url}/v1/check", json=body, timeout=300).raise_for_status()
+
+        def counted() -> dict[tuple[str, str], float]:
+            metrics = httpx2.get(f"{url}/metrics", timeout=120).text
+            assert "teacup" not in metrics.lower()
+            return {
+                (source, outcome): value(
+                    metrics, f'citewell_source_cache_total{{source="{source}",outcome="{outcome}"}}'
+                )
+                for source in ("crossref", "dblp")
+                for outcome in ("hit", "miss", "revalidated", "uncached", "failed")
+            }
+
+        check(0)
+        first = counted()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(check, range(12)))
+        last = counted()
+    for source in ("crossref", "dblp"):
+        sent = first[source, "miss"]
+        assert sent == len(fake_sources.of(source)) > 0
+        assert last[source, "miss"] == sent
+        assert last[source, "hit"] == first[source, "hit"] + 12 * (sent + first[source, "hit"])
+        assert not any(last[source, one] for one in ("revalidated", "uncached", "failed"))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from citewell.model import CitewellError, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
+from citewell.options.serve import ServeOptions
 from citewell.options.tree import LibraryOptions
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
@@ -34,6 +36,7 @@ OBEDIENT = textwrap.dedent(
     from citewell.engine import worker
     from citewell.engine.contract import EngineStatus
     from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
+    from citewell.sources import cache_counts
 
     class Engine:
         def __init__(self):
@@ -57,6 +60,10 @@ OBEDIENT = textwrap.dedent(
                 raise ValueError(rest)
             if word == "problem":
                 raise CitewellError(Problem("some-code", rest))
+            if word == "ask":
+                for _ in range(int(rest)):
+                    cache_counts.count("crossref", "hit")
+                cache_counts.count("dblp", "miss")
             if word == "huge":
                 return SearchResult(hits=(Hit(Work(id="x", title="y" * 70_000_000), 1.0),))
             title = f"{query.text} {self.stopped}"
@@ -441,6 +448,28 @@ def test_the_worker_is_started_off_the_working_directory_and_with_tamed_threads(
     assert environment["OMP_NUM_THREADS"] == "7"
     assert environment["OPENBLAS_NUM_THREADS"] == "1"
     assert environment["MALLOC_ARENA_MAX"] == "1"
+
+
+@pytest.mark.parametrize("metrics", [True, False])
+def test_a_server_with_metrics_hears_of_requests_to_sources_before_the_answer(
+    tmp_path, monkeypatch, metrics
+):
+    monkeypatch.chdir(tmp_path)
+    options = replace(Options(), serve=ServeOptions(metrics=metrics))
+    engine = WorkerEngine(options, command=(sys.executable, "-c", OBEDIENT))
+    counted = Counter()
+    engine.watch_source_cache(lambda source, outcome: counted.update([(source, outcome)]))
+    try:
+        for round_number in (1, 2):
+            assert title_of(engine.find(Query(text="ask 40"))).startswith("ask 40")
+            expected = {("crossref", "hit"): 40 * round_number, ("dblp", "miss"): round_number}
+            assert counted == (expected if metrics else {})
+        # What a process that died has counted stays counted, and the next one goes on.
+        engine.find(Query(text="die"))
+        engine.find(Query(text="ask 1"))
+        assert counted == ({("crossref", "hit"): 81, ("dblp", "miss"): 3} if metrics else {})
+    finally:
+        engine.close()
 
 
 @pytest.mark.parametrize("garbage", [b"\x00", b"{}", b"\x81\xa4type\xa4evil", b"\xc1" * 40])

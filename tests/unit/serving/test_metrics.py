@@ -52,11 +52,20 @@ def test_each_metric_has_one_type_before_its_values() -> None:
     metrics.search({"bm25": 3.0, "total": 20.0}, ["retriever-late"])
     metrics.call("find", "ok")
     types = [line.split()[2] for line in metrics.text().splitlines() if line.startswith("# TYPE")]
-    assert len(types) == len(set(types)) == 6
+    assert len(types) == len(set(types)) == 7
     found = values(metrics.text())
     assert found['citewell_stage_seconds_sum{stage="bm25"}'] == 0.003
     assert found['citewell_dropped_total{code="retriever-late"}'] == 1
     assert found['citewell_engine_calls_total{call="find",outcome="ok"}'] == 1
+
+
+def test_requests_to_sources_are_counted_by_source_and_outcome() -> None:
+    metrics = Metrics()
+    for source, outcome in (("crossref", "hit"), ("crossref", "hit"), ("dblp", "miss")):
+        metrics.source_cache(source, outcome)
+    found = values(metrics.text())
+    assert found['citewell_source_cache_total{source="crossref",outcome="hit"}'] == 2
+    assert found['citewell_source_cache_total{source="dblp",outcome="miss"}'] == 1
 
 
 def test_labels_without_end_do_not_fill_the_memory() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import email.utils
 import sys
 import time
@@ -14,10 +15,12 @@ import pytest
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")
 
 from citewell.options.load import load
+from citewell.sources import cache_counts
 from citewell.sources.adapters.crossref import Crossref
 from citewell.sources.adapters.doi import DoiOrg
 from citewell.sources.adapters.openalex import OpenAlex
-from citewell.sources.answers import Failed, Found, Reason
+from citewell.sources.adapters.semantic_scholar import SemanticScholar
+from citewell.sources.answers import Failed, Found, Reason, Wanted
 from citewell.sources.registry import ALL, SOURCES, allowed
 from citewell.sources.web.breaker import FAILURES, REST_SECONDS, Breaker
 from citewell.sources.web.client import Web, WebOptions
@@ -196,6 +199,63 @@ async def test_a_cache_that_cannot_be_written_costs_no_answer(
     answer = await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
     await web.aclose()
     assert isinstance(answer, Found)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The requests that are counted, with their outcomes."""
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        cache_counts, "_listeners", [lambda source, outcome: found.append((source, outcome))]
+    )
+    return found
+
+
+async def test_each_request_is_counted_by_what_the_cache_had_of_it(
+    fake_sources: Any, fakes: Any, tmp_path: Path, counted: list[tuple[str, str]]
+) -> None:
+    options = WebOptions(base_url=fake_sources.url, cache=tmp_path, backoff=0.001)
+    web = Web([Crossref, SemanticScholar], options)
+    for _ in range(3):
+        await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
+    assert counted == [("crossref", "miss"), ("crossref", "hit"), ("crossref", "hit")]
+    counted.clear()
+    fake_sources.extra["crossref"] = {"cache-control": "max-age=0", "etag": '"v1"'}
+    await Crossref(web).match(Wanted(title="Long Short-Term Memory"))
+    await Crossref(web).match(Wanted(title="Long Short-Term Memory"))
+    assert counted == [("crossref", "miss"), ("crossref", "revalidated")]
+    counted.clear()
+    # A list of identifiers is sent as a body, which no cache holds.
+    for _ in range(2):
+        await SemanticScholar(web).by_ids("doi", ["10.1/a", "10.1/b"])
+    assert counted == [("semantic-scholar", "uncached")] * 2
+    counted.clear()
+    # Tries that are repeated are one request.
+    fake_sources.fail("crossref", fakes.Fault(status=500))
+    assert isinstance(await Crossref(web).by_id("doi", "10.1/gone"), Failed)
+    await web.aclose()
+    assert counted == [("crossref", "failed")]
+
+
+async def test_without_a_cache_no_request_counts_as_one_that_it_missed(
+    fake_sources: Any, counted: list[tuple[str, str]]
+) -> None:
+    web = Web([Crossref], WebOptions(base_url=fake_sources.url))
+    await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
+    await web.aclose()
+    assert counted == [("crossref", "uncached")]
+
+
+async def test_a_request_that_is_no_longer_waited_for_is_counted_too(
+    fake_sources: Any, fakes: Any, counted: list[tuple[str, str]]
+) -> None:
+    fake_sources.fail("crossref", fakes.Fault(kind="hang"))
+    web = Web([Crossref], WebOptions(base_url=fake_sources.url))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
+    await web.aclose()
+    assert counted == [("crossref", "failed")]
 
 
 async def test_a_damaged_cache_costs_no_answer(fake_sources: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import httpx2
 import msgspec
-from hishel import AsyncSqliteStorage, CacheOptions
+from hishel import AsyncSqliteStorage, CacheOptions, CacheStatus
 from hishel.httpx2 import AsyncCacheTransport
 from tenacity import (
     AsyncRetrying,
@@ -22,6 +22,7 @@ from tenacity import (
     wait_random,
 )
 
+from citewell.sources import cache_counts
 from citewell.sources.answers import Failed, Nothing, Reason
 from citewell.sources.contract import Ask, NonsenseError, Source
 from citewell.sources.web.keys import key_of
@@ -84,11 +85,13 @@ class Web:
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
     ) -> T | Nothing | Failed:
         """Send a request of a source, as often as it takes. Raises only `CancelledError`."""
+        outcome: cache_counts.Outcome = "failed"
         try:
             request = self._request(source, ask, decode)
             async for attempt in self._retrying():
                 with attempt:
-                    return await self._once(source, ask, request, decode)
+                    answer, outcome = await self._once(source, ask, request, decode)
+                    return answer
         except Trouble as trouble:
             logger.info("%s", trouble.message)
             return Failed(source.name, trouble.reason, trouble.message)
@@ -100,6 +103,8 @@ class Web:
             logger.warning("Asking %s failed: %s", source.title, kind)
             message = f"{source.title} could not be queried ({kind})."
             return Failed(source.name, Reason.UNREACHABLE, message)
+        finally:
+            cache_counts.count(source.name, outcome)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
@@ -133,12 +138,13 @@ class Web:
         ask: Ask,
         request: httpx2.Request,
         decode: Callable[[bytes], T],
-    ) -> T | Nothing:
+    ) -> tuple[T | Nothing, cache_counts.Outcome]:
         response = await self._client.send(request, follow_redirects=False)
+        outcome = _outcome(response)
         if response.status_code in ABSENT and ask.absent:
-            return Nothing(source.name)
+            return Nothing(source.name), outcome
         try:
-            return decode(response.content)
+            return decode(response.content), outcome
         except NonsenseError as error:
             # Only an answer stored by another version of the program comes here.
             message = f"{source.title}: the stored answer cannot be read ({error})."
@@ -159,6 +165,16 @@ class Web:
             wait=wait,
             reraise=True,
         )
+
+
+def _outcome(response: httpx2.Response) -> cache_counts.Outcome:
+    """Whence the response came, by what the cache says of it."""
+    status: CacheStatus | None = response.extensions.get("caching")
+    if status is None or response.request.method != "GET":
+        return "uncached"
+    if status["from_cache"]:
+        return "revalidated" if status["revalidated"] else "hit"
+    return "miss"
 
 
 def _worth_another_try(error: BaseException) -> bool:

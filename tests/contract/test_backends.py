@@ -22,6 +22,7 @@ from citewell.engine.local import LocalEngine
 from citewell.engine.retrievers import open_retrievers
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
+from citewell.model.query import CitingPaper, Reference
 from citewell.model.typed_query import TypedQuery
 from citewell.options import Options
 from citewell.retrieval.backend.address import (
@@ -42,6 +43,7 @@ from citewell.retrieval.backend.contract import (
     Found,
     State,
     Terms,
+    backend_error,
     point_numbers,
 )
 from citewell.retrieval.backend.qdrant_connect import connect
@@ -52,6 +54,7 @@ from citewell.retrieval.opening import Opening
 
 pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
 pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
+CITED_PAPERS = Path(__file__).resolve().parents[1] / "fixtures" / "papers.jsonl"
 QUERIES = [
     *(Query(text=text) for text in ("attention in parsing", "weather yield", "Name3 speech")),
     *(Query(sentence=f"We follow the {a} of {b} [CITATION].") for a, b in
@@ -94,7 +97,7 @@ def write(options: Options, address: str) -> Any:
     assert options.library.path is not None
     with Library.open(options.library.path / options.library.name) as library:
         dense = open_dense(Opening(library, Options()))
-        target = open_target(address, empty_state(dense))
+        target = open_target(address, empty_state(library, dense))
         written = write_library(library, dense, target.backend, lambda rows: None)
         target.publish()
         return written
@@ -202,15 +205,11 @@ def requests(monkeypatch: pytest.MonkeyPatch, address: str) -> list[tuple[str, i
         real = getattr(kind, name)
 
         def counted(
-            backend: Backend,
-            query: Any,
-            k: int,
-            where: Any = (),
-            name: str = name,
-            real: Any = real,
-        ) -> Found:
+            backend: Backend, query: Any, k: int, where: Any = (), *more: Any,
+            name: str = name, real: Any = real,
+        ) -> Found:  # fmt: skip
             calls.append((name, len(where)))
-            found: Found = real(backend, query, k, where)
+            found: Found = real(backend, query, k, where, *more)
             return found
 
         monkeypatch.setattr(kind, name, counted)
@@ -287,6 +286,115 @@ def test_a_back_end_of_another_format_is_reported_and_replaced(
     second = write(plain, address)
     assert (second.works, second.removed, second.points) == (first.works, 0, first.works)
     assert not problems(over(plain, address))
+
+
+@pytest.fixture
+def cited_library(plain: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
+    """A library of papers that others are known to cite, enough for vectors of their own."""
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import source_at
+
+    folder = tmp_path / "libraries"
+    build_library(folder / "small", add=[source_at(str(CITED_PAPERS))],
+                  builders=default_builders(plain))  # fmt: skip
+    monkeypatch.setattr("citewell.retrieval.backend.cited.CITED_FROM", 1)
+    return replace(plain, library=replace(plain.library, path=folder))
+
+
+def cited(options: Options, queries: list[Query], k: int) -> list[dict[int, float]]:
+    """Of each query the rows that the retriever of citations finds, best first, and their scores."""
+    assert options.library.path is not None
+    with Library.open(options.library.path / options.library.name) as library:
+        retriever = open_retrievers(library, options).retrievers["citation_context"]
+        getattr(retriever, "wait", lambda seconds: None)(300)
+        lists = [retriever.search(one, k, Cancel()) for one in queries]
+        assert not [one.problem for one in lists if one.problem is not None]
+        return [dict(zip(one.rows.tolist(), one.scores.tolist(), strict=True)) for one in lists]
+
+
+def test_works_that_others_cite_are_proposed_and_blended_as_embedded(
+    cited_library: Options, address: str, requests: list[tuple[str, int]]
+) -> None:
+    write(cited_library, address)
+    with_references = CitingPaper(references=(Reference(title="Attention Is All You Need"),))
+    queries = [
+        Query(text="attention"),
+        Query(sentence="We pretrain a language model [CITATION] and fine-tune it."),
+        Query(text="graph networks", paper=with_references),
+        Query(text="attention", year_from=2018),
+        Query(text=""),
+    ]
+    for k in (3, 50):
+        requests.clear()
+        expected = cited(cited_library, queries, k)
+        found = cited(over(cited_library, address), queries, k)
+        assert [list(one) for one in found] == [list(one) for one in expected]
+        assert found == [pytest.approx(one, rel=1e-5) for one in expected]
+        assert len(expected[0]) == min(k, len(expected[0])) > 2 and not expected[-1]
+        # One with a filter is answered by the embedded retriever.
+        assert requests == [("nearest", 0)] * 3
+
+
+def test_filters_hold_in_a_library_below_and_while_the_back_end_is_late(
+    plain: Options, cited_library: Options, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(plain, address)
+    assert plain.library.path is not None and cited_library.library.path is not None
+    queries = [
+        Query(text="attention networks", **filters)
+        for filters in ({}, {"year_from": 2017}, {"author": "Vaswani"}, {"kind": "article"})
+    ]
+
+    def rows(options: Options) -> list[list[set[int]]]:
+        """Of each query the rows that words, meaning and citations find."""
+        below = Library.open(cited_library.library.path / "small")  # type: ignore[operator]
+        with Library.open(plain.library.path / "small", below) as library:  # type: ignore[operator]
+            retrievers = open_retrievers(library, options).retrievers
+            lists = []
+            for query in queries:
+                for name in ("bm25", "dense", "citation_context"):
+                    getattr(retrievers[name], "wait", lambda seconds: None)(300)
+                found = [retrievers[name].search(query, 500, Cancel()) for name in retrievers]
+                codes.update(one.problem.code for one in found if one.problem is not None)
+                lists.append([set(one.rows.tolist()) for one in found])
+            return lists
+
+    codes: set[str] = set()
+    expected = rows(plain)
+    assert any(row >= 220 for row in expected[1][0]) and expected[2][0] and not codes
+    assert rows(over(plain, address)) == expected and not codes
+
+    def late(*args: Any) -> Found:
+        raise backend_error("backend-late", "It did not answer in time.")
+
+    kind = type(open_backend(address))
+    monkeypatch.setattr(kind, "nearest", late)
+    monkeypatch.setattr(kind, "weighted", late)
+    assert rows(over(plain, address)) == expected and codes == {"backend-late"}
+
+
+def test_a_library_of_which_more_is_known_is_written_again(
+    cited_library: Options, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = write(cited_library, address)
+    assert write(cited_library, address).works == 0
+    monkeypatch.setattr("citewell.retrieval.citation_priors.POPULARITY", 0.5)
+    monkeypatch.setattr("citewell.retrieval.backend.cited.POPULARITY", 0.5)
+    assert "backend-version" in problems(over(cited_library, address))
+    second = write(cited_library, address)
+    assert (second.works, second.points) == (first.works, first.points)
+    assert not problems(over(cited_library, address))
+
+
+def test_few_works_that_others_cite_are_compared_by_the_embedded_retriever(
+    cited_library: Options, address: str, monkeypatch: pytest.MonkeyPatch,
+    requests: list[tuple[str, int]],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("citewell.retrieval.backend.cited.CITED_FROM", 10**9)
+    write(cited_library, address)
+    queries = [Query(text="attention")]
+    assert cited(over(cited_library, address), queries, 20) == cited(cited_library, queries, 20)
+    assert not requests and not problems(over(cited_library, address))
 
 
 def numbers(backend: Backend, *where: Condition) -> list[int]:
@@ -452,7 +560,7 @@ def test_rows_that_are_left_out_later_are_removed(plain: Options, address: str) 
     assert plain.library.path is not None
     with Library.open(plain.library.path / "small") as library:
         dense = open_dense(Opening(library, Options()))
-        backend = open_target(address, empty_state(dense)).backend
+        backend = open_target(address, empty_state(library, dense)).backend
         first = write_library(library, dense, backend, lambda rows: None)
         use, view = library.manifest.segments[-1], library.own_segments[-1]
         dead = np.zeros(use.count, np.bool_) if view.dead is None else view.dead.copy()

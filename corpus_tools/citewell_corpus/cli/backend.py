@@ -44,7 +44,7 @@ def write_to(options: Options, name: str, address: str, *, fresh: bool, quiet: b
 
     with Library.open(path_to_read(options, name)) as library:
         dense = open_dense(Opening(library, Options()))
-        target = open_target(address, empty_state(dense), fresh=fresh)
+        target = open_target(address, empty_state(library, dense), fresh=fresh)
         written = write_library(library, dense, target.backend, report)
         target.publish()
     if not quiet:

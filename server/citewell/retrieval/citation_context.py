@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.array_sets import distinct
-from citewell.corpus.citing import WORDS
+from citewell.corpus.citing import WORDS, CitingPart
 from citewell.corpus.columns import LibraryColumns, title_key, title_keys
+from citewell.corpus.library import Library
 from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -156,7 +157,9 @@ class CitationContextRetriever(Retriever):
         good = self._row >= 0
         if self._mask is not None and (allowed := self._mask(query)) is not None:
             good &= allowed[self._row]
-        place, score = signals.best(k, good)
+        return self._ranking(*signals.best(k, good))
+
+    def _ranking(self, place: NDArray[np.int64], score: NDArray[np.float32]) -> Ranking:
         rows = self._row[place]
         order = np.lexsort((rows, -score))
         return Ranking(rows[order], score[order].astype(np.float32))
@@ -244,14 +247,10 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
     columns, dense = opening.columns, opening.retriever("dense", DenseRetriever)
     if columns is None or dense is None:
         return None
-    parts = shipped_priors()
-    parts = [part for part in parts if part.encoder == dense.encoder.fingerprint]
-    citing = [one for one in opening.library.citing if one.use.papers]
-    fitting = [one for one in citing if one.use.encoder == dense.encoder.fingerprint]
-    parts += [one.priors() for one in fitting]
-    if not parts:
+    priors = library_priors(opening.library, dense.encoder.fingerprint)
+    if priors is None:
         return None
-    priors = joined(parts)
+    fitting = _citing(opening.library, dense.encoder.fingerprint)
     files = [one.path / WORDS for one in fitting]
     words = [_shipped_passages()] if PASSAGES.exists() else []
     words += [read_passages(path) for path in files if path.exists()]
@@ -265,6 +264,21 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
         passages=passages,
         snapshot=f"{opening.library.snapshot} {dense.encoder.fingerprint}",
     )
+
+
+def library_priors(library: Library, encoder: str, least: int = 1) -> Priors | None:
+    """Those that come with Citewell and the library's own, of the encoder with this fingerprint;
+    None where they know of fewer papers than `least`."""
+    parts = [part for part in shipped_priors() if part.encoder == encoder]
+    fitting = _citing(library, encoder)
+    if sum(map(len, parts)) + sum(one.use.papers for one in fitting) < least:
+        return None
+    priors = joined([*parts, *(one.priors() for one in fitting)])
+    return priors if len(priors) >= least else None
+
+
+def _citing(library: Library, encoder: str) -> list[CitingPart]:
+    return [one for one in library.citing if one.use.papers and one.use.encoder == encoder]
 
 
 def shipped_priors() -> list[Priors]:

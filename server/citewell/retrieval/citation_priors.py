@@ -25,6 +25,8 @@ SHARPNESS = 12.0
 """Votes fall as exp(sharpness * (similarity - the best similarity))."""
 LIKENESS = 20
 """Weight of a paper's likeness to the query in the blend."""
+POPULARITY = 0.75
+"""Weight of the logarithm of how often it is cited."""
 UNKNOWN = -99.0
 """Stands for every signal of a paper of which nothing is known once the own list is left out."""
 
@@ -108,7 +110,7 @@ class CitationPriors:
     def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:
         """One score a paper, shape (n,): the order of the memory's own list."""
         s = signals
-        total = LIKENESS * s[:, 0] + 0.75 * s[:, 1]
+        total = LIKENESS * s[:, 0] + POPULARITY * s[:, 1]
         total += 0.5 * np.log(np.maximum(s[:, 4], 0) + 0.01)
         total += 0.5 * np.log(np.maximum(s[:, 5], 0) + 0.01)
         total += 1.5 * np.maximum(s[:, 7], 0) + np.maximum(s[:, 8], 0)
@@ -188,6 +190,11 @@ class PriorSignals:
         """Whether the query has a word that the encoder knows."""
         return bool(self._query.full.any())
 
+    @property
+    def full(self) -> NDArray[np.float32]:
+        """The vector of the whole query."""
+        return self._query.full
+
     def of(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Shape (n, len(SIGNALS)): the signals of some papers, by number.
 
@@ -224,15 +231,32 @@ class PriorSignals:
         priors = self._priors
         likeness, error = priors.vectors.approximate(self._query.full)
         score: NDArray[np.float32] = np.float32(LIKENESS) * likeness
-        score += np.float32(0.75) * self._log_degree
+        score += np.float32(POPULARITY) * self._log_degree
         for votes in (self._passage_votes, self._topic_votes):
             voted = np.flatnonzero(votes)
             score[voted] += 0.5 * np.log(100 * votes[voted] + 1)
         if self._company is not None:
             score += 1.5 * np.maximum(self._company[:, 0], 0) + np.maximum(self._company[:, 1], 0)
         score[~(allowed & self._is_known)] = -np.inf
-        papers = within(score, count, 2 * LIKENESS * error + _ROUNDING)
-        blend = priors.blend(self._computed(papers))
+        return self.best_of(within(score, count, 2 * LIKENESS * error + _ROUNDING), count)
+
+    def voted(self) -> NDArray[np.int64]:
+        """The papers whose blend is more than likeness and popularity, and those that the own list
+        makes less popular, rising."""
+        data = self._priors.priors
+        lists = [data.list_cited[data.list_starts[n] : data.list_starts[n + 1]] for n in self._own]
+        votes = (self._passage_votes, self._topic_votes)
+        parts: list[NDArray[Any]] = [*map(np.flatnonzero, votes), *lists]
+        if self._company is not None:
+            parts.append(np.flatnonzero(self._company[:, 0]))
+        return np.unique(np.concatenate(parts)).astype(np.int64)
+
+    def best_of(
+        self, papers: NDArray[np.int64], count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `count` of some papers with the highest blend, in no order, and it; those of which
+        nothing is known have -inf."""
+        blend = self._priors.blend(self._computed(papers))
         if len(papers) > count:
             found = np.argpartition(-blend, count - 1)[:count]
             papers, blend = papers[found], blend[found]

@@ -108,7 +108,12 @@ def _further_builder(encoder: str, options: Options) -> IndexBuilder:
 def _citation_context(opening: Opening) -> Retriever | None:
     from citewell.retrieval.citation_context import open_citation_context
 
-    return open_citation_context(opening)
+    found = open_citation_context(opening)
+    if found is not None and opening.options.library.url:
+        from citewell.retrieval.backend.retrievers import citation_context_over_backend
+
+        found = citation_context_over_backend(opening, found)
+    return found
 
 
 def _full_text(opening: Opening) -> Retriever | None:

@@ -9,11 +9,28 @@ import msgspec
 import numpy as np
 import pytest
 
+pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
+from qdrant_client import QdrantClient
+
 from citewell.model import CitewellError
-from citewell.retrieval.backend import qdrant
+from citewell.retrieval.backend import qdrant, qdrant_collections, qdrant_connect
 from citewell.retrieval.backend.address import open_backend, open_target, restore
 from citewell.retrieval.backend.connection import CHECK_SECONDS, PAUSE_SECONDS, Connection
-from citewell.retrieval.backend.contract import Backend, Batch, Found, State, Terms, point_numbers
+from citewell.retrieval.backend.contract import (
+    AUTHOR,
+    CITED,
+    LANGUAGE,
+    YEAR,
+    AnyOf,
+    Backend,
+    Batch,
+    Between,
+    Found,
+    Payload,
+    State,
+    Terms,
+    point_numbers,
+)
 from citewell.retrieval.backend.held_segments import HeldSegments
 from citewell.retrieval.backend.server_address import server_address
 
@@ -171,8 +188,61 @@ def test_a_damaged_snapshot_leaves_what_is_searched(qdrant_server: Any, tmp_path
     assert restore(address, file).count() == 20
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+@pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+def test_the_local_mode_of_the_client_gives_what_edge_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It checks every request, and searches and filters by code of its own."""
+    client = QdrantClient(":memory:")
+    for module in (qdrant_collections, qdrant_connect):
+        monkeypatch.setattr(module, "connect", lambda address, seconds: client)
+    rng = np.random.default_rng(3)
+    count = 300
+    dense = rng.normal(size=(count, 8)).astype(np.float32)
+    dense /= np.linalg.norm(dense, axis=1, keepdims=True)
+    cited = np.concatenate([dense, rng.random((count, 1), np.float32)], axis=1)
+    cited[::3] = 0
+    words = [
+        Terms(rng.choice(50, 6, replace=False).astype(np.uint32), rng.random(6, np.float32))
+        for _ in range(count)
+    ]
+    payloads: list[Payload] = [
+        {YEAR: int(rng.integers(2000, 2010)), AUTHOR: [1 << 62, int(rng.integers(9))],
+         **({LANGUAGE: 5} if row % 4 else {})}
+        for row in range(count)
+    ]  # fmt: skip
+    points = point_numbers("000001-a", np.arange(count))
+    backends: list[Backend] = []
+    for address in ("qdrant://localhost/papers", f"edge:{tmp_path / 'edge'}"):
+        target = open_target(address, msgspec.structs.replace(STATE, dim=8))
+        target.backend.set_state(msgspec.structs.replace(STATE, dim=8))
+        for _ in range(2):  # points are replaced
+            target.backend.upsert(Batch(points, dense, words, payloads, cited))
+        target.backend.delete(points[:5])
+        target.publish()
+        backends.append(open_backend(address))
+        assert backends[-1].count() == count - 5
+    query = Terms(np.arange(20, dtype=np.uint32), rng.random(20, np.float32))
+    for where in (
+        (), (Between(YEAR, 2003, 2006),), (AnyOf(AUTHOR, (3, 1 << 61)),), (AnyOf(AUTHOR, ()),),
+        (AnyOf(LANGUAGE, (4,)),), (AnyOf(LANGUAGE, (4,), True),),
+        (AnyOf(LANGUAGE, (5,)), AnyOf(AUTHOR, (1 << 62,)), Between(YEAR, 1, 2004)),
+    ):  # fmt: skip
+        for search in (
+            lambda one, where=where: one.nearest(dense[7], 400, where),
+            lambda one, where=where: one.nearest(cited[8], 400, where, CITED),
+            lambda one, where=where: one.weighted(query, 400, where),
+        ):
+            first, second = (
+                dict(zip(found.points.tolist(), found.scores.tolist(), strict=True))
+                for found in map(search, backends)
+            )
+            assert second == pytest.approx(first, abs=5e-3)
+
+
 HELD = HeldSegments(
-    {"000001-a": (20, "/")}, "w", "e", np.array([1]), np.array([0]), np.array([20]), ()
+    {"000001-a": (20, "/")}, "w", "e", "", np.array([1]), np.array([0]), np.array([20]), ()
 )
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Problem
 
 FORMAT = 2
-DENSE, WORDS = "dense", "bm25"
-"""Names of the two vectors of a point."""
+DENSE, WORDS, CITED = "dense", "bm25", "cited"
+"""Names of the vectors of a point; the last one is that of works that others cite (`cited`)."""
 YEAR, KIND, LANGUAGE, VENUE, AUTHOR, RETRACTED = (
     "year", "kind", "language", "venue", "author", "retracted",
 )  # fmt: skip
@@ -91,6 +91,8 @@ class Batch(msgspec.Struct, frozen=True):
     """One per point."""
     payloads: Sequence[Payload]
     """One per point."""
+    cited: NDArray[np.float32] | None = None
+    """Shape (n, d + 1), 0 for a paper without; None where no paper has one."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,13 +106,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Fingerprint of the weights of words."""
     segments: dict[str, int] = {}
     """Number of rows read of each segment; those of the segment once it is whole."""
+    cited: str = ""
+    """Fingerprint of the vectors of cited works; empty without them."""
     left_out: dict[str, str] = {}
     """Hashes of the lists of each segment's rows that are left out: dead ones, quarantined ones."""
 
     def fits(self, wanted: State) -> bool:
         """Whether a library that wants the other state can be written in addition to this one."""
-        return (self.format, self.dim, self.encoder, self.words) == (
-            wanted.format, wanted.dim, wanted.encoder, wanted.words,
+        return (self.format, self.dim, self.encoder, self.words, self.cited) == (
+            wanted.format, wanted.dim, wanted.encoder, wanted.words, wanted.cited,
         )  # fmt: skip
 
 
@@ -149,10 +153,11 @@ class Backend(Protocol):
         ...
 
     def nearest(
-        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
-    ) -> Found:
-        """The points with the greatest dot product of those that meet all conditions, about
-        `k`."""
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
+        using: str = DENSE,
+    ) -> Found:  # fmt: skip
+        """The points with the greatest dot product of those that meet all conditions, about `k`, by
+        the dense vectors of this name."""
         ...
 
     def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.retrieval.backend.contract import (
+    CITED,
     DENSE,
     HASHES,
     RETRACTED,
@@ -94,12 +95,16 @@ class EdgeBackend:
         """Write points; one that is there is replaced."""
         edge = self._edge
         points = []
-        for number, dense, words, payload in zip(
-            batch.points.tolist(), batch.dense, batch.words, batch.payloads, strict=True
-        ):
+        nothing = np.zeros((len(batch.points), 0), np.float32)
+        for number, dense, words, payload, cited in zip(
+            batch.points.tolist(), batch.dense, batch.words, batch.payloads,
+            nothing if batch.cited is None else batch.cited, strict=True,
+        ):  # fmt: skip
             vector: dict[str, Any] = {}
             if dense.any():
                 vector[DENSE] = dense.tolist()
+            if cited.any():
+                vector[CITED] = cited.tolist()
             if len(words.hashes):
                 vector[WORDS] = edge.SparseVector(words.hashes.tolist(), words.weights.tolist())
             points.append(edge.Point(number, vector, payload))
@@ -127,12 +132,13 @@ class EdgeBackend:
             return int(self._shard.count(self._edge.CountRequest())) - 1
 
     def nearest(
-        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
-    ) -> Found:
-        """The points with the greatest dot product of those that meet all conditions, about
-        `k`."""
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
+        using: str = DENSE,
+    ) -> Found:  # fmt: skip
+        """The points with the greatest dot product of those that meet all conditions, about `k`, by
+        the dense vectors of this name."""
         edge = self._edge
-        query = edge.Query.Nearest(vector.tolist(), DENSE)
+        query = edge.Query.Nearest(vector.tolist(), using)
         params = edge.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
         return self._query(
             edge.QueryRequest(limit=k, query=query, params=params, filter=self._filter(where))
@@ -187,15 +193,18 @@ class EdgeBackend:
         codes = edge.ScalarQuantizationConfig(
             type=edge.ScalarType.Int8, quantile=1.0, memory=edge.Memory.Pinned
         )
-        dense = edge.EdgeVectorParams(
-            size=dim,
-            distance=edge.Distance.Dot,
-            datatype=edge.VectorStorageDatatype.Float16,
-            memory=edge.Memory.Cold,
-            quantization_config=codes,
+        dense, cited = (
+            edge.EdgeVectorParams(
+                size=size,
+                distance=edge.Distance.Dot,
+                datatype=edge.VectorStorageDatatype.Float16,
+                memory=edge.Memory.Cold,
+                quantization_config=codes,
+            )
+            for size in (dim, dim + 1)
         )
         return edge.EdgeConfig(
-            vectors={DENSE: dense},
+            vectors={DENSE: dense, CITED: cited},
             sparse_vectors={WORDS: edge.EdgeSparseVectorParams()},
             payload_memory=edge.Memory.Cold,
             optimizers=edge.EdgeOptimizersConfig(

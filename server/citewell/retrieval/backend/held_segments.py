@@ -27,6 +27,7 @@ class HeldSegments(msgspec.Struct, frozen=True):
     """Rows of each segment, and those left out."""
     words: str
     encoder: str
+    cited: str
     """The fingerprints that the back end must have."""
     numbers: NDArray[np.int64]
     """Numbers of the segments, rising."""
@@ -56,7 +57,9 @@ class HeldSegments(msgspec.Struct, frozen=True):
         if state is not None and state.format != FORMAT:
             message = f"The back end {address} has format {state.format}, not {FORMAT}."
             return backend_error("backend-version", message).problem
-        if state is not None and (state.words, state.encoder) != (self.words, self.encoder):
+        if state is not None and (state.words, state.encoder, state.cited) != (
+            self.words, self.encoder, self.cited,
+        ):  # fmt: skip
             message = f"The back end {address} was written with other weights or vectors."
             return backend_error("backend-version", message).problem
         found = {} if state is None else {
@@ -68,12 +71,12 @@ class HeldSegments(msgspec.Struct, frozen=True):
         return None
 
 
-def held_segments(library: Library, words: str, encoder: str) -> HeldSegments:
-    """Of a library. `words` and `encoder` are the fingerprints that a back end must have."""
+def held_segments(library: Library, words: str, encoder: str, cited: str) -> HeldSegments:
+    """Of a library. The others are the fingerprints that a back end must have."""
     wanted = {use.id: (use.count, left_out(use)) for use in library.manifest.segments}
     own = sorted(library.own_segments, key=_number)
     return HeldSegments(
-        wanted, words, encoder,
+        wanted, words, encoder, cited,
         np.array([_number(view) for view in own], np.int64),
         np.array([view.base for view in own], np.int64),
         np.array([view.count for view in own], np.int64),

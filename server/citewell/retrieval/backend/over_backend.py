@@ -40,7 +40,7 @@ class OverBackend:
 
         return conditions_of(query, has_facets=self._has_facets)
 
-    def _ask(self, part: str, where: Sequence[Condition], ask: Ask) -> Ranking | Problem | None:
+    def _found(self, part: str, where: Sequence[Condition], ask: Ask) -> Ranking | Problem | None:
         """As `Connection.ask`, with rows of the library."""
         from citewell.retrieval.backend.contract import AnyOf
 

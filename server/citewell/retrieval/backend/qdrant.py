@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError
 from citewell.retrieval.backend.contract import (
+    CITED,
     DENSE,
     STATE,
     WORDS,
@@ -83,12 +84,16 @@ class QdrantBackend:
         """Write points; one that is there is replaced."""
         models = self._models
         points = []
-        for number, dense, words, payload in zip(
-            batch.points.tolist(), batch.dense, batch.words, batch.payloads, strict=True
-        ):
+        nothing = np.zeros((len(batch.points), 0), np.float32)
+        for number, dense, words, payload, cited in zip(
+            batch.points.tolist(), batch.dense, batch.words, batch.payloads,
+            nothing if batch.cited is None else batch.cited, strict=True,
+        ):  # fmt: skip
             vector: dict[str, Any] = {}
             if dense.any():
                 vector[DENSE] = dense.tolist()
+            if cited.any():
+                vector[CITED] = cited.tolist()
             if len(words.hashes):
                 vector[WORDS] = models.SparseVector(
                     indices=words.hashes.tolist(), values=words.weights.tolist()
@@ -118,12 +123,13 @@ class QdrantBackend:
             return max(0, int(self.client.count(self.collection, exact=True).count) - 1)
 
     def nearest(
-        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = ()
-    ) -> Found:
-        """The points with the greatest dot product of those that meet all conditions, about
-        `k`."""
+        self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
+        using: str = DENSE,
+    ) -> Found:  # fmt: skip
+        """The points with the greatest dot product of those that meet all conditions, about `k`, by
+        the dense vectors of this name."""
         params = self._models.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
-        return self._query(vector.tolist(), DENSE, k, where, params)
+        return self._query(vector.tolist(), using, k, where, params)
 
     def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
         """The `k` points with the greatest sum of products of weights of those that meet all

@@ -12,6 +12,7 @@ from typing import Any
 
 from citewell.model import CitewellError
 from citewell.retrieval.backend.contract import (
+    CITED,
     DENSE,
     HASHES,
     RETRACTED,
@@ -118,19 +119,22 @@ def _create(address: ServerAddress, client: Any, name: str, wanted: State) -> No
             type=models.ScalarType.INT8, quantile=1.0, always_ram=True
         )
     )
-    dense = models.VectorParams(
-        size=wanted.dim,
-        distance=models.Distance.DOT,
-        datatype=models.Datatype.FLOAT16,
-        on_disk=True,
-        quantization_config=codes,
+    dense, cited = (
+        models.VectorParams(
+            size=size,
+            distance=models.Distance.DOT,
+            datatype=models.Datatype.FLOAT16,
+            on_disk=True,
+            quantization_config=codes,
+        )
+        for size in (wanted.dim, wanted.dim + 1)
     )
     # No document frequencies here: the server would count them by shard.
     words = models.SparseVectorParams(index=models.SparseIndexParams(on_disk=False))
     with failing(address):
         client.create_collection(
-            name, vectors_config={DENSE: dense}, sparse_vectors_config={WORDS: words},
-            on_disk_payload=True,
+            name, vectors_config={DENSE: dense, CITED: cited},
+            sparse_vectors_config={WORDS: words}, on_disk_payload=True,
         )  # fmt: skip
         for field, schema in _indexes().items():
             client.create_payload_index(name, field, schema, wait=True)

@@ -1,4 +1,5 @@
-"""The retrievers of words and of meaning over a back end: it proposes, exact scores decide.
+"""The retrievers of words, of meaning and of citations over a back end: it proposes, exact scores
+decide.
 
 Filters of a query go to the back end, where its payload has what they compare. A query with
 another filter is answered by the embedded indexes, and so are libraries below. Where the back end
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 
 from citewell.model import Query
 from citewell.model.cancel import Cancel
+from citewell.retrieval.backend.cited import cited_query, cited_works
 from citewell.retrieval.backend.connection import Connection
-from citewell.retrieval.backend.contract import Terms
+from citewell.retrieval.backend.contract import CITED, Terms
 from citewell.retrieval.backend.held_segments import held_segments
 from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
 from citewell.retrieval.backend.write import words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
+from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.compact_terms import term_hash
 from citewell.retrieval.contract import Ranking
 from citewell.retrieval.dense import DenseRetriever
@@ -48,7 +51,7 @@ class BackendBm25(OverBackend, Bm25Retriever):
         if not len(terms.hashes):
             return NOTHING
         cancel.check()
-        found = self._ask("words", where, lambda backend: backend.weighted(terms, k, where))
+        found = self._found("words", where, lambda backend: backend.weighted(terms, k, where))
         cancel.check()
         if not isinstance(found, Ranking):
             return replace(super().search(query, k, cancel), problem=found)
@@ -117,7 +120,7 @@ class BackendDense(OverBackend, DenseRetriever):
         if not vector.any():
             return NOTHING
         cancel.check()
-        found = self._ask("meanings", where, lambda backend: backend.nearest(vector, k, where))
+        found = self._found("meanings", where, lambda backend: backend.nearest(vector, k, where))
         cancel.check()
         if not isinstance(found, Ranking):
             return replace(super().search(query, k, cancel), problem=found)
@@ -125,6 +128,46 @@ class BackendDense(OverBackend, DenseRetriever):
         if self._lower is not None:
             parts.append(self._lower.search(query, k, cancel))
         return best_of(parts, k)
+
+
+class BackendCitationContext(OverBackend, CitationContextRetriever):
+    """Works that others cite: the back end proposes by likeness and popularity, votes add more, and
+    the blend is exact."""
+
+    def __init__(
+        self, embedded: CitationContextRetriever, connection: Connection, *, has_facets: bool
+    ) -> None:
+        self.__dict__.update(vars(embedded))
+        self._connection, self._has_facets = connection, has_facets
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows. Empty for a query without a known word."""
+        signals = self._ask(query)
+        cancel.check()
+        # Of a work with votes the back end is not asked whether it passes a filter.
+        if not signals.has_words or self._where(query) != ():
+            return super().search(query, k, cancel)
+        vector = cited_query(signals.full)
+        found = self._found("citations", (), lambda one: one.nearest(vector, 2 * k, (), CITED))
+        cancel.check()
+        if not isinstance(found, Ranking):
+            return replace(super().search(query, k, cancel), problem=found)
+        papers = np.union1d(self.number_of_row[found.rows], signals.voted())
+        papers = papers[papers >= 0]
+        place, score = signals.best_of(papers[self._row[papers] >= 0], k)
+        known = np.isfinite(score)
+        return self._ranking(place[known], score[known])
+
+
+def citation_context_over_backend(
+    opening: Opening, embedded: CitationContextRetriever
+) -> CitationContextRetriever:
+    """As `bm25_over_backend`; the embedded one where the back end need not have such vectors, or
+    works of a library below are cited, too."""
+    connection = _connection(opening)
+    if not connection.held.cited or connection.held.lower:
+        return embedded
+    return BackendCitationContext(embedded, connection, has_facets=opening.mask.has_facets)
 
 
 def bm25_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
@@ -144,7 +187,9 @@ def _connection(opening: Opening) -> Connection:
             return one._connection
     library, options = opening.library, opening.options
     encoder = str(library.manifest.indexes.get("dense", {}).get("weights", ""))
-    held = held_segments(library, words_fingerprint(), encoder)
+    cited = cited_works(library, encoder)
+    fingerprint = "" if cited is None else cited.fingerprint
+    held = held_segments(library, words_fingerprint(), encoder, fingerprint)
     # Half of a retriever's time is left for the embedded index.
     seconds = options.retrieval.timeout_ms / 2e3
     return Connection(options.library.url, held, seconds)

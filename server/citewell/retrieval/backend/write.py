@@ -10,11 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.columns import title_keys
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.library import Library
 from citewell.model import Work
+from citewell.retrieval.backend.cited import CitedWorks, cited_works
 from citewell.retrieval.backend.contract import (
-    FORMAT,
     Backend,
     Batch,
     State,
@@ -47,6 +48,14 @@ class Written(msgspec.Struct, frozen=True):
     """Papers in the back end."""
 
 
+class _Source(msgspec.Struct, frozen=True):
+    """What is written."""
+
+    library: Library
+    dense: DenseRetriever
+    cited: CitedWorks | None
+
+
 def write_library(
     library: Library, dense: DenseRetriever, backend: Backend, progress: Callable[[int], None]
 ) -> Written:
@@ -54,12 +63,13 @@ def write_library(
 
     A run that was killed is continued by the next one: points are replaced, never doubled.
     """
-    wanted = empty_state(dense)
+    source = _Source(library, dense, cited_works(library, dense.encoder.fingerprint))
+    wanted = _empty_state(dense, source.cited)
     state = backend.state() or wanted
     if state.dim != wanted.dim:
         message = f"The back end holds vectors of {state.dim} components, not {wanted.dim}."
         raise backend_error("backend-dimension", message)
-    if (state.format, state.words, state.encoder) != (FORMAT, wanted.words, wanted.encoder):
+    if not state.fits(wanted):
         raise backend_error("backend-version", "The back end was written with other weights.")
     backend.set_state(state)
     removed = _without_old(library, backend, state)
@@ -78,7 +88,7 @@ def write_library(
             begin = 0  # a row that was quarantined may be found again
         for start in range(begin, use.count, _BATCH):
             end = min(use.count, start + _BATCH)
-            works += _write_rows(library, dense, backend, view, np.arange(start, end))
+            works += _write_rows(source, backend, view, np.arange(start, end))
             state = _with(state, use.id, end, listed)
             backend.set_state(state)
             progress(end - start)
@@ -88,10 +98,17 @@ def write_library(
     return Written(works, removed, backend.count())
 
 
-def empty_state(dense: DenseRetriever) -> State:
-    """Of a back end before a library with these vectors is written."""
+def empty_state(library: Library, dense: DenseRetriever) -> State:
+    """Of a back end before the library with these vectors is written."""
+    return _empty_state(dense, cited_works(library, dense.encoder.fingerprint))
+
+
+def _empty_state(dense: DenseRetriever, cited: CitedWorks | None) -> State:
     encoder = dense.encoder
-    return State(dim=encoder.dim, encoder=encoder.fingerprint, words=words_fingerprint())
+    return State(
+        dim=encoder.dim, encoder=encoder.fingerprint, words=words_fingerprint(),
+        cited="" if cited is None else cited.fingerprint,
+    )  # fmt: skip
 
 
 def words_fingerprint() -> str:
@@ -124,26 +141,26 @@ def _without_old(library: Library, backend: Backend, state: State) -> int:
 
 
 def _write_rows(
-    library: Library,
-    dense: DenseRetriever,
-    backend: Backend,
-    view: SegmentView,
-    rows: NDArray[np.int64],
+    source: _Source, backend: Backend, view: SegmentView, rows: NDArray[np.int64]
 ) -> int:
     if view.dead is not None:
         rows = rows[~view.dead[rows]]
     if not len(rows):
         return 0
+    library, cited = source.library, source.cited
     works = library.records((rows + view.base).tolist(), Work)
     terms = TermNumbers()
     postings = Bm25Builder().postings(works, terms)
+    vectors = source.dense.vectors(rows + view.base)
+    keys = title_keys([work.title for work in works])
     backend.upsert(
         Batch(
             point_numbers(view.path.name, rows),
-            dense.vectors(rows + view.base),
+            vectors,
             list(_words_of(terms, postings, len(works))),
             list(payloads_of(works, library.columns().year[rows + view.base],
                              _titled(terms, postings, len(works)))),
+            None if cited is None else cited.vectors(keys, vectors),
         )
     )  # fmt: skip
     return len(rows)

@@ -11,15 +11,14 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from struct import Struct
 from sys import intern
 from typing import Any
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.model.bib import BibBody, BibEntry
+from citewell.model.bib import BibEntry
+from citewell.model.bib_body import BibBody
 from citewell_corpus.importers.contract import ImportReport
 
-_MARKS = Struct("4I")
 _NEXT_FIELD = re.compile(r"""["}\w]\s+[A-Za-z][\w-]*\s*=\s*["{\w]""")
 
 
@@ -72,14 +71,18 @@ def _whole(value: str) -> bool:
 
 
 def _body(parsed: list[Any], strings: Mapping[str, str]) -> BibBody:
-    text, marks, names = "", b"", []
+    text = ""
+    marks: list[int] = []
+    names: list[str] = []
     for field in parsed:
         name = field.key.lower()
         begin = len(text) + len(name) + 1
         text += f"{name}={field.value}\n"
-        marks += _MARKS.pack(begin - len(name) - 1, begin - 1, begin, begin + len(field.value))
+        marks += (begin - len(name) - 1, begin - 1, begin, begin + len(field.value))
         names.append(name)
-    return BibBody(text, 0, tuple(names), marks, strings)
+    return BibBody.at(
+        text, 0, marks, tuple(names), strings, length=len(text), key_at=0, reach=len(text)
+    )
 
 
 def _recovered(

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
-from struct import Struct
-from typing import Any
 
 import msgspec
 
-from citewell.model.bib_value import literal_value, plain_value
+from citewell.model.bib_body import BibBody, BibFault
+from citewell.model.bib_value import plain_value
 from citewell.model.document import Span
-from citewell.model.ids import arxiv_id, normalise_doi
-from citewell.model.names import split_authors
 from citewell.model.problem import Problem
-from citewell.model.titles import title_key
-from citewell.model.work import Author
-
-_VALUE_MARKS = Struct("2I")
-_ARXIV_HINTS = ("xiv", "eprint", "abs/", "huggingface")
 
 
 class BibField(msgspec.Struct, frozen=True, dict=True):
@@ -42,101 +34,6 @@ class BibField(msgspec.Struct, frozen=True, dict=True):
         return plain_value(self.name, self.raw, self.strings)
 
 
-class BibFault(msgspec.Struct, frozen=True):
-    """Something wrong inside an entry, at an offset relative to the entry's start."""
-
-    code: str
-    message: str
-    hint: str
-    at: int
-
-
-class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
-    """The content of one entry, independent of its place. Compared and hashed by identity:
-    unchanged entries keep their body when the file is read again."""
-
-    text: str
-    """From `@` to the closing delimiter."""
-    key_at: int
-    """Offset of the key in `text`."""
-    names: tuple[str, ...]
-    """Field names in lower case, in order."""
-    marks: bytes
-    """Four native 32-bit offsets per field: name start, name end, value start, value end."""
-    strings: Mapping[str, str]
-    faults: tuple[BibFault, ...] = ()
-    reach: int = 0
-    """How many code points from the entry's start were looked at to read it."""
-    closed: bool = True
-    """False when the closing delimiter is missing."""
-
-    def raw(self, index: int) -> str:
-        """The raw value of the field at `index`."""
-        begin, end = _VALUE_MARKS.unpack_from(self.marks, 16 * index + 8)
-        return self.text[begin:end]
-
-    def get(self, name: str) -> str:
-        """The plain value of a field, or ""; of a field given twice the first, as in BibTeX."""
-        if name not in self.names:
-            return ""
-        return plain_value(name, self.raw(self.names.index(name)), self.strings)
-
-    @property
-    def notes(self) -> dict[str, Any]:
-        """What others computed from this body alone, by name; lives as long as the body. (The
-        dictionary that holds the properties below: one for each of many thousand bodies.)"""
-        return self.__dict__
-
-    @cached_property
-    def authors(self) -> tuple[Author, ...]:
-        """The authors in order, without `others`."""
-        if "author" not in self.names:
-            return ()
-        raw = self.raw(self.names.index("author"))
-        return tuple(split_authors(literal_value(raw, self.strings)))
-
-    def first_authors(self, count: int) -> tuple[Author, ...]:
-        """Up to `count` authors, for a line about an entry: not kept, and no others are read."""
-        if "authors" in self.__dict__:
-            return self.authors[:count]
-        if "author" not in self.names:
-            return ()
-        raw = self.raw(self.names.index("author"))
-        return tuple(split_authors(literal_value(raw, self.strings), count))
-
-    @cached_property
-    def year(self) -> int | None:
-        """The year of `year` or of biblatex's `date`."""
-        for name in ("year", "date"):
-            digits = self.get(name).strip(" ()~c.")[:4]
-            if len(digits) == 4 and digits.isdecimal():
-                return int(digits)
-        return None
-
-    @cached_property
-    def doi(self) -> str:
-        """The normalised DOI, from `doi` or from a link that holds one."""
-        if "10." not in self.text:
-            return ""
-        return normalise_doi(self.get("doi")) or normalise_doi(self.get("url"))
-
-    @cached_property
-    def arxiv(self) -> str:
-        """The arXiv identifier, from whichever field holds one."""
-        names = ("eprint", "arxivid", "archiveprefix", "url", "journal", "note", "doi", "volume")
-        text = self.text.lower()
-        if not any(hint in text for hint in _ARXIV_HINTS):
-            return ""
-        if self.get("archiveprefix").lower() not in ("", "arxiv"):
-            return ""
-        return next((found for name in names if (found := arxiv_id(self.get(name)))), "")
-
-    @cached_property
-    def title_key(self) -> str:
-        """The title as a blocking key."""
-        return title_key(self.get("title"))
-
-
 class BibEntry(msgspec.Struct, frozen=True, gc=False):
     """One entry at its place in the file. (It is in no reference cycle: not tracked.)"""
 
@@ -150,12 +47,12 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
     @property
     def span(self) -> Span:
         """From `@` to the closing delimiter."""
-        return Span(self.start, self.start + len(self.body.text))
+        return Span(self.start, self.start + self.body.length)
 
     @property
     def end(self) -> int:
         """Offset after the closing delimiter."""
-        return self.start + len(self.body.text)
+        return self.start + self.body.length
 
     @property
     def key_span(self) -> Span:
@@ -171,12 +68,12 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
     @property
     def fields(self) -> tuple[BibField, ...]:
         """The fields in order, with absolute ranges; built at each call."""
-        marks = memoryview(self.body.marks).cast("I")
+        marks = self.body.marks
         return tuple(self._field(index, marks) for index in range(len(self.body.names)))
 
     def fields_of(self, names: Collection[str]) -> list[BibField]:
         """The fields of some names, in order."""
-        marks = memoryview(self.body.marks).cast("I")
+        marks = self.body.marks
         found = enumerate(self.body.names)
         return [self._field(index, marks) for index, name in found if name in names]
 
@@ -185,7 +82,7 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
         begin, end = marks[at + 2], marks[at + 3]
         return BibField(
             body.names[index],
-            body.text[begin:end],
+            body.raw(index),
             Span(start + marks[at], start + marks[at + 1]),
             Span(start + begin, start + end),
             body.strings,
@@ -206,7 +103,7 @@ class BibBlock(msgspec.Struct, frozen=True):
     @property
     def span(self) -> Span:
         """From `@` to the closing delimiter."""
-        return Span(self.start, self.start + len(self.body.text))
+        return Span(self.start, self.start + self.body.length)
 
 
 class BibFile(msgspec.Struct, frozen=True, dict=True):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from citewell.documents.bib import grammar
 from citewell.documents.bib.grammar import Heads
-from citewell.model.bib import BibFault
+from citewell.model.bib_body import BibFault
 from citewell.model.bib_value import literal_end
 
 _EMBEDDED = 5
@@ -26,11 +26,22 @@ class EntryEnds:
     """One entry that is being read, and how far."""
 
     def __init__(
-        self, text: str, heads: Heads, head: re.Match[str], strings: Mapping[str, str]
+        self,
+        text: str,
+        heads: Heads,
+        head: re.Match[str],
+        strings: Mapping[str, str],
+        known_names: dict[tuple[str, ...], tuple[str, ...]],
+        *,
+        shares_text: bool = False,
     ) -> None:
+        """`known_names` are the lists of field names of other entries, most of which are equal;
+        `shares_text`: the body refers to the text of the file."""
         self.text = text
         self.heads = heads
         self.strings = strings
+        self.known_names = known_names
+        self.shares_text = shares_text
         self.start = head.start()
         self.kind = head[1]
         self.open = head.end() - 1

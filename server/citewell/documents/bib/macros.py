@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.keys.table import BibKeys
-from citewell.model.bib import BibBody, BibFile
+from citewell.model.bib import BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import literal_end
 from citewell.model.document import Span
 
@@ -57,9 +58,8 @@ def macro_places(bib: BibFile, name: str) -> list[MacroPlace]:
 
 
 def _in_body(body: BibBody, start: int, is_string: bool = False) -> Iterator[MacroPlace]:
-    whole = Span(start, start + len(body.text))
-    marks = memoryview(body.marks).cast("I")
-    text = body.text
+    text, marks = body.text, body.marks
+    whole = Span(start, start + len(text))
     for index in range(len(body.names)):
         name_start, name_end, begin, end = marks[4 * index : 4 * index + 4]
         if is_string:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from citewell.model.bib import BibBody, BibEntry, BibFile
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
@@ -33,14 +34,32 @@ def same_work(entry: BibEntry, work: Work) -> bool:
     return bool(key) and body.title_key == key and _agree(body, work)
 
 
+def with_doi(bib: BibFile, doi: str) -> Iterator[BibEntry]:
+    """The entries with a normalised DOI."""
+    number = hash(doi)
+    for entry in bib.entries:
+        if entry.body.identity.doi == number and entry.body.doi == doi:
+            yield entry
+
+
+def with_arxiv(bib: BibFile, arxiv: str) -> Iterator[BibEntry]:
+    """The entries with an arXiv identifier."""
+    number = hash(arxiv)
+    for entry in bib.entries:
+        if entry.body.identity.arxiv == number and entry.body.arxiv == arxiv:
+            yield entry
+
+
 def _matches(bib: BibFile, work: Work) -> Iterator[BibEntry]:
     if doi := normalise_doi(work.doi):
-        yield from (entry for entry in bib.entries if entry.body.doi == doi)
+        yield from with_doi(bib, doi)
     if arxiv := _arxiv(work):
-        yield from (entry for entry in bib.entries if entry.body.arxiv == arxiv)
+        yield from with_arxiv(bib, arxiv)
     if key := title_key(work.title):
+        number = hash(key)
         for entry in bib.entries:
-            if entry.body.title_key == key and _agree(entry.body, work):
+            body = entry.body
+            if body.identity.title == number and body.title_key == key and _agree(body, work):
                 yield entry
 
 

@@ -7,6 +7,7 @@ entry and nothing else, every range is exact, and an edit is read again without 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from sys import intern
 
@@ -25,7 +26,7 @@ def parse_bib(text: str, path: str = "") -> BibFile:
     `problems` of the result names each fault with its line; the good entries are all there, and so
     are the bad ones as far as they can be read.
     """
-    reader, step = _Reader(text, 0, {}), stepper()
+    reader, step = _Reader(text, 0, {}, shares_text=_is_narrow(text)), stepper()
     while reader.step() is not None:
         step()
     return BibFile(path, text, tuple(reader.entries), reader.strings, tuple(reader.blocks))
@@ -34,6 +35,7 @@ def parse_bib(text: str, path: str = "") -> BibFile:
 def reparse(old: BibFile, new_text: str) -> BibFile:
     """`parse_bib(new_text, old.path)`, at a cost that depends on the size of the change.
 
+    Entries that are read again have texts of their own: each would keep the whole file otherwise.
     Entries outside the change keep their body, and those below it only move. A change that touches
     an @string parses everything again, because any entry may use its macros.
     """
@@ -76,11 +78,15 @@ def reparse(old: BibFile, new_text: str) -> BibFile:
 class _Reader:
     """Reads entry after entry from an offset between two of them."""
 
-    def __init__(self, text: str, at: int, strings: dict[str, str]) -> None:
+    def __init__(
+        self, text: str, at: int, strings: dict[str, str], *, shares_text: bool = False
+    ) -> None:
         self.text = text
         self.at = at
         self.heads = Heads(text, at)
         self.strings = strings
+        self.shares_text = shares_text
+        self.known_names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.entries: list[BibEntry] = []
         self.blocks: list[BibBlock] = []
 
@@ -99,7 +105,14 @@ class _Reader:
         if known is not None and start >= resume_at and (start - shift) in known:
             return shift - start - 1
         kind = intern(head[1].lower())
-        scan = EntryScan(self.text, self.heads, head, self.strings)
+        scan = EntryScan(
+            self.text,
+            self.heads,
+            head,
+            self.strings,
+            self.known_names,
+            shares_text=self.shares_text,
+        )
         if kind in _BLOCKS:
             body = scan.block(kind)
             self.blocks.append(BibBlock(kind, start, body))
@@ -109,8 +122,14 @@ class _Reader:
         else:
             key, body = scan.entry()
             self.entries.append(BibEntry(kind, key, start, body))
-        self.at = start + len(body.text)
+        self.at = start + body.length
         return start
+
+
+def _is_narrow(text: str) -> bool:
+    """True where a code point takes one byte, as in the text of each entry by itself. One letter of
+    another alphabet makes each code point of the whole file take two or four."""
+    return text.isascii() or sys.getsizeof(text) < 2 * len(text)
 
 
 def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
@@ -132,7 +151,7 @@ def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
         restart = old.entries[kept - 1].end
     for block in old.blocks:
         if block.start < boundary:
-            restart = max(restart, block.start + len(block.body.text))
+            restart = max(restart, block.start + block.body.length)
     return kept, restart
 
 

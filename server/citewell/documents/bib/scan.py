@@ -8,12 +8,11 @@ the next line that begins a field, an entry that was not closed ends before the 
 from __future__ import annotations
 
 import re
-from array import array
 from sys import intern
 
 from citewell.documents.bib import grammar
 from citewell.documents.bib.entry_ends import EntryEnds
-from citewell.model.bib import BibBody
+from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import literal_end
 
 _EMBEDDED_IN_COMMENT = 32
@@ -56,15 +55,19 @@ class EntryScan(EntryEnds):
             # How a fault is repaired depends on where the next entry begins.
             self.sight = max(self.sight, self.heads.sight(self.limit - 1))
         self.sight = max(self.sight, self.heads.comment_sight)
-        return BibBody(
-            self.text[start : self.end],
-            self.key_at - start,
-            tuple(self.names),
-            array("I", [mark - start for mark in self.marks]).tobytes(),
+        names = self.known_names.setdefault(found := tuple(self.names), found)
+        source, at = (self.text, start) if self.shares_text else (self.text[start : self.end], 0)
+        return BibBody.at(
+            source,
+            at,
+            [mark - start for mark in self.marks],
+            names,
             self.strings,
-            tuple(self.faults),
-            self.sight - start,
-            self.closed,
+            length=self.end - start,
+            key_at=self.key_at - start,
+            reach=self.sight - start,
+            faults=tuple(self.faults),
+            closed=self.closed,
         )
 
     def _key(self) -> int:

@@ -16,7 +16,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model.bib import BibBody, BibEntry
+from citewell.model.bib import BibEntry
+from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import plain_value
 from citewell.model.titles import fold
 
@@ -46,7 +47,7 @@ class KeySegment:
         self.entries = entries
         self.paths = paths
         """Path of each entry's file."""
-        self.keys = [fold(entry.key).replace("\n", " ") for entry in entries]
+        self.keys = [_folded(entry.key) for entry in entries]
         self._joined = "\n" + "\n".join(self.keys) + "\n"
         lengths = np.fromiter((len(key) + 1 for key in self.keys), np.int64, len(self.keys))
         self.key_lengths = lengths - 1
@@ -171,6 +172,12 @@ class KeySegment:
         """Shape (256,): how often each code occurs in the joined keys (the last entry: all codes
         from 255 on); a search starts with its rarest letter."""
         return np.bincount(np.minimum(self._codes, 255), minlength=256)
+
+
+def _folded(key: str) -> str:
+    """A key as it is searched for; the same object where it is that already."""
+    folded = fold(key).replace("\n", " ")
+    return key if folded == key else folded
 
 
 def _code_points(text: str, kind: type[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint32]:

@@ -182,7 +182,8 @@ FileKeys = DocumentKeys | BibKeys
 
 def named_keys(path: Path, entry: BibEntry) -> Iterator[KeyPlace]:
     """The keys that an entry's fields hold: links, aliases, and citations within a text."""
-    cites = "cite" in entry.body.text or "Cite" in entry.body.text
+    text = entry.body.text
+    cites = "cite" in text or "Cite" in text
     if not cites and _NAMING.isdisjoint(entry.body.names):
         return
     for field in entry.fields:

@@ -93,6 +93,11 @@ class FileCache:
         self._sources[path] = _Source(text, version)
         return text
 
+    def last_text(self, path: Path) -> str | None:
+        """The text of a file as it was read last; None when it was not. For any thread."""
+        known = self._sources.get(path)
+        return known.text if known is not None else None
+
     def file_version(self, path: Path) -> FileVersion | None:
         """Of the file as it was read: taken before its text was, so that a file which is replaced
         meanwhile never passes for the one that was read. None when it was not read from disk."""

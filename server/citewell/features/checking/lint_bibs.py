@@ -115,8 +115,8 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     In another file only where both are cited: a collection may hold what one's own file holds.
     """
     path = Path(bib.path)
-    known: dict[str, _Place] = {}
-    meeting: dict[str, list[_Place]] = {}
+    known: dict[int, _Place] = {}
+    meeting: dict[int, list[_Place]] = {}
     """Of the few forms that more than one entry has, all entries, in order."""
     for other, companion in paper.companions(path).items():
         own = other == path
@@ -159,17 +159,13 @@ def _twin(
     return None
 
 
-def _forms(entry: BibEntry) -> tuple[str, ...]:
+def _forms(entry: BibEntry) -> tuple[int, ...]:
     """Under what an entry may meet another of its work."""
     if entry.type in _NO_WORKS or not entry.key:
         return ()
-    known: tuple[str, ...] | None = entry.body.notes.get("work-forms")
-    if known is None:
-        body = entry.body
-        title = body.title_key
-        forms = (body.doi, f"={title}" if len(title) >= _SHORT_TITLE else "")
-        known = body.notes["work-forms"] = tuple(form for form in forms if form)
-    return known
+    doi, _, title, length = entry.body.identity
+    forms = (doi, title if length >= _SHORT_TITLE else 0)
+    return tuple(form for form in forms if form)
 
 
 def _same_work(entry: BibEntry, first: BibEntry) -> str:
@@ -201,13 +197,22 @@ def _same_work(entry: BibEntry, first: BibEntry) -> str:
 def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """An entry without a field that its type needs; what it inherits by `crossref` counts."""
     biblatex = paper.is_biblatex
-    note = "missing-biblatex" if biblatex else "missing-bibtex"
+    note, complete = ("missing-biblatex", 2) if biblatex else ("missing-bibtex", 1)
+    incomplete = complete << 2
     for entry in cooperative(bib.entries):
-        notes = entry.body.notes
-        missing: tuple[str, ...] | None = notes.get(note)
-        if missing is None:
-            missing = notes[note] = _missing(entry, biblatex)
-        if missing and ("crossref" in entry.body.names or "xdata" in entry.body.names):
+        body = entry.body
+        if body.linted & complete:
+            continue
+        missing: tuple[str, ...]
+        if body.linted & incomplete:
+            missing = body.notes[note]
+        else:
+            missing = _missing(entry, biblatex)
+            body.set_linted(incomplete if missing else complete)
+            if not missing:
+                continue
+            body.notes[note] = missing
+        if "crossref" in body.names or "xdata" in body.names:
             missing = _missing(entry, biblatex, inherited(bib, entry))
         if missing and not _is_broken(entry):
             yield LintFinding(

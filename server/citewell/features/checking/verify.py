@@ -49,9 +49,15 @@ _INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"
 class Question(msgspec.Struct, frozen=True):
     """The fields of one entry, without its place and key."""
 
-    claim: Claim
+    encoded: bytes
+    """The claim as MessagePack: of a large file tens of thousands wait for their answer."""
     digest: bytes
     """Equal for entries that say the same."""
+
+    @property
+    def claim(self) -> Claim:
+        """What the entry claims; decoded at each call."""
+        return msgspec.msgpack.decode(self.encoded, type=Claim)
 
 
 CheckOf = Callable[[bytes], Check | None]
@@ -64,16 +70,15 @@ def question(bib: BibFile, entry: BibEntry) -> Question | None:
         return None
     found = _question(bib, entry)
     if not _depends_on_others(entry):
-        entry.body.notes["question"] = found.digest if found is not None else None
+        entry.body.set_question(found.digest if found is not None else None)
     return found
 
 
 def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
     """The digest of `question`. It is remembered, and the claim is not: of a large file the claims
     would take as much memory as its text."""
-    notes = entry.body.notes
-    if "question" in notes:
-        known: bytes | None = notes["question"]
+    known = entry.body.question
+    if known is not msgspec.UNSET:
         return known
     found = question(bib, entry)
     return found.digest if found is not None else None
@@ -88,7 +93,8 @@ def _question(bib: BibFile, entry: BibEntry) -> Question | None:
     bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
     if not (bare.title or bare.doi or bare.arxiv):
         return None
-    return Question(bare, blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest())
+    encoded = msgspec.msgpack.encode(bare)
+    return Question(encoded, blake2b(encoded, digest_size=16).digest())
 
 
 def verified(

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from citewell.model.bib import BibBody, BibFile
+from citewell.model.bib import BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -26,7 +27,7 @@ def body_folds(body: BibBody) -> list[Span]:
     text = body.text
     if not _breaks(text, 0, len(text)):
         return []
-    marks = memoryview(body.marks).cast("I")
+    marks = body.marks
     fields = ((marks[4 * index], marks[4 * index + 3]) for index in range(len(body.names)))
     return [Span(0, len(text)), *(Span(*field) for field in fields if _breaks(text, *field))]
 

@@ -8,7 +8,8 @@ from enum import StrEnum
 import msgspec
 
 from citewell.documents.keys.index import KeyIndex
-from citewell.model.bib import BibBody, BibEntry, BibFile
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
 MAX_AUTHORS = 8
@@ -51,7 +52,7 @@ def macro_symbols(bib: BibFile) -> Iterator[Symbol]:
     """Every @string."""
     blocks = [block for block in bib.blocks if block.type == "string" and block.body.names]
     for block in blocks:
-        marks = memoryview(block.body.marks).cast("I")
+        marks = block.body.marks
         place = Span(block.start + marks[0], block.start + marks[1])
         shown = bib.text[place.start : place.end]
         value = block.body.get(block.body.names[0])

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from citewell.lsp.documents.positions import Places
 from citewell.lsp.protocol.line_index import line_starts, units
-from citewell.model.bib import BibBody, BibEntry, BibFile
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
 _MANY = 1_000
@@ -42,10 +43,10 @@ class BodyPlaces:
     """Ranges inside one body."""
 
     def __init__(self, body: BibBody, encoding: str) -> None:
-        self._text = body.text
+        self._text = text = body.text
         self._encoding = encoding
-        self._is_plain = encoding == "utf-32" or body.text.isascii()
-        self._places = Places(body.text, encoding) if "\r" in body.text else None
+        self._is_plain = encoding == "utf-32" or text.isascii()
+        self._places = Places(text, encoding) if "\r" in text else None
 
     def inside(self, begin: int, end: int) -> Inside:
         """The range between two offsets of the body's text."""

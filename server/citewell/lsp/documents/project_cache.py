@@ -74,6 +74,11 @@ class ProjectCache:
         """A bibliography by itself."""
         return self._cache(wanted.options).bib(wanted.path, wanted.text)
 
+    def texts_of(self, path: Path) -> list[str]:
+        """The texts of a file as they were read last, if it was. For any thread."""
+        found = (cache.last_text(path) for cache in list(self._caches.values()))
+        return [text for text in found if text is not None]
+
     def parsed(self, path: Path, text: str, options: Options) -> BibFile:
         """Any .bib with the text that an edit refers to."""
         return self._cache(options).bib(path, text)

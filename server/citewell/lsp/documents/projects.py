@@ -77,7 +77,12 @@ class Projects:
             return
         self._buffers.forget(path)
         self._reader.submit(self._try_again, path)
-        if self._editor.open_document(uri) is not None:
+        document = self._editor.open_document(uri)
+        if document is not None:
+            if self._cache is not None:
+                # Before anything else holds the text that the editor sent.
+                for text in self._cache.texts_of(path):
+                    document.share(text)
             preparing = asyncio.ensure_future(self._prepare(uri))
             self._preparing.add(preparing)
             preparing.add_done_callback(self._preparing.discard)

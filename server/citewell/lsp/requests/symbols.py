@@ -125,7 +125,7 @@ def _outlined(entry: BibEntry, encoding: str, uri: str | None) -> _Outlined:
     from citewell.features.navigation.symbols import entry_symbol
 
     symbol, start, places = entry_symbol(entry), entry.start, BodyPlaces(entry.body, encoding)
-    whole = places.inside(0, len(entry.body.text))
+    whole = places.inside(0, entry.body.length)
     place = symbol.name_span
     name = places.inside(place.start - start, place.end - start) if uri is None else whole
     return _Outlined(_head(symbol, uri), whole, name)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.bib import BibBody, BibEntry, BibFile
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from citewell.features.text.entry_state import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
 
-MAX_READ = 512
+MAX_READ = 128
 """Answers that are kept as objects too: a hover and the lenses of a screen ask again and again."""
 FEW_ENTRIES = 500
 """Reading this many entries as references takes a few hundredths of a second."""
@@ -47,6 +47,8 @@ class CheckCache:
         self._quiet: set[bytes] = set()
         """Digests of checks with nothing to report: most references are right."""
         self._read: OrderedDict[bytes, Check] = OrderedDict()
+        self._is_scattered = False
+        """Whether answers came since `compact`."""
         self._lines: dict[bytes, str] = {}
 
     def __len__(self) -> int:
@@ -98,7 +100,7 @@ class CheckCache:
         def known(entry: BibEntry) -> Check | None:
             from citewell.features.checking.verify import question_digest
 
-            if not few and "question" not in entry.body.notes:
+            if not few and entry.body.question is msgspec.UNSET:
                 return None
             digest = question_digest(bib, entry)
             return self.get(digest) if digest is not None else None
@@ -122,7 +124,7 @@ class CheckCache:
         few = len(bib.entries) <= FEW_ENTRIES
 
         def line(entry: BibEntry) -> str:
-            if not few and "question" not in entry.body.notes:
+            if not few and entry.body.question is msgspec.UNSET:
                 return ""
             digest = question_digest(bib, entry)
             return self.line(digest) if digest is not None else ""
@@ -134,6 +136,7 @@ class CheckCache:
         if not self._encoded:
             first = b"".join(map(_ENCODER.encode, islice(known.values(), 20)))
             self._dictionary = first[:_WINDOW_BYTES]
+        self._is_scattered = True
         for digest, check in known.items():
             self._encoded[digest] = self._encode(check)
             self._read.pop(digest, None)
@@ -142,6 +145,17 @@ class CheckCache:
                 self._quiet.add(digest)
             else:
                 self._quiet.discard(digest)
+
+    def compact(self) -> None:
+        """Copy the answers, which arrived one by one between short-lived objects and keep the
+        memory of these from being given back. For the thread that adds; nothing where none came
+        since the last time."""
+        if not self._is_scattered:
+            return
+        self._is_scattered = False
+        self._encoded = {
+            digest: bytes(memoryview(encoded)) for digest, encoded in self._encoded.items()
+        }
 
     def _encode(self, check: Check) -> bytes:
         deflate = zlib.compressobj(1, wbits=_WINDOW, memLevel=4, zdict=self._dictionary)

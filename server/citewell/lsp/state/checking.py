@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
@@ -39,8 +39,8 @@ CHUNK = 400
 NEWS_SECONDS = 1.0
 """How often, at most, what was found meanwhile is shown."""
 PROGRESS_SECONDS = 1.0
-TRIM_SECONDS = 3.0
-"""How long after a check its memory is given back: the last report is made meanwhile."""
+TRIM_SECONDS = 1.0
+"""How long after a check or a report its memory is given back, unless another one follows."""
 RETRY_SECONDS = 60.0
 """After a failure of the engine the references are asked about again at the earliest."""
 MAX_ANSWERS = 300_000
@@ -82,6 +82,7 @@ class Checking:
         self._task: asyncio.Task[None] | None = None
         self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
         self._trim: asyncio.TimerHandle | None = None
+        self._trimming: asyncio.Future[None] | None = None
         self._not_before = 0.0
         self._news_at = 0.0
         self.generation = 0
@@ -187,7 +188,7 @@ class Checking:
 
     async def _want(self, questions: Sequence[Question]) -> None:
         wanted = {
-            one.digest: one.claim
+            one.digest: one.encoded
             for one in questions
             if one.digest not in self._queue and one.digest not in self._refused
         }
@@ -198,7 +199,8 @@ class Checking:
         if world != self._world:
             return
         if known:
-            self._learn(known)
+            # The digests that the entries hold, and not their copies.
+            self._learn({digest: known[digest] for digest in wanted if digest in known})
         new = {d: c for d, c in wanted.items() if d not in known and d not in self._queue}
         if not new:
             return
@@ -252,13 +254,18 @@ class Checking:
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
-            self._trim_later()
+            self.trim_later()
 
-    def _trim_later(self) -> None:
+    def trim_later(self) -> None:
+        """Give the memory back that a large job has freed, once nothing follows it."""
         loop = asyncio.get_running_loop()
         if self._trim is not None:
             self._trim.cancel()
-        self._trim = loop.call_later(TRIM_SECONDS, loop.run_in_executor, None, trim_heap)
+        self._trim = loop.call_later(TRIM_SECONDS, self._give_back)
+
+    def _give_back(self) -> None:
+        self.answers.compact()
+        self._trimming = asyncio.get_running_loop().run_in_executor(None, trim_heap)
 
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress
@@ -317,7 +324,7 @@ def _questions(
         found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
     unknown: list[Question] = []
     for entry in cooperative(found):
-        if "question" in entry.body.notes:
+        if entry.body.question is not UNSET:
             digest = question_digest(bib, entry)
             if digest is None or digest in known or digest in waiting:
                 continue

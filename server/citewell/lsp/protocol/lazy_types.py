@@ -48,7 +48,7 @@ def load_types() -> None:
 
 
 def _on_demand(cls: C) -> C:
-    """What `attrs.define` is replaced with: the class as it stands in the source."""
+    """What `attrs.define` is replaced with: the class as in the source, incomplete."""
     cls.__init__ = _init  # type: ignore[misc]
     cls.__attrs_attrs__ = _FIELDS  # type: ignore[attr-defined]
     return cls

@@ -204,7 +204,7 @@ class LibraryColumns:
     def _every(self, name: str, kind: type[Any]) -> NDArray[Any]:
         """One column of all segments; that of a single segment is mapped and not copied."""
         columns = [getattr(part, name) for part in self._parts]
-        if len(columns) == 1 and not self._bases[0]:
+        if len(columns) == 1:
             return np.asarray(columns[0])
         out = np.zeros(self.end, kind)
         for base, column in zip(self._bases, columns, strict=True):
@@ -228,8 +228,7 @@ class LibraryColumns:
     def take(self, rows: NDArray[np.int64]) -> Columns:
         """The columns of these rows, in order."""
         number = np.searchsorted(self._bases, rows, side="right") - 1
-        only = len(self._parts) == 1
-        if only:
+        if len(self._parts) == 1:
             return _take(self._parts[0], rows - self._bases[0])
         pieces = [
             (np.flatnonzero(number == n), part, self._bases[n])

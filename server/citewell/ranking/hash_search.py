@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LOW = 0xFFFF
-"""The bits by which most values that are not sought are told apart."""
+"""The lower bits, by which nearly all values without a match are left out."""
 _FEWEST_BITS = 8
 
 

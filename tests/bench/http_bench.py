@@ -1,6 +1,7 @@
 """What `citewell serve` costs beyond the engine, and whether many clients at once go well.
 
     python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside|crowd] [--workers N]
+    python tests/bench/http_bench.py --clients 64 --seconds 600 [--workers N] [--library FOLDER/NAME]
 
 Prints milliseconds (p50, p95) of a call of the engine through its worker, as the server makes it,
 and of the same over HTTP; and of a bare Starlette application on uvicorn that sends back as many
@@ -10,6 +11,11 @@ servers, and 1,000 calls from 16 clients: errors, and the growth of memory. Then
 64 clients at once, of the server and of the bare application in turns, with the processor's time for
 a search, which other programs slow less, and the answers that lack a part, such as a retriever that
 was late. At last, what a check of one reference takes alone and beside 64 clients that search.
+
+With --seconds, only this: so many clients search for so long, in two halves without a pause; before,
+between and after them they ask the bare application for a tenth of the time in all. Prints requests,
+errors and times, and what memory the server and each search process has for itself (private) and
+with its share of what others map too (PSS) at the beginning, in the middle and at the end.
 """
 
 from __future__ import annotations
@@ -33,17 +39,20 @@ from typing import Any
 import httpx2
 import psutil
 from corpus_library import corpus_library
+from http_load import sustained
 from msgspec.structs import replace
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import Query
 from citewell.options import Options
 from citewell.options.tree import LibraryOptions
+from citewell.serving.run import MAX_CONNECTIONS
 from citewell.usecases.find import passage_queries
 
 CLIENTS = 16
 CALLS = 1000
 SEARCHERS = 64
+MAX_SECONDS = 3_600
 CROWD, CROWD_CALLS, SLICE = 64, 2_000, 250
 SERVE = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
 
@@ -281,7 +290,10 @@ class Bench:
               f"{rate:.0f} searches a second, {len(errors)} errors, {shown(spent)}")  # fmt: skip
 
 
-def measure(options: Options, library: Path, calls: int, only: str, workers: int) -> None:
+def measure(
+    options: Options, library: Path, calls: int, only: str, workers: int, clients: int,
+    seconds: float,
+) -> None:  # fmt: skip
     worker = WorkerEngine(options)
     with (
         contextlib.closing(worker),
@@ -293,6 +305,9 @@ def measure(options: Options, library: Path, calls: int, only: str, workers: int
             echo_server,
         ),
     ):
+        if seconds:
+            asyncio.run(sustained(url, server, echo_url, clients, seconds))
+            return
         if only == "crowd":
             asyncio.run(Bench(worker, url, server, echo_url, echo_server).many_at_once())
             return
@@ -340,12 +355,19 @@ def main() -> None:
         help="`beside`: the checks alone; `crowd`: 64 clients at once",
     )
     parser.add_argument("--workers", type=int, default=1, help="search processes of the server")
+    parser.add_argument("--clients", type=int, default=CROWD, help="of --seconds")
+    parser.add_argument(
+        "--seconds", type=float, default=0.0,
+        help=f"let --clients search for so long (at most {MAX_SECONDS}), and nothing else",
+    )  # fmt: skip
     given = parser.parse_args()
+    if not 0 <= given.seconds <= MAX_SECONDS or not 1 <= given.clients <= MAX_CONNECTIONS:
+        parser.error(f"--seconds is at most {MAX_SECONDS}, --clients at most {MAX_CONNECTIONS}")
     path = given.library or corpus_library()
     if path is None:
         return
     options = replace(Options(), library=LibraryOptions(path=path.parent, name=path.name))
-    measure(options, path, given.calls, given.only, given.workers)
+    measure(options, path, given.calls, given.only, given.workers, given.clients, given.seconds)
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ class Load:
         async with httpx2.AsyncClient(base_url=self._url, timeout=TIMEOUT, limits=limits) as client:
 
             async def ask() -> None:
-                turns: Iterator[int] = itertools.count() if calls is None else iter(range(calls))
-                for _ in turns:
+                numbers: Iterator[int] = itertools.count() if calls is None else iter(range(calls))
+                for _ in numbers:
                     if time.perf_counter() >= end:
                         return
                     await self._one(client)

@@ -67,14 +67,14 @@ class Bm25Retriever(Retriever):
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
         allowed = None if self.mask is None else self.mask(query)
-        terms = self._affordable(query)
-        if terms and self._end > ROWS:
+        if self._end > ROWS:
+            terms = self._affordable(query)
             columns = [
                 [(own[at], weight[at]) for _, own, weight in terms if own[at] >= 0]
                 for at in range(len(self._segments))
             ]
             return best_of_parts(self._segments, columns, k, allowed, cancel)
-        scores = self.scores(query, cancel) if terms else None
+        scores = self.scores(query, cancel)
         if scores is None:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         if allowed is not None:

@@ -39,6 +39,8 @@ def best_of_parts(
     """
     best = BestRows(k, above=0.0)
     for segment, own in zip(segments, columns, strict=True):
+        if not own:
+            continue
         # The postings of a compact segment are decoded a list at a time.
         size = rows if isinstance(segment, Segment) else segment.count
         for begin, scores in _parts(segment, own, size, cancel):

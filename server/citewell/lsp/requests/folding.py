@@ -17,7 +17,7 @@ from citewell.lsp.registration.registry import BIB_ONLY, Handlers, Request
 if TYPE_CHECKING:
     from citewell.features.navigation.folding import Fold
     from citewell.model.bib import BibFile
-from citewell.model.bib_body import BibBody
+    from citewell.model.bib_body import BibBody
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:

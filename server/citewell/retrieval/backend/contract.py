@@ -94,6 +94,11 @@ class Batch(msgspec.Struct, frozen=True):
     cited: NDArray[np.float32] | None = None
     """Shape (n, d + 1), 0 for a paper without; None where no paper has one."""
 
+    @property
+    def cited_rows(self) -> NDArray[np.float32]:
+        """One row per point: that of `cited`, or an empty one."""
+        return np.zeros((len(self.points), 0), np.float32) if self.cited is None else self.cited
+
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """What a back end holds."""

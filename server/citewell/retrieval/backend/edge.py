@@ -95,10 +95,9 @@ class EdgeBackend:
         """Write points; one that is there is replaced."""
         edge = self._edge
         points = []
-        nothing = np.zeros((len(batch.points), 0), np.float32)
         for number, dense, words, payload, cited in zip(
-            batch.points.tolist(), batch.dense, batch.words, batch.payloads,
-            nothing if batch.cited is None else batch.cited, strict=True,
+            batch.points.tolist(), batch.dense, batch.words, batch.payloads, batch.cited_rows,
+            strict=True,
         ):  # fmt: skip
             vector: dict[str, Any] = {}
             if dense.any():

@@ -91,7 +91,9 @@ class Supervisor:
             try:
                 self.ensure()
             except CitewellError as error:
-                logger.warning("%s", error)
+                # Closed before it was started: nobody is left to be told.
+                if error.problem is not CLOSED:
+                    logger.warning("%s", error)
 
         threading.Thread(target=quietly, name="citewell-spawn", daemon=True).start()
 

@@ -360,6 +360,16 @@ def test_closing_ends_the_child_and_later_requests_say_so(engine):
         os.kill(pid, 0)
 
 
+def test_a_start_that_the_end_overtakes_is_no_fault(engine, caplog):
+    """An editor may be closed before the worker is started for the paper that it opened."""
+    engine.close()
+    engine.start()
+    for thread in threading.enumerate():
+        if thread.name == "citewell-spawn":
+            thread.join()
+    assert not caplog.records
+
+
 def test_new_options_start_another_child(engine):
     first = engine.status().pid
     engine.configure(Options())

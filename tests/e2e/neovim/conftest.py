@@ -158,17 +158,23 @@ def server_command() -> list[str]:
 def start_neovim(
     open_neovim: Any, library_folder: Path, server_command: list[str]
 ) -> Callable[..., Any]:
-    """`start_neovim(files, opened)` opens a file and waits until the server answers."""
+    """`start_neovim(files, opened)` opens a file and waits until the server answers. `library` is the
+    folder of the libraries; where there is none, the author has no library."""
     cmd = ", ".join(f"{part!r}" for part in server_command)
 
     def start(
-        files: dict[str, str], opened: str, more: str = "", before: str = "", features: str = ""
+        files: dict[str, str],
+        opened: str,
+        more: str = "",
+        before: str = "",
+        features: str = "",
+        library: Path = library_folder,
     ) -> Any:
         setup = f"""
             {before}
             require('citewell').setup({{
               cmd = {{ {cmd} }},
-              settings = {{ library = {{ path = {str(library_folder)!r} }}, {features} }},
+              settings = {{ library = {{ path = {str(library)!r} }}, {features} }},
               {more}
             }})
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 PAPER = """\\documentclass{article}
@@ -20,8 +21,9 @@ OPTION = "require('citewell.completion').option(vim.fn.bufnr('main.tex'))"
 OWN = "vim.bo[vim.fn.bufnr('main.tex')].completeopt"
 
 
-def open_paper(start_neovim: Any, before: str = "") -> Any:
-    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex", before=before)
+def open_paper(start_neovim: Any, before: str = "", **more: Any) -> Any:
+    files = {"main.tex": PAPER, "refs.bib": BIB}
+    editor = start_neovim(files, "main.tex", before=before, **more)
     editor.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
     return editor
 
@@ -42,9 +44,10 @@ def test_a_list_inserts_nothing_by_itself(start_neovim: Any) -> None:
     assert editor.text() == PAPER.replace("Graphs.", "Graphs. \\citep<rechnender raum\n")
 
 
-def test_the_only_paper_of_a_list_is_not_inserted_either(start_neovim: Any) -> None:
-    """Without `menuone` a list of one shows no menu, and its only item is taken."""
-    editor = open_paper(start_neovim)
+def test_the_only_paper_of_a_list_is_not_inserted_either(start_neovim: Any, tmp_path: Path) -> None:
+    """Without `menuone` a list of one shows no menu, and its only item is taken. Papers of a library
+    would be listed beside it as soon as the search process answers."""
+    editor = open_paper(start_neovim, library=tmp_path / "no-library")
     editor.keys("3GA")
     editor.type(" \\cite{zus")
     editor.wait("vim.fn.pumvisible() == 1")

@@ -91,7 +91,7 @@ class Supervisor:
             try:
                 self.ensure()
             except CitewellError as error:
-                # Closed before it was started: nobody is left to be told.
+                # One that was closed before it started is no fault.
                 if error.problem is not CLOSED:
                     logger.warning("%s", error)
 

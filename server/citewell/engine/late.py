@@ -18,6 +18,9 @@ class LateRetriever:
     without any answer. A search before it is ready waits, until its own time is up.
     """
 
+    waits = True
+    scans = False
+
     def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
         self.name = name
         self._retriever = BackgroundLoad(name, load, partial(unexpected, name))

@@ -1,4 +1,10 @@
-"""Running several retrievers at once, each only as long as it may."""
+"""Running several retrievers, each only as long as it may.
+
+Python runs one thread at a time. Tasks that wait for a network or for a model have a thread each;
+the others share one: beside each other they would only wait for the interpreter's lock (GIL), and
+take longer together. A scan in native code needs no lock and runs beside them, on the calling
+thread, which would else have to be woken.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,8 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,19 +26,23 @@ logger = logging.getLogger(__name__)
 MAX_RUNNING = 4
 """Runs of one retriever at a time. Others wait for their slot, at most as long as the request: so
 many clients share the cores, and a retriever that hangs collects no threads."""
+STALL_SECONDS = 0.02
+"""Without an answer for so long, tasks that share a thread are given one more: the first of them
+may read from a slow disk, or hang."""
 
 
 class RunCancel(Cancel):
-    """Set when the client cancels the request or when this one run is given up."""
+    """Set when the client cancels the request, when this one run is given up, or at its end."""
 
-    def __init__(self, parent: Cancel) -> None:
+    def __init__(self, parent: Cancel, end: float) -> None:
         super().__init__()
         self.deadline = parent.deadline
         self._parent = parent
+        self._end = end
 
     @property
     def is_set(self) -> bool:
-        return self._event.is_set() or self._parent.is_set
+        return self._event.is_set() or self._parent.is_set or time.monotonic() > self._end
 
     def check(self) -> None:
         if self.is_set:
@@ -91,45 +102,58 @@ class Runner:
         self.close = weakref.finalize(self, self._threads.end)
 
     def run(
-        self, tasks: Mapping[str, Callable[[Cancel], Any]], seconds: float, cancel: Cancel
+        self,
+        tasks: Mapping[str, Callable[[Cancel], Any]],
+        seconds: float,
+        cancel: Cancel,
+        *,
+        waiting: Collection[str] = (),
+        scan: str = "",
     ) -> tuple[dict[str, Any], list[Problem], dict[str, float]]:
-        """Results by name, problems of the tasks that failed or were late, and milliseconds.
+        """Results by name, problems of the tasks that failed or were late, and milliseconds. The
+        tasks named in `waiting` have a thread each; `scan` runs on this one, and must end when its
+        `Cancel` says so.
 
         Raises `Cancelled` as soon as `cancel` is set.
         """
-        own = RunCancel(cancel)
-        answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]] = queue.SimpleQueue()
-        problems: list[Problem] = []
         end = time.monotonic() + seconds
-        waiting = set(tasks)
+        own = RunCancel(cancel, end)
+        answers = _Answers(len(tasks))
+        shared: deque[Callable[[], None]] = deque()
+        inline: Callable[[], None] | None = None
         for name, task in tasks.items():
             with self._lock:
                 slot = self._slots.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
             work = partial(self._work, name, task, own, answers)
-            self._threads.start(partial(self._wait_and_work, slot, end, name, work, answers))
-        results: dict[str, Any] = {}
-        timings: dict[str, float] = {}
+            job = partial(self._wait_and_work, slot, end, name, work, answers)
+            if name == scan:
+                inline = job
+            elif name in waiting:
+                self._threads.start(job)
+            else:
+                shared.append(job)
+        if shared:
+            self._threads.start(partial(_work_off, shared))
         try:
-            while waiting:
+            if inline is not None:
+                inline()
+            while not answers.wait(min(end - time.monotonic(), STALL_SECONDS)):
                 cancel.check()
-                left = end - time.monotonic()
-                if left <= 0:
-                    problems += [_late(name, seconds) for name in sorted(waiting)]
+                if time.monotonic() >= end:
                     break
-                try:
-                    name, result, problem, spent = answers.get(timeout=min(left, 0.02))
-                except queue.Empty:
-                    continue
-                waiting.discard(name)
-                timings[name] = spent
-                if problem is None:
-                    results[name] = result
-                else:
-                    problems.append(problem)
+                if shared:
+                    self._threads.start(partial(_work_off, shared))
             cancel.check()
         finally:
             own.set()
-        return {name: results[name] for name in tasks if name in results}, problems, timings
+        found = answers.taken()
+        problems = [problem for _, problem, _ in found.values() if problem is not None]
+        problems += [_late(name, seconds) for name in sorted(set(tasks) - set(found))]
+        timings = {name: spent for name, (_, _, spent) in found.items()}
+        results = {
+            name: found[name][0] for name in tasks if name in found and found[name][1] is None
+        }
+        return results, problems, timings
 
     @staticmethod
     def _wait_and_work(
@@ -137,11 +161,11 @@ class Runner:
         end: float,
         name: str,
         work: Callable[[], None],
-        answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]],
+        answers: _Answers,
     ) -> None:
         left = max(0.0, end - time.monotonic())
         if not slot.acquire(timeout=left):
-            answers.put((name, None, _late(name, left), left * 1e3))
+            answers.put(name, None, _late(name, left), left * 1e3)
             return
         try:
             work()
@@ -153,7 +177,7 @@ class Runner:
         name: str,
         task: Callable[[Cancel], Any],
         cancel: Cancel,
-        answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]],
+        answers: _Answers,
     ) -> None:
         begin = time.perf_counter()
         result, problem = None, None
@@ -170,7 +194,47 @@ class Runner:
                 f"The retriever {name!r} failed ({type(error).__name__}: {error}).",
                 "The other retrievers answered; `citewell doctor` shows what is wrong.",
             )
-        answers.put((name, result, problem, (time.perf_counter() - begin) * 1e3))
+        answers.put(name, result, problem, (time.perf_counter() - begin) * 1e3)
+
+
+class _Answers:
+    """The answers of one run. Whoever waits is woken by the last one only: each wake-up makes the
+    tasks that still run wait for the interpreter's lock."""
+
+    def __init__(self, count: int) -> None:
+        self._found: dict[str, tuple[Any, Problem | None, float]] = {}
+        self._left = count
+        self._lock = threading.Lock()
+        self._complete = threading.Lock()
+        if count:
+            self._complete.acquire()
+
+    def put(self, name: str, result: Any, problem: Problem | None, milliseconds: float) -> None:
+        """Add the answer of one task."""
+        with self._lock:
+            self._found[name] = (result, problem, milliseconds)
+            self._left -= 1
+            if not self._left:
+                self._complete.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the last answer; False when it has not come within this time."""
+        return self._complete.acquire(timeout=max(0.0, seconds))
+
+    def taken(self) -> dict[str, tuple[Any, Problem | None, float]]:
+        """Result, problem and milliseconds by name, of those that have come so far."""
+        with self._lock:
+            return dict(self._found)
+
+
+def _work_off(jobs: deque[Callable[[], None]]) -> None:
+    """Run the jobs one after another; other threads may take some of them."""
+    while True:
+        try:
+            job = jobs.popleft()
+        except IndexError:
+            return
+        job()
 
 
 def _late(name: str, seconds: float) -> Problem:

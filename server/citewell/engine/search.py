@@ -57,15 +57,21 @@ class Search:
         depth = self._depth(query, k)
         seconds = min(max(self._options.timeout_ms / 1e3, self._first_seconds), cancel.remaining)
         others = self._others.of(query, tier, cancel)
-        tasks = {
-            variant_name(name, number): _search_task(retriever, one, depth)
+        asked = {
+            variant_name(name, number): (retriever, one)
             for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
         if query.typed:
-            for name, retriever in self._typed.items():
-                tasks[name] = _search_task(retriever, query, depth)
-        lists, late, timings = self._runner.run(tasks, seconds, cancel)
+            asked |= {name: (retriever, query) for name, retriever in self._typed.items()}
+        tasks = {
+            name: _search_task(retriever, one, depth) for name, (retriever, one) in asked.items()
+        }
+        waiting = {name for name, (retriever, _) in asked.items() if retriever.waits}
+        scans = (name for name, (one, _) in asked.items() if one.scans and not one.waits)
+        lists, late, timings = self._runner.run(
+            tasks, seconds, cancel, waiting=waiting, scan=next(scans, "")
+        )
         self._first_seconds = 0.0
         late += _problems_of(lists.values())
         try:

@@ -35,6 +35,11 @@ class Ranking(msgspec.Struct, frozen=True):
 
 class Retriever(Protocol):
     name: str
+    waits: bool = False
+    """Whether most of a search is waiting, such as for a network."""
+    scans: bool = False
+    """Whether most of a search is a scan in native code, during which other threads may run. It
+    ends soon after its `cancel` is set."""
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for an empty query. Raises `Cancelled`; checks it often."""

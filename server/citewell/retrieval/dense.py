@@ -81,6 +81,8 @@ class _Segment:
 class DenseRetriever:
     """Cosine similarity between a query's vector and every paper's."""
 
+    waits = False
+
     def __init__(
         self,
         segments: Sequence[SegmentView],
@@ -95,6 +97,8 @@ class DenseRetriever:
         self.encoder = encoder
         self._segments = [_Segment(view, encoder.dim, index or name) for view in segments]
         self._mask = mask
+        # Compact vectors are looked up by the interpreter itself.
+        self.scans = any(not isinstance(one.vectors, CompactVectors) for one in self._segments)
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order. Empty for a query without a known word."""

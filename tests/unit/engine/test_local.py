@@ -74,7 +74,7 @@ def engine(options: Options) -> Iterator[LocalEngine]:
     engine.close()
 
 
-class Broken:
+class Broken(Retriever):
     """A retriever whose every search fails."""
 
     name = "broken"

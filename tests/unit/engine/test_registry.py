@@ -15,13 +15,13 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 from citewell.retrieval import registry
-from citewell.retrieval.contract import Ranking
+from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.opening import Opening
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 
 
-class Newest:
+class Newest(Retriever):
     """The newest papers first, whatever is asked."""
 
     name = "newest"

@@ -21,6 +21,8 @@ NOTHING = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
 class OverBackend:
     """A retriever whose candidates a back end proposes."""
 
+    waits = True
+
     _connection: Connection
     _has_facets: bool
     """Whether the embedded indexes compare authors and venues as the back end does."""

@@ -1,0 +1,114 @@
+"""Which thread a task runs on, and what one that waits, hangs or is late costs the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from citewell.engine.runs import Runner
+from citewell.model.cancel import Cancel, Cancelled
+
+LONG = 60.0
+"""Seconds; no test waits for them."""
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    made = Runner()
+    yield made
+    made.close()
+
+
+def thread_of(cancel: Cancel) -> int:
+    return threading.get_ident()
+
+
+def test_tasks_share_a_thread_one_after_another(runner: Runner) -> None:
+    running: list[str] = []
+
+    def task(name: str) -> Callable[[Cancel], int]:
+        def work(cancel: Cancel) -> int:
+            assert not running
+            running.append(name)
+            time.sleep(0.001)
+            running.remove(name)
+            return threading.get_ident()
+
+        return work
+
+    results, problems, timings = runner.run({n: task(n) for n in "abc"}, LONG, Cancel())
+    assert not problems and set(timings) == set("abc")
+    assert len(set(results.values())) == 1 and threading.get_ident() not in results.values()
+
+
+def test_a_scan_runs_on_the_calling_thread_and_a_task_that_waits_on_its_own(
+    runner: Runner,
+) -> None:
+    met = threading.Barrier(3, timeout=LONG)
+
+    def meet(cancel: Cancel) -> int:
+        met.wait()  # all three are there at once
+        return threading.get_ident()
+
+    tasks: dict[str, Callable[[Cancel], Any]] = {
+        "scan": meet, "network": meet, "words": meet, "titles": thread_of,
+    }  # fmt: skip
+    results, problems, _ = runner.run(tasks, LONG, Cancel(), waiting={"network"}, scan="scan")
+    assert not problems and list(results) == list(tasks)
+    assert results["scan"] == threading.get_ident()
+    assert len({results[name] for name in ("scan", "network", "words")}) == 3
+
+
+def test_tasks_behind_one_that_stalls_are_answered_by_another_thread(runner: Runner) -> None:
+    behind = threading.Event()
+
+    def stalls(cancel: Cancel) -> bool:
+        return behind.wait(LONG)
+
+    def ends(cancel: Cancel) -> bool:
+        behind.set()
+        return True
+
+    results, problems, _ = runner.run({"stalls": stalls, "ends": ends}, LONG, Cancel())
+    assert results == {"stalls": True, "ends": True} and not problems
+
+
+def test_one_that_hangs_costs_its_own_answer_only(runner: Runner) -> None:
+    let_go = threading.Event()
+    tasks: dict[str, Callable[[Cancel], Any]] = {
+        "hangs": lambda cancel: let_go.wait(LONG), "answers": lambda cancel: 1,
+    }  # fmt: skip
+    results, problems, timings = runner.run(tasks, 0.2, Cancel())
+    assert results == {"answers": 1} and set(timings) == {"answers"}
+    assert [problem.code for problem in problems] == ["retriever-late"]
+    assert "'hangs'" in problems[0].message
+    let_go.set()
+
+
+def test_a_scan_ends_when_its_time_is_over(runner: Runner) -> None:
+    def scan(cancel: Cancel) -> None:
+        while True:
+            cancel.check()
+            time.sleep(0.001)
+
+    tasks: dict[str, Callable[[Cancel], Any]] = {"scan": scan, "words": lambda cancel: 1}
+    results, problems, _ = runner.run(tasks, 0.05, Cancel(), scan="scan")
+    assert results == {"words": 1}
+    assert [problem.code for problem in problems] == ["retriever-late"]
+
+
+def test_a_run_whose_client_gave_up_ends_at_once(runner: Runner) -> None:
+    cancel = Cancel()
+
+    def gives_up(own: Cancel) -> None:
+        cancel.set()
+
+    let_go = threading.Event()
+    with pytest.raises(Cancelled):
+        tasks = {"gives up": gives_up, "hangs": lambda own: let_go.wait(LONG)}
+        runner.run(tasks, LONG, cancel)
+    let_go.set()

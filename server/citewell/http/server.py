@@ -14,13 +14,13 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
-from citewell.http.metered_engine import MeteredEngine
 from citewell.http.report_pages import PREFIX
 from citewell.model.json_log import log_as_json
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
 from citewell.serving.base_path import BasePath
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
+from citewell.serving.metered_engine import MeteredEngine
 from citewell.serving.metrics import Metrics
 from citewell.serving.observed import Observed
 from citewell.serving.rate_limit import Buckets, RateLimit

@@ -32,8 +32,8 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.serving.headers import DATA_HEADERS
-from citewell.serving.metrics import MEDIA_TYPE as METRICS_TYPE
 from citewell.serving.metrics import Metrics
+from citewell.serving.metrics_route import metrics_routes
 from citewell.serving.observed import label_request
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
 from citewell.serving.queues import THREADS, Queues
@@ -67,11 +67,6 @@ def create_app(
             raise HTTPException(404)
         return Response(text, media_type="text/markdown; charset=utf-8", headers=DATA_HEADERS)
 
-    async def shown_metrics(request: Request) -> Response:
-        if metrics is None:
-            raise HTTPException(404)
-        return Response(metrics.text(), media_type=METRICS_TYPE, headers=DATA_HEADERS)
-
     by_path: dict[str, dict[str, Endpoint]] = {}
     for one in endpoints:
         by_path.setdefault(one.path, {})[one.method] = one
@@ -85,7 +80,7 @@ def create_app(
     ]
     routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page), *docs_routes()]
     routes += report_routes()
-    routes.append(Route("/metrics", shown_metrics))
+    routes += metrics_routes(metrics)
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}
     )

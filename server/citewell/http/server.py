@@ -22,7 +22,7 @@ from citewell.serving.base_path import BasePath
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
 from citewell.serving.metered_engine import MeteredEngine
 from citewell.serving.metrics import Metrics
-from citewell.serving.observed import Observed
+from citewell.serving.observed import observed
 from citewell.serving.rate_limit import Buckets, RateLimit
 from citewell.serving.run import run_app
 from citewell.serving.token import HTTP_TOKEN
@@ -57,7 +57,8 @@ def serve_engine(
     """Serve until a signal ends it; `on_start` is called with the address once connections are
     accepted. Raises `CitewellError` for an address that cannot be had."""
     own = options.serve
-    if own.log_format == "json":
+    logs = own.log_format == "json"
+    if logs:
         log_as_json()
     # A public demo without a token does not show them.
     metrics = Metrics() if own.metrics and (token or not own.read_only) else None
@@ -80,9 +81,7 @@ def serve_engine(
         rate_limit=own.rate_limit,
         base_path=own.base_path,
     )
-
-    if metrics is not None or own.log_format == "json":
-        app = Observed(app, metrics, logs=own.log_format == "json")
+    app = observed(app, metrics, logs=logs)
 
     def announce() -> None:
         line = Listening(url_of(host, port), os.getpid(), __version__)
@@ -90,7 +89,7 @@ def serve_engine(
         if on_start is not None:
             on_start(line.url)
 
-    run_app(app, bound, announce, proxies=own.proxies, own_log=own.log_format == "json")
+    run_app(app, bound, announce, proxies=own.proxies, own_log=logs)
 
 
 def guarded_app(

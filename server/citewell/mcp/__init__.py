@@ -45,6 +45,8 @@ def serve(
     from citewell.mcp.roots import Roots
     from citewell.mcp.server import create_server
     from citewell.mcp.transport import serve_http, serve_stdio
+    from citewell.serving.metered_engine import MeteredEngine
+    from citewell.serving.metrics import Metrics
 
     opened = Roots.open(roots)
     if allow_write and not opened.folders:
@@ -57,12 +59,14 @@ def serve(
         )
     # On pipes there is one agent, which waits for each answer.
     engine = open_workers(options) if host else WorkerEngine(options)
+    metrics = Metrics() if host and options.serve.metrics else None
+    served = MeteredEngine(engine, metrics) if metrics is not None else engine
     try:
-        server = create_server(options, engine, opened, allow_write=allow_write, shared=bool(host))
+        server = create_server(options, served, opened, allow_write=allow_write, shared=bool(host))
         if host:
             serve_http(
                 server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts,
-                rate_limit=options.serve.rate_limit, start=engine.start,
+                settings=options.serve, metrics=metrics, start=engine.start,
             )  # fmt: skip
         else:
             serve_stdio(server)

@@ -18,6 +18,7 @@ from citewell.mcp.exploring import Exploring
 from citewell.mcp.fetching import Fetching
 from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
+from citewell.mcp.request_labels import label_tools
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool import StrictTool
@@ -67,6 +68,7 @@ def create_server(
         instructions=INSTRUCTIONS,
         tools=tools,
         log_level="WARNING",
+        middleware=[label_tools({tool.name for tool in tools})] if shared else [],
     )
     add_resources(server, context, shared=shared)
     add_logging(server)

@@ -1,4 +1,4 @@
-"""The settings of `citewell serve`: who may ask, how often, and behind which proxy."""
+"""The settings of servers on HTTP: who may ask, how often, and behind which proxy."""
 
 from typing import Annotated, Literal
 
@@ -62,7 +62,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     metrics: Annotated[
         bool,
         about(
-            "Answer `GET /metrics` with counts and times in the format of Prometheus. "
+            "Answer `GET /metrics` with counts and times in the format of Prometheus, also of "
+            "`citewell mcp --http`. "
             "[More](http.md#metrics).",
             trusted_only=True,
         ),
@@ -70,8 +71,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     log_format: Annotated[
         Literal["text", "json"],
         about(
-            'Format of the log on standard error; "json": one object a line, and a line for each '
-            "request.",
+            "Format of the log on standard error, also of `citewell mcp --http`; "
+            '"json": one object a line, and a line for each request.',
             trusted_only=True,
         ),
     ] = "text"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _LABEL = "citewell.endpoint"
 UNKNOWN = "none"
 """The endpoint of a request that reached none: a page, an unknown path, a refused request."""
+STREAM = "stream"
+"""The endpoint of a request whose answer stays open for messages of the server. Its time is that of
+the connection, and it is not in flight: there is nothing to wait for."""
 
 logger = logging.getLogger("citewell.requests")
 
@@ -25,7 +28,18 @@ def label_request(scope: MutableMapping[str, Any], endpoint: str) -> None:
     """Say which endpoint a request asks."""
     label = scope.get(_LABEL)
     if label is not None:
-        label[:] = [endpoint]
+        label.endpoint = endpoint
+
+
+class _Label:
+    """The endpoint of one request, which the applications within may name."""
+
+    endpoint = UNKNOWN
+
+
+def observed(app: ASGIApp, metrics: Metrics | None, *, logs: bool) -> ASGIApp:
+    """The application with its requests counted and logged, where either is wanted."""
+    return Observed(app, metrics, logs=logs) if logs or metrics is not None else app
 
 
 class Observed:
@@ -35,19 +49,22 @@ class Observed:
         self._app = app
         self._metrics = metrics
         self._logs = logs
-        self._in_flight = 0
+        self._running: set[_Label] = set()
         if logs:
             logger.setLevel(logging.INFO)
         if metrics is not None:
             metrics.gauge(
-                "citewell_requests_in_flight", "Requests that wait or run.", lambda: self._in_flight
+                "citewell_requests_in_flight", "Requests that wait or run.", self._in_flight
             )
+
+    def _in_flight(self) -> int:
+        return sum(label.endpoint != STREAM for label in self._running)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        label = [UNKNOWN]
+        label = _Label()
         status = 500
         begin = time.perf_counter()
 
@@ -57,12 +74,12 @@ class Observed:
                 status = message["status"]
             await send(message)
 
-        self._in_flight += 1
+        self._running.add(label)
         try:
             await self._app({**scope, _LABEL: label}, receive, sending)
         finally:
-            self._in_flight -= 1
-            self._record(label[0], str(scope["method"]), status, time.perf_counter() - begin)
+            self._running.discard(label)
+            self._record(label.endpoint, str(scope["method"]), status, time.perf_counter() - begin)
 
     def _record(self, endpoint: str, method: str, status: int, seconds: float) -> None:
         known = method if method in _METHODS else "other"

@@ -65,22 +65,30 @@ def over_http() -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def http_server(
-    env: dict[str, str], *arguments: str | Path, token: str = TOKEN, command: Any = COMMAND
+    env: dict[str, str],
+    *arguments: str | Path,
+    token: str = TOKEN,
+    command: Any = COMMAND,
+    log: list[str] | None = None,
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server on a free port of this machine: its address and its process."""
+    """A server on a free port of this machine: its address and its process. At the end, `log` has
+    the lines of its standard error."""
+    lines = [] if log is None else log
     server = subprocess.Popen(
         [*command, *map(str, arguments)],
         env=env | {"CITEWELL_MCP_TOKEN": token}, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert server.stderr is not None
-        lines: list[str] = []
         while not (lines and (found := ADDRESS.search(lines[-1]))):
             lines.append(server.stderr.readline())
             assert lines[-1], f"the server ended: {lines}"
         # Nobody may wait because a pipe that nobody reads is full.
-        threading.Thread(target=server.stderr.read, daemon=True).start()
+        reader = threading.Thread(target=lines.extend, args=(server.stderr,), daemon=True)
+        reader.start()
         yield found[0], server
+        server.terminate()
+        reader.join(timeout=30)
     finally:
         server.terminate()
         server.wait(timeout=30)

@@ -291,7 +291,7 @@ def main() -> None:
         server = create_server(Options(), engine, shared=True)
         for add in (add_content_tools, add_talking_tools, add_data, add_subscriptions):
             add(server)
-        serve_http(server, "127.0.0.1", 0)
+        serve_http(server, "127.0.0.1", 0, settings=Options().serve)
     finally:
         engine.close()
 

@@ -28,6 +28,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
 ) -> None:
     """Serve agents over stdin and stdout, or over HTTP when a host is named; returns at its end.
+    `allowed_hosts` join those of the settings.
 
     Raises `CitewellError` when the protocol's library is missing, a root is no folder, or an
     address beyond this machine is asked for without a token.
@@ -65,8 +66,9 @@ def serve(
         server = create_server(options, served, opened, allow_write=allow_write, shared=bool(host))
         if host:
             serve_http(
-                server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts,
-                settings=options.serve, metrics=metrics, start=engine.start,
+                server, host, port, settings=options.serve, token=token, origins=origins,
+                allowed_hosts=(*options.serve.allow_hosts, *allowed_hosts), metrics=metrics,
+                start=engine.start,
             )  # fmt: skip
         else:
             serve_stdio(server)

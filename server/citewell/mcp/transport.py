@@ -14,6 +14,7 @@ from citewell.mcp.request_labels import PATH, labelled
 from citewell.model.json_log import FIELDS, log_as_json
 from citewell.options.serve import ServeOptions
 from citewell.serving.address import bind, url_of
+from citewell.serving.base_path import BasePath
 from citewell.serving.guard import Admission, guarded
 from citewell.serving.metrics import Metrics
 from citewell.serving.metrics_route import metrics_routes
@@ -52,9 +53,10 @@ def serve_http(
 ) -> None:
     """Serve many agents at http://HOST:PORT/mcp until interrupted. Port 0 takes a free one; the
     address is written to standard error, as a line of JSON where the log has such. Of the
-    `settings` the rate limit and the format of the log hold here; `metrics` are shown under
-    /metrics; `start` is called once the address is bound. Raises `CitewellError` for an address
-    that is taken, or that reaches beyond this machine without a token."""
+    `settings` the rate limit, the format of the log, and base path and addresses of proxies hold
+    here; `metrics` are shown under /metrics; `start` is called once the address is bound. Raises
+    `CitewellError` for an address that is taken, or that reaches beyond this machine without a
+    token."""
     logs = settings.log_format == "json"
     if logs:
         log_as_json()
@@ -68,6 +70,8 @@ def serve_http(
     )  # fmt: skip
     if settings.rate_limit:
         app = RateLimit(app, Buckets(settings.rate_limit))
+    if settings.base_path:
+        app = BasePath(app, settings.base_path)
     app = observed(app, metrics, logs=logs)
 
     def announce() -> None:
@@ -77,7 +81,7 @@ def serve_http(
         else:
             print(f"Citewell listens on {url}", file=sys.stderr, flush=True)  # noqa: T201
 
-    run_app(app, bound, announce, own_log=logs)
+    run_app(app, bound, announce, proxies=settings.proxies, own_log=logs)
 
 
 def http_app(

@@ -35,7 +35,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     allow_hosts: Annotated[
         tuple[HostName, ...],
         about(
-            'Additional names of the server in the Host header, such as "cite.example.org".',
+            'Additional names of the server in the Host header, such as "cite.example.org"; '
+            "also of `citewell mcp --http`.",
             trusted_only=True,
         ),
     ] = ()
@@ -79,7 +80,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     base_path: Annotated[
         str,
         about(
-            "Path below which a reverse proxy shows the server, such as /citewell.",
+            "Path below which a reverse proxy shows the server, such as /citewell; also of "
+            "`citewell mcp --http`.",
             pattern=r"(?:/[A-Za-z0-9._~-]{1,100}){0,10}",
             trusted_only=True,
         ),
@@ -88,7 +90,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
         tuple[Network, ...],
         about(
             "Addresses of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto headers "
-            "are believed; default: none.",
+            "are believed, also by `citewell mcp --http`; default: none.",
             trusted_only=True,
         ),
     ] = ()

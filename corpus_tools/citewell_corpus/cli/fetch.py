@@ -78,6 +78,7 @@ def fetch_into(
 async def _fetch(
     options: Options, feed: Any, selection: Selection, folder: Any, flags: dict[str, Any]
 ) -> Any:
+    from citewell.options.folders import sources_folder
     from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
     from citewell_corpus.fetching.run import Fetching
@@ -85,7 +86,12 @@ async def _fetch(
     own = options.sources
     web = Web(
         [feed.source],
-        WebOptions(contact=own.contact, base_url=own.base_url, timeout=max(own.timeout_s, 60.0)),
+        WebOptions(
+            contact=own.contact,
+            base_url=own.base_url,
+            pace=sources_folder(),
+            timeout=max(own.timeout_s, 60.0),
+        ),
     )
     try:
         fetching = Fetching(feed, selection, folder, web)

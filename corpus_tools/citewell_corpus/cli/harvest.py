@@ -63,6 +63,7 @@ async def _harvest(
     queries: list[str],
     limits: dict[str, int],
 ) -> HarvestReport:
+    from citewell.options.folders import sources_folder
     from citewell.sources.registry import source_named
     from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
@@ -72,7 +73,12 @@ async def _harvest(
     own, kind = options.sources, source_named(source)
     web = Web(
         [kind],
-        WebOptions(contact=own.contact, base_url=own.base_url, timeout=max(own.timeout_s, 60.0)),
+        WebOptions(
+            contact=own.contact,
+            base_url=own.base_url,
+            pace=sources_folder(),
+            timeout=max(own.timeout_s, 60.0),
+        ),
     )
     try:
         graph = OpenAlexGraph(web) if source == "openalex" else SourceGraph(kind(web))

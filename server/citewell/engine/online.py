@@ -6,7 +6,6 @@ Nothing here is imported before the user has allowed a source and something is t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelled
@@ -28,7 +27,7 @@ from citewell.sources.service import SourceAnswers, Sources
 T = TypeVar("T")
 
 PACKAGES = (
-    "httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "anysqlite", "tomlkit"
+    "httpx2", "hishel", "tenacity", "defusedxml", "anysqlite", "tomlkit"
 )  # fmt: skip
 """Of the extra `online`."""
 STEP = 0.05
@@ -199,15 +198,12 @@ class Online:
             return asyncio.run_coroutine_threadsafe(ask(self._sources), self._loop)
 
     def _open(self) -> None:
-        from citewell.options.folders import cache_folder
+        from citewell.options.folders import sources_folder
         from citewell.sources.registry import classes
         from citewell.sources.web.client import Web, WebOptions
 
         own = self._options.sources
-        folder = cache_folder() / "sources"
-        with contextlib.suppress(OSError):
-            # What a user looked up is private.
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = sources_folder()
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=_run, args=(loop,), name="citewell-sources", daemon=True
@@ -217,6 +213,7 @@ class Online:
             contact=own.contact,
             base_url=own.base_url,
             cache=folder,
+            pace=folder,
             cache_days=own.cache_days,
             timeout=own.timeout_s,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -35,3 +36,14 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path(_NAME, appauthor=False)
+
+
+def sources_folder() -> Path:
+    """The folder in the cache for what scholarly sources answered and when they may be asked.
+
+    Made if it can be: what a user looked up is private.
+    """
+    folder = cache_folder() / "sources"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder

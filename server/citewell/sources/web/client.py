@@ -26,6 +26,7 @@ from citewell.sources import cache_counts
 from citewell.sources.answers import Failed, Nothing, Reason
 from citewell.sources.contract import Ask, NonsenseError, Source
 from citewell.sources.web.keys import key_of
+from citewell.sources.web.shared_pace import SharedPace
 from citewell.sources.web.trouble import Trouble
 from citewell.sources.web.wire import ABSENT, ASKING, Asking, Gate, Wire
 
@@ -50,6 +51,8 @@ class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Asked instead of the sources themselves, as BASE/NAME/...: a proxy, or a test."""
     cache: Path | None = None
     """Folder of the cache; None: no cache."""
+    pace: Path | None = None
+    """Folder in which processes agree on the pace; None: each has its own."""
     cache_days: float = 7.0
     timeout: float = 20.0
     backoff: float = 0.7
@@ -61,7 +64,10 @@ class Web:
 
     def __init__(self, sources: Sequence[type[Source]], options: WebOptions) -> None:
         self._options = options
-        self._gates = {source.name: Gate(source, key_of(source)) for source in sources}
+        self._gates = {
+            source.name: Gate(source, key_of(source), self._shared_pace(source))
+            for source in sources
+        }
         wire = Wire(
             self._gates,
             contact=options.contact,
@@ -111,6 +117,13 @@ class Web:
         """Close connections and cache."""
         with contextlib.suppress(Exception):
             await self._client.aclose()
+
+    def _shared_pace(self, source: type[Source]) -> SharedPace | None:
+        """By name: what a source offers at several addresses (arXiv) it limits as one."""
+        if self._options.pace is None:
+            return None
+        address = f"{self._options.base_url.rstrip('/')}/{source.name}".lstrip("/")
+        return SharedPace(self._options.pace, address, source.title)
 
     def _request(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], Any]

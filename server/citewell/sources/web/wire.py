@@ -23,6 +23,7 @@ from citewell.sources.contract import NonsenseError, Source, SourcePolicy
 from citewell.sources.web.breaker import Breaker
 from citewell.sources.web.keys import Key
 from citewell.sources.web.rate_limit import RateLimiter
+from citewell.sources.web.shared_pace import SharedPace
 from citewell.sources.web.trouble import Trouble
 
 logger = logging.getLogger(__name__)
@@ -46,11 +47,13 @@ class Asking(msgspec.Struct, frozen=True):
 class Gate:
     """All that is kept per source between requests."""
 
-    def __init__(self, source: type[Source], key: Key | None) -> None:
+    def __init__(
+        self, source: type[Source], key: Key | None, shared: SharedPace | None = None
+    ) -> None:
         policy = source.policy
         faster = policy.per_second_with_key if key is not None else 0.0
         self.key = key
-        self.rate_limiter = RateLimiter(faster or policy.per_second, policy.at_once)
+        self.rate_limiter = RateLimiter(faster or policy.per_second, policy.at_once, shared)
         self.breaker = Breaker(source.title)
 
 
@@ -81,7 +84,12 @@ class Wire(httpx2.AsyncBaseTransport):
         try:
             response = await self._answer(request, asking, gate)
         except Trouble as trouble:
+            if trouble.reason is Reason.RESTING:  # nothing was sent
+                gate.breaker.withdrawn()
+                raise
             gate.breaker.failed(trouble.wait)
+            if trouble.wait:
+                await gate.rate_limiter.rest(trouble.wait)
             raise
         except BaseException:
             gate.breaker.withdrawn()

@@ -1,0 +1,207 @@
+"""When a source may be asked next, agreed between the processes that share a folder.
+
+A source counts the requests of an address, not those of a process. Each request therefore reserves
+its time in a small database: read when the next one may go out, write when the one after that may,
+and wait outside of the transaction. A connection lasts for one reservation (0.1 ms): no state to
+repair after a crash, and the folder may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from citewell.model.database import NewerDatabaseError, open_database, transaction
+from citewell.sources.answers import Reason
+from citewell.sources.web.breaker import MAX_REST_SECONDS
+from citewell.sources.web.trouble import Trouble
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+FILE = "pace.sqlite"
+LONGEST = MAX_REST_SECONDS
+"""Seconds ahead at which a turn or the end of a rest may lie at most."""
+SKEW = 5.0
+"""Seconds by which clocks may differ; a row from later than that is older than a correction of the
+clock."""
+STATED_SECONDS = 3600.0
+"""How long a rate counts that a source stated."""
+BUSY_SECONDS = 2.0
+"""How long to try while another process has the file: it takes 0.1 ms unless it was suspended."""
+_SCHEMA = """
+CREATE TABLE pace (
+    address TEXT PRIMARY KEY,
+    written REAL NOT NULL,
+    next REAL NOT NULL,
+    rest_until REAL NOT NULL,
+    stated_interval REAL NOT NULL,
+    stated_until REAL NOT NULL
+) WITHOUT ROWID
+"""
+_PRAGMAS = ("synchronous = OFF", "journal_mode = MEMORY")
+"""A row that is lost, or a file that has to be replaced, costs one request its spacing."""
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+
+
+class _BusyError(Exception):
+    """Another process has the file."""
+
+
+class _Row(msgspec.Struct):
+    """What is known of an address. Times are those of the system's clock, not of a monotonic one:
+    several machines or containers may share the folder."""
+
+    next: float = 0.0
+    """Earliest time of the next request."""
+    rest_until: float = 0.0
+    stated_interval: float = 0.0
+    stated_until: float = 0.0
+
+
+class SharedPace:
+    """The pace of one address. Where the folder cannot be used, it has nothing to say."""
+
+    def __init__(
+        self, folder: Path, address: str, title: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._path = folder / FILE
+        self._address = address
+        self._title = title
+        self._clock = clock
+        self._reserved = 0.0
+        """The `next` of our last reservation."""
+        self._stated = 0.0
+        """The stated interval that the others know of, as far as we know."""
+
+    async def reserve(
+        self, interval: float, *, after: float = 0.0, unused: bool = False
+    ) -> float | None:
+        """Seconds until the turn of the next request, `after` at least; None: there is no place.
+
+        `unused`: the turn of the last reservation was not used. Raises `Trouble` during a pause
+        that the source asked for.
+        """
+
+        def change(row: _Row, now: float) -> float:
+            if (wait := row.rest_until - now) > 0:
+                message = f"{self._title} is paused for {max(1, round(wait))} s at its own request."
+                raise Trouble(Reason.RESTING, message, again=True, wait=wait)
+            if row.stated_until <= now:
+                row.stated_interval = 0.0
+            self._stated = row.stated_interval
+            # No turn follows the one that was not used: it is still ours.
+            first = now if unused and row.next == self._reserved else row.next
+            turn = max(now + after, first)
+            row.next = self._reserved = turn + max(interval, row.stated_interval)
+            return turn - now
+
+        return await self._changed(change)
+
+    async def rest(self, seconds: float) -> None:
+        """Record that the source asks for a pause of `seconds`."""
+        until = self._clock() + min(seconds, LONGEST)
+
+        def change(row: _Row, now: float) -> None:
+            row.rest_until = max(row.rest_until, until)
+
+        await self._changed(change)
+
+    def state(self, interval: float) -> None:
+        """Record the interval that the source states; 0: none that is longer than our own. Never
+        waits: what cannot be recorded now is recorded after the next answer."""
+        if abs(interval - self._stated) < 1e-9:
+            return
+
+        def change(row: _Row, now: float) -> None:
+            row.stated_interval, row.stated_until = interval, now + STATED_SECONDS
+
+        try:
+            self._attempt(change)
+        except _BusyError:
+            return
+        self._stated = interval
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _changed(self, change: Callable[[_Row, float], T]) -> T | None:
+        """What `change` returns; None where there is no place for the file."""
+        limit = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return self._attempt(change)
+            except _BusyError:
+                if time.monotonic() > limit:
+                    logger.info("%s is in use for too long.", self._path)
+                    return None
+                await asyncio.sleep(random.uniform(0.001, 0.01))
+
+    def _attempt(self, change: Callable[[_Row, float], T]) -> T | None:
+        """One transaction, which does not wait for other processes. A damaged file is replaced."""
+        for is_last in (False, True):
+            try:
+                with (
+                    closing(
+                        open_database(self._path, [_SCHEMA], seconds=0, pragmas=_PRAGMAS)
+                    ) as database,
+                    transaction(database),
+                ):
+                    now = self._clock()
+                    row = self._read(database, now)
+                    result = change(row, now)
+                    self._write(database, row, now)
+                return result
+            except sqlite3.Error as error:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                if code in _BUSY:
+                    raise _BusyError from None
+                if is_last or code not in _DAMAGED or not self._removed():
+                    logger.info("The pace cannot be shared: %s", error)
+                    return None
+            except NewerDatabaseError as error:
+                logger.info("The pace cannot be shared: %s", error)
+                return None
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _removed(self) -> bool:
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def _read(self, database: sqlite3.Connection, now: float) -> _Row:
+        found = database.execute(
+            "SELECT written, next, rest_until, stated_interval, stated_until"
+            " FROM pace WHERE address = ?",
+            (self._address,),
+        ).fetchone()
+        if found is None or found[0] > now + SKEW:
+            return _Row()
+        latest = now + LONGEST
+        return _Row(
+            next=min(found[1], latest),
+            rest_until=min(found[2], latest),
+            stated_interval=min(found[3], LONGEST),
+            stated_until=min(found[4], now + STATED_SECONDS),
+        )
+
+    def _write(self, database: sqlite3.Connection, row: _Row, now: float) -> None:
+        database.execute(
+            "INSERT OR REPLACE INTO pace VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                self._address, now, row.next, row.rest_until,
+                row.stated_interval, row.stated_until,
+            ),
+        )  # fmt: skip

@@ -98,6 +98,26 @@ async def test_a_rest_is_kept_by_all_until_it_ends(
     assert await other.reserve(1.0) == 0
 
 
+async def test_a_request_that_waits_for_its_turn_learns_of_a_rest_meanwhile(
+    pair: tuple[SharedPace, SharedPace],
+) -> None:
+    one, other = pair
+    limiter = RateLimiter(20.0, 2, one)
+
+    async def ask() -> None:
+        async with limiter.turn():
+            pass
+
+    await ask()
+    waiting = asyncio.create_task(ask())
+    while not limiter._waiting.locked():
+        await asyncio.sleep(0)
+    await other.rest(600.0)
+    with pytest.raises(Trouble) as raised:
+        await waiting
+    assert raised.value.wait == 600
+
+
 async def test_nobody_rests_longer_than_the_limit(
     pair: tuple[SharedPace, SharedPace], clock: Clock
 ) -> None:

@@ -71,7 +71,10 @@ class RateLimiter:
         for _ in range(TRIES):
             if self._reserved is None or self._is_late(loop.time()):
                 self._reserved = await self._reserve(loop)
-            await asyncio.sleep(self._reserved - loop.time())
+            seconds = self._reserved - loop.time()
+            await asyncio.sleep(seconds)
+            if seconds > 0 and self._shared is not None:
+                await self._shared.check()
             if not self._is_late(loop.time()):
                 break
         self._reserved = None

@@ -95,9 +95,7 @@ class SharedPace:
         """
 
         def change(row: _Row, now: float) -> float:
-            if (wait := row.rest_until - now) > 0:
-                message = f"{self._title} is paused for {max(1, round(wait))} s at its own request."
-                raise Trouble(Reason.RESTING, message, again=True, wait=wait)
+            self._check(row, now)
             if row.stated_until <= now:
                 row.stated_interval = 0.0
             self._stated = row.stated_interval
@@ -108,6 +106,10 @@ class SharedPace:
             return turn - now
 
         return await self._changed(change)
+
+    async def check(self) -> None:
+        """Raises `Trouble` during a pause that the source asked for."""
+        await self._changed(self._check)
 
     async def rest(self, seconds: float) -> None:
         """Record that the source asks for a pause of `seconds`."""
@@ -134,6 +136,12 @@ class SharedPace:
         self._stated = interval
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _check(self, row: _Row, now: float) -> None:
+        wait = row.rest_until - now
+        if wait > 0:
+            message = f"{self._title} is paused for {max(1, round(wait))} s at its own request."
+            raise Trouble(Reason.RESTING, message, again=True, wait=wait)
 
     async def _changed(self, change: Callable[[_Row, float], T]) -> T | None:
         """What `change` returns; None where there is no place for the file."""

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-_STRIPE = 32
+_STRIPE = 128
 """Trees walked together: their arrays stay in the cache."""
 
 

@@ -63,6 +63,7 @@ class Bm25Retriever(Retriever):
         """Columns of the terms of former queries: a sentence that grows has most words again."""
         self._scored: tuple[Query, NDArray[np.float32]] | None = None
         """The last query whose terms all were added up, and the score of every row."""
+        self._explained: tuple[Query, list[list[tuple[str, slice, np.float32]]]] | None = None
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
@@ -212,13 +213,10 @@ class Bm25Retriever(Retriever):
         )
         segment = self._segments[segment_number]
         found: list[tuple[float, str, int]] = []
-        for surface, columns, weights in self._terms(query)[:EXPLAINED]:
-            column = columns[segment_number]
-            if column < 0:
-                continue
-            place = segment.place(segment.postings(column), row - segment.base)
+        for surface, postings, weight in self._explaining(query)[segment_number]:
+            place = segment.place(postings, row - segment.base)
             if place >= 0:
-                gain = float(segment.data[place] * weights[segment_number])
+                gain = float(segment.data[place] * weight)
                 found.append((gain, surface, int(segment.fields[place])))
         found.sort(key=lambda item: (-item[0], item[1]))
         bits = 0
@@ -227,6 +225,24 @@ class Bm25Retriever(Retriever):
         fields = dict.fromkeys(name for bit, name in FIELD_NAMES.items() if bits & bit)
         words = dict.fromkeys(word for _, word, _ in found)
         return Evidence(self.name, rank, score, tuple(fields), tuple(words)[:12])
+
+    def _explaining(self, query: Query) -> list[list[tuple[str, slice, np.float32]]]:
+        """By segment, the strongest terms of the query that it has: as written, where their papers
+        stand, and their weight. Kept for one query, whose hits are explained one by one."""
+        last = self._explained
+        if last is not None and last[0] is query:
+            return last[1]
+        terms = self._terms(query)[:EXPLAINED]
+        found = [
+            [
+                (surface, segment.postings(columns[number]), weights[number])
+                for surface, columns, weights in terms
+                if columns[number] >= 0
+            ]
+            for number, segment in enumerate(self._segments)
+        ]
+        self._explained = query, found
+        return found
 
     def _terms(self, query: Query) -> list[_Term]:
         """The query's terms; the last few queries are remembered, since each hit is explained."""

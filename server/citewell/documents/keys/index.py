@@ -63,6 +63,7 @@ class KeyIndex:
         self.segments = segments
         self.alive = alive
         self.cited = cited
+        self._count = sum(int(one.sum()) for one in alive)
 
     @classmethod
     def build(cls, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None) -> KeyIndex:
@@ -95,7 +96,7 @@ class KeyIndex:
         return KeyIndex(self.files, self.segments, self.alive, cited)
 
     def __len__(self) -> int:
-        return sum(int(alive.sum()) for alive in self.alive)
+        return self._count
 
     def search(
         self,

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container
+from functools import lru_cache
 
 from citewell.model.names import family_key
 from citewell.model.problem import Problem
@@ -104,14 +105,7 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
     ASCII letters, digits and `_:./+-` only, which BibTeX, biblatex and Pandoc all take. A bad
     pattern (`check_pattern`) is replaced by the default one: a citation must not fail for it.
     """
-    if check_pattern(pattern) is not None:
-        pattern = DEFAULT_PATTERN
-    key = _clean(_FIELD.sub(lambda found: _text(work, found[1]), pattern))
-    if not key or not any(char.isalnum() for char in key):
-        key = _clean(_UNSAFE.sub("", work.bibkey))
-        key = (
-            key or _clean(_FIELD.sub(lambda found: _text(work, found[1]), DEFAULT_PATTERN)) or "ref"
-        )
+    key = _wished(work, pattern)
     if key not in taken and key.lower() not in taken:
         return key
     number = 0
@@ -120,6 +114,18 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
         if key + suffix not in taken and (key + suffix).lower() not in taken:
             return key + suffix
         number += 1
+
+
+@lru_cache(maxsize=512)
+def _wished(work: Work, pattern: str) -> str:
+    """The key that the pattern gives; most papers of a list are also in that of the next letter."""
+    if check_pattern(pattern) is not None:
+        pattern = DEFAULT_PATTERN
+    key = _clean(_FIELD.sub(lambda found: _text(work, found[1]), pattern))
+    if key and any(char.isalnum() for char in key):
+        return key
+    key = _clean(_UNSAFE.sub("", work.bibkey))
+    return key or _clean(_FIELD.sub(lambda found: _text(work, found[1]), DEFAULT_PATTERN)) or "ref"
 
 
 def is_stop_word(word: str) -> bool:

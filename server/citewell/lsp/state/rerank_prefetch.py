@@ -16,8 +16,9 @@ from citewell.model import Query, SearchResult
 
 logger = logging.getLogger(__name__)
 
-PAUSE = 0.25
-"""Seconds without another letter before the longer search begins."""
+PAUSE = 0.5
+"""Seconds without another letter before the longer search begins: many authors need up to half a
+second for a letter, whose own search would then wait for this one."""
 
 Search = Callable[[], Awaitable[SearchResult]]
 

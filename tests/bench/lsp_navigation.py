@@ -9,8 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,23 @@ from rpc_client import RpcClient, percentiles
 
 CITED = 200
 """Keys that the measured document cites."""
+LARGE = 100_000
+"""Bytes from which an answer is also requested from a bare peer."""
+
+
+@contextmanager
+def bare_peer(result: Any) -> Iterator[RpcClient]:
+    """A client of a process that answers each request with this result, in as many bytes as
+    Citewell takes for it."""
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "result.json"
+        text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        file.write_text(text, encoding="utf-8")
+        peer = Path(__file__).with_name("bare_peer.py")
+        client = RpcClient([sys.executable, str(peer), str(file)])
+        client.request("ready", None)
+        yield client
+        client.close()
 
 
 class Typist:
@@ -73,22 +93,46 @@ class Stopwatch:
         before: Callable[[], None],
         count: int = 0,
     ) -> dict[str, Any]:
-        """Percentiles in ms of a request that follows an edit, and the processor time of both."""
-        spent: list[float] = []
-        size = 0
-        cpu = 0.0
-        for number in range(-3, count or self.count):
-            if number == 0:
-                cpu = self.cpu()
+        """Percentiles in ms of a request that follows an edit, and the processor time of both; of a
+        large answer also what a bare peer takes that sends the same."""
+        found: Any = None
+
+        def ask(number: int) -> float:
+            nonlocal found
+            found = None  # what it takes to free it is no part of the next answer
             before()
             start = time.perf_counter()
             found = self.client.request(method, params(number))
-            if number >= 0:
-                spent.append(time.perf_counter() - start)
             assert found, method
-            size = len(json.dumps(found))
+            return time.perf_counter() - start
+
+        for number in range(-3, 0):
+            ask(number)
+        cpu = self.cpu()
+        spent = [ask(number) for number in range(count or self.count)]
         used = (self.cpu() - cpu) / len(spent)
-        return {**percentiles(spent), "cpu_ms": round(1000 * used, 1), "bytes": size}
+        size = len(json.dumps(found))
+        row = {**percentiles(spent), "cpu_ms": round(1000 * used, 1), "bytes": size}
+        if size >= LARGE:
+            row |= self._beside_bare(ask, found, len(spent))
+        return row
+
+    @staticmethod
+    def _beside_bare(ask: Callable[[int], float], result: Any, count: int) -> dict[str, Any]:
+        """Medians in ms of the request and of a bare peer, in turns, and of their difference: the
+        rest is the client's reading and decoding."""
+        bare_times: list[float] = []
+        beyond: list[float] = []
+        with bare_peer(result) as bare:
+            for number in range(count):
+                start = time.perf_counter()
+                bare.request("same", None)
+                bare_times.append(time.perf_counter() - start)
+                beyond.append(ask(number) - bare_times[-1])
+        return {
+            "bare p50": percentiles(bare_times)["p50"],
+            "beyond bare p50": percentiles(beyond)["p50"],
+        }
 
     def cpu(self) -> float:
         times = self.process.cpu_times()
@@ -169,7 +213,8 @@ def bench_navigation(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def bench_one_line(arguments: argparse.Namespace) -> dict[str, Any]:
     """The outline of a .bib of 10 MB in one line, beside that of the same entries on their own lines:
-    from opening to the first answer, and after an edit."""
+    from opening to the first answer, and after an edit; beside a bare peer that takes the same text and
+    answers with as many bytes."""
     from lsp_bench import citewell_command, make_bib, project
 
     result: dict[str, Any] = {}
@@ -183,12 +228,19 @@ def bench_one_line(arguments: argparse.Namespace) -> dict[str, Any]:
             watch = Stopwatch(client, arguments.count)
             cpu, start = watch.cpu(), time.perf_counter()
             refs = Typist(client, folder / "refs.bib", "bibtex", text)
-            assert client.request("textDocument/documentSymbol", refs.whole, 300.0)
+            found = client.request("textDocument/documentSymbol", refs.whole, 300.0)
+            assert found
             row: dict[str, Any] = {
                 "megabytes": round(len(text) / 1e6, 1),
                 "first outline after s": round(time.perf_counter() - start, 2),
                 "processor time until then s": round(watch.cpu() - cpu, 2),
             }
+            with bare_peer(found) as bare:
+                del found
+                start = time.perf_counter()
+                opened = Typist(bare, folder / "refs.bib", "bibtex", text)
+                bare.request("textDocument/documentSymbol", opened.whole, 300.0)
+                row["the same from a bare peer s"] = round(time.perf_counter() - start, 2)
             row["outline after an edit"] = watch.time(
                 "textDocument/documentSymbol", lambda n, refs=refs: refs.whole, refs.type, 5
             )

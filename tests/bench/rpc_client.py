@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import os
@@ -12,6 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 
 class RpcError(Exception):
@@ -141,7 +144,7 @@ class RpcClient:
                     self.unread[method] += 1
                     break
             else:
-                self._receive(json.loads(body))
+                self._receive(decoded(body))
         for inbox in self._waiting.values():
             inbox.put({"error": "the server ended"})
 
@@ -168,6 +171,16 @@ class RpcClient:
                 return None
 
 
+def decoded(body: bytes) -> Any:
+    """A message, decoded about as fast as an editor does: `json` takes three times as long for ten
+    megabytes, half of it in the garbage collector, and would be what is measured."""
+    gc.disable()
+    try:
+        return msgspec.json.decode(body)
+    finally:
+        gc.enable()
+
+
 def as_installed(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment in which a server keeps its bytecode, as every installation has it: where a
     setting of the measuring shell forbids that, each start compiles every module anew."""
@@ -192,6 +205,7 @@ CAPABILITIES: dict[str, Any] = {
             },
             "contextSupport": True,
         },
+        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
         "hover": {"contentFormat": ["markdown"]},
     },
 }

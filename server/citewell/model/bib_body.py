@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -26,6 +25,12 @@ _IDENTITY = Struct("3qB")
 NO_IDENTITY = bytes(_IDENTITY.size)
 """`BibBody.identity_bytes` of an entry that says nothing."""
 _ARXIV_HINTS = ("xiv", "eprint", "abs/", "huggingface")
+
+
+@cache
+def _numbers(count: int) -> Struct:
+    """The layout of that many native 32-bit numbers."""
+    return Struct(f"{count}I")
 
 
 class BibFault(msgspec.Struct, frozen=True):
@@ -93,7 +98,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         closed: bool = True,
     ) -> BibBody:
         """The body that begins at an offset of a text."""
-        packed = _HEAD.pack(start, length, key_at, reach) + array("I", marks).tobytes()
+        packed = _numbers(4 + len(marks)).pack(start, length, key_at, reach, *marks)
         return cls(source, packed, names, strings, faults, closed)
 
     @property
@@ -125,8 +130,9 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     def raw(self, index: int) -> str:
         """The raw value of the field at `index`."""
-        begin, end = _PAIR.unpack_from(self.packed, _PAIR_AT + _NEXT * index)
-        start = _PAIR.unpack_from(self.packed)[0]
+        packed = self.packed
+        begin, end = _PAIR.unpack_from(packed, _PAIR_AT + _NEXT * index)
+        start, _ = _PAIR.unpack_from(packed)
         return self.source[start + begin : start + end]
 
     def get(self, name: str) -> str:
@@ -183,7 +189,12 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
     def year(self) -> int | None:
         """The year of `year` or of biblatex's `date`."""
         for name in ("year", "date"):
-            digits = self.get(name).strip(" ()~c.")[:4]
+            if name not in self.names:
+                continue
+            raw = self.raw(self.names.index(name))
+            digits = raw[1:-1]  # as nearly all are written
+            if len(raw) != 6 or not digits.isdecimal():
+                digits = plain_value(name, raw, self.strings).strip(" ()~c.")[:4]
             if len(digits) == 4 and digits.isdecimal():
                 return int(digits)
         return None

@@ -7,8 +7,8 @@ capitalised particles ("Benjamin Van Durme"), suffixes without comma, numbers of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import islice
 
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import fold
@@ -66,11 +66,23 @@ def split_authors(field: str, most: int | None = None) -> list[Author]:
     """
     if not field.strip():
         return []
-    names = _AND.split(field) if "{" not in field else _split_outside_braces(field)
-    authors = (
-        parse_author(name) for name in names if name.strip(" \t\r\n,;{}").lower() != "others"
-    )
-    return list(islice((author for author in authors if author.family), most))
+    if "{" in field:
+        return _named_in(_split_outside_braces(field), most)
+    if field.lower().count("and") == field.count(" and "):  # as nearly all are written
+        return _named_in(field.split(" and "), most)
+    return _named_in(_AND.split(field), most)
+
+
+def _named_in(names: Iterable[str], most: int | None) -> list[Author]:
+    found: list[Author] = []
+    for name in names:
+        if len(found) == most:
+            break
+        if name.strip(" \t\r\n,;{}").lower() != "others":
+            author = parse_author(name)
+            if author.family:
+                found.append(author)
+    return found
 
 
 def author_pieces(field: str) -> tuple[list[str], str]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewell.documents.bib import reader
 from citewell.documents.bib.edit import insert_entry
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.model import Author, Work
@@ -68,6 +69,21 @@ def view(bib: BibFile) -> object:
 @settings(max_examples=300, deadline=None)
 def test_every_text_is_read_with_exact_ranges(text: str) -> None:
     check_ranges(parse_bib(text, "x.bib"))
+
+
+@given(BROKEN)
+@settings(max_examples=200, deadline=None)
+def test_an_entry_that_is_read_at_once_says_what_the_careful_scan_finds(text: str) -> None:
+    text = f"@misc{{a, title = {{T}}, year = 2000}}\n{text}\n@misc{{b, title = {{U}},\n}}\n"
+
+    def read() -> object:
+        bib = parse_bib(text, "x.bib")
+        return view(bib), [(entry.body.reach, entry.body.closed) for entry in bib.entries]
+
+    at_once = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "plain_entry", lambda *_, **__: None)
+        assert read() == at_once
 
 
 @given(st.integers(min_value=0, max_value=2**32))

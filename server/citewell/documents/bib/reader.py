@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sys import intern
 
 from citewell.documents.bib.grammar import Heads
-from citewell.documents.bib.scan import EntryScan
+from citewell.documents.bib.scan import EntryScan, plain_entry
 from citewell.model.bib import BibBlock, BibEntry, BibFile
 from citewell.model.read_progress import stepper
 
@@ -105,22 +105,18 @@ class _Reader:
         if known is not None and start >= resume_at and (start - shift) in known:
             return shift - start - 1
         kind = intern(head[1].lower())
-        scan = EntryScan(
-            self.text,
-            self.heads,
-            head,
-            self.strings,
-            self.known_names,
-            shares_text=self.shares_text,
-        )
+        sources = (self.text, self.heads, head, self.strings, self.known_names)
         if kind in _BLOCKS:
-            body = scan.block(kind)
+            body = EntryScan(*sources, shares_text=self.shares_text).block(kind)
             self.blocks.append(BibBlock(kind, start, body))
             if kind == "string":
                 for index, name in enumerate(body.names):
                     self.strings[name] = body.raw(index)
         else:
-            key, body = scan.entry()
+            found = plain_entry(*sources, shares_text=self.shares_text)
+            if found is None:
+                found = EntryScan(*sources, shares_text=self.shares_text).entry()
+            key, body = found
             self.entries.append(BibEntry(kind, key, start, body))
         self.at = start + body.length
         return start

@@ -8,14 +8,69 @@ the next line that begins a field, an entry that was not closed ends before the 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from sys import intern
 
 from citewell.documents.bib import grammar
 from citewell.documents.bib.entry_ends import EntryEnds
+from citewell.documents.bib.grammar import Heads
 from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import literal_end
 
 _EMBEDDED_IN_COMMENT = 32
+
+
+def plain_entry(
+    text: str,
+    heads: Heads,
+    head: re.Match[str],
+    strings: Mapping[str, str],
+    known_names: dict[tuple[str, ...], tuple[str, ...]],
+    *,
+    shares_text: bool = False,
+) -> tuple[str, BibBody] | None:
+    """Key and body of an entry in which nothing has to be weighed, as nearly all are: what
+    `EntryScan` reads of it, in two thirds of the time. None for any other."""
+    closer = grammar.CLOSERS[head[2]]
+    start = head.start()
+    limit = heads.limit(start)
+    found = grammar.KEY[closer].match(text, head.end(), limit)
+    if found is None or found[2] != "," or not found[1]:
+        return None
+    key, key_at, at = found[1], found.start(1), found.end()
+    names: list[str] = []
+    marks: list[int] = []
+    match = grammar.FIELD[closer].match
+    after = ","
+    while after == ",":
+        found = match(text, at, limit)
+        if found is None:
+            # A comma after the last field.
+            at = grammar.BLANK.match(text, at, limit).end() + 1  # type: ignore[union-attr]
+            after = text[at - 1 : at] if at <= limit else ""
+            break
+        names.append(intern(found[1].lower()))
+        marks += found.span(1)
+        marks += found.span(2)
+        at = found.end()
+        after = found[3]
+    if after != closer or len(set(names)) < len(names):
+        return None
+    seen = grammar.SPACES.match(text, at, limit).end()  # type: ignore[union-attr]
+    if seen < limit and text[seen] == ",":
+        return None  # a superfluous brace
+    found_names = tuple(names)
+    source, place = (text, start) if shares_text else (text[start:at], 0)
+    return key, BibBody.at(
+        source,
+        place,
+        [mark - start for mark in marks],
+        known_names.setdefault(found_names, found_names),
+        strings,
+        length=at - start,
+        key_at=key_at - start,
+        reach=max(seen + 1, heads.comment_sight) - start,
+    )
 
 
 class EntryScan(EntryEnds):

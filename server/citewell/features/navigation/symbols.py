@@ -61,19 +61,27 @@ def macro_symbols(bib: BibFile) -> Iterator[Symbol]:
 
 def entry_symbol(entry: BibEntry) -> Symbol:
     """An entry with its title."""
-    kind = _KINDS.get(entry.type, SymbolKind.OTHER)
-    title = entry.get("title")
-    # Some editors show and search the name alone.
-    name = " · ".join(part for part in (entry.key or f"@{entry.type}", title) if part)
     place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
-    return Symbol(name, byline(entry.body), kind, entry.span, place)
+    return Symbol(entry_title(entry), byline(entry.body), entry_kind(entry), entry.span, place)
+
+
+def entry_kind(entry: BibEntry) -> SymbolKind:
+    """What kind of thing an entry is."""
+    return _KINDS.get(entry.type, SymbolKind.OTHER)
+
+
+def entry_title(entry: BibEntry) -> str:
+    """Key and title: some editors show and search the name of a symbol alone."""
+    name, title = entry.key or f"@{entry.type}", entry.body.get("title")
+    return f"{name} · {title}" if title else name
 
 
 def byline(body: BibBody) -> str:
     """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as it is known."""
     names = [author.family or author.given for author in body.first_authors(3)]
     shown = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-    return " ".join(part for part in (shown, str(body.year or "")) if part)
+    year = body.year
+    return f"{shown} {year}" if shown and year else shown or str(year or "")
 
 
 def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Symbol]:

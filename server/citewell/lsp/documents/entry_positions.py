@@ -46,17 +46,20 @@ class BodyPlaces:
         self._text = text = body.text
         self._encoding = encoding
         self._is_plain = encoding == "utf-32" or text.isascii()
+        self._is_line = "\n" not in text
         self._places = Places(text, encoding) if "\r" in text else None
 
     def inside(self, begin: int, end: int) -> Inside:
         """The range between two offsets of the body's text."""
         if self._places is not None:
             return Inside(*self._places.numbers(Span(begin, end)))
-        return Inside(*self._place(begin), *self._place(end))
+        if self._is_line and self._is_plain:
+            return Inside(0, begin, 0, end)
+        row, column = self._place(begin) if begin else (0, 0)
+        last_row, last_column = self._place(end)
+        return Inside(row, column, last_row, last_column)
 
     def _place(self, offset: int) -> tuple[int, int]:
-        if not offset:
-            return 0, 0
         text = self._text
         start = text.rfind("\n", 0, offset) + 1
         row = text.count("\n", 0, start) if start else 0

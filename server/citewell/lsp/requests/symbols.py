@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,17 +24,22 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibEntry, BibFile
 
 _KINDS = {
-    "article": types.SymbolKind.Interface,
-    "book": types.SymbolKind.Package,
-    "paper": types.SymbolKind.Event,
-    "other": types.SymbolKind.Object,
-    "macro": types.SymbolKind.Constant,
+    "article": types.SymbolKind.Interface.value,
+    "book": types.SymbolKind.Package.value,
+    "paper": types.SymbolKind.Event.value,
+    "other": types.SymbolKind.Object.value,
+    "macro": types.SymbolKind.Constant.value,
 }
 MAX_FOUND = 128
 _NESTED = (
     b'%b,"range":{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}},'
     b'"selectionRange":{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}}}'
 )
+_AT_LINE_START = (
+    b'%b,"range":{"start":{"line":%%d,"character":0},"end":{"line":%%d,"character":%d}},'
+    b'"selectionRange":{"start":{"line":%%d,"character":%d},"end":{"line":%%d,"character":%d}}}'
+)
+_FLAT = b'%b,"location":{"uri":%b,"range":%b}}'
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -90,61 +96,105 @@ class _Outlined(NamedTuple):
             line + last_row, stop if last_row else column + stop,
         )  # fmt: skip
 
+    def template(self) -> bytes | None:
+        """The symbol of an entry that begins its line, as JSON without the four numbers of lines;
+        None where the key is not in that line."""
+        head, (*_, end), (_, start, row, stop) = self
+        if row:
+            return None
+        return _AT_LINE_START % (head.replace(b"%", b"%%"), end, start, stop)
+
 
 def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
     """The symbols in the order of the file; flat ones of a `uri` for a client that knows no
     others."""
-    from citewell.features.navigation.symbols import macro_symbols
-
-    note = f"outline-{encoding}-{uri is None}"
-    entries: list[bytes] = []
-    for entry, line, column in placed(bib, encoding):
-        notes = entry.body.notes
-        known: _Outlined | None = notes.get(note)
-        if known is None:
-            known = notes[note] = _outlined(entry, encoding, uri)
-        if uri is None:
-            entries.append(known.nested(line, column))
-        else:
-            place = wire.range_json(*known.whole.at(line, column))
-            entries.append(_symbol(known.head, place, b"", uri))
-    macros: list[tuple[int, bytes]] = []
-    places, names = Places(bib.text, encoding), Places(bib.text, encoding)
-    for macro in macro_symbols(bib):
-        place = wire.range_json(*places.numbers(macro.span))
-        name = wire.range_json(*names.numbers(macro.name_span))
-        macros.append((macro.span.start, _symbol(_head(macro, uri), place, name, uri)))
-    if macros:
+    entries = _flat(bib, encoding, uri) if uri is not None else _nested(bib, encoding)
+    if any(block.type == "string" for block in bib.blocks):
+        macros = [*_macros(bib, encoding, uri)]
         starts = (entry.start for entry in bib.entries)
         both = sorted([*macros, *zip(starts, entries, strict=True)], key=itemgetter(0))
         entries = [piece for _, piece in both]
     return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join(entries)))
 
 
-def _outlined(entry: BibEntry, encoding: str, uri: str | None) -> _Outlined:
-    from citewell.features.navigation.symbols import entry_symbol
+def _nested(bib: BibFile, encoding: str) -> list[bytes]:
+    """The symbols of the entries, with a range for the name."""
+    note, fixed_note = f"outline-{encoding}", f"outline-{encoding}-fixed"
+    outlined = _outliner(encoding, flat=False)
+    found: list[bytes] = []
+    for entry, line, column in placed(bib, encoding):
+        notes = entry.body.notes
+        fixed: tuple[bytes, int] | None = None if column else notes.get(fixed_note)
+        if fixed is None:
+            known: _Outlined | None = notes.get(note)
+            if known is None:
+                known = outlined(entry)
+                template = None if column else known.template()
+                if template is None:
+                    notes[note] = known
+                else:
+                    notes[fixed_note] = template, known.whole.last_row
+            found.append(known.nested(line, column))
+        else:
+            template, last = fixed
+            found.append(template % (line, line + last, line, line))
+    return found
 
-    symbol, start, places = entry_symbol(entry), entry.start, BodyPlaces(entry.body, encoding)
-    whole = places.inside(0, entry.body.length)
-    place = symbol.name_span
-    name = places.inside(place.start - start, place.end - start) if uri is None else whole
-    return _Outlined(_head(symbol, uri), whole, name)
+
+def _flat(bib: BibFile, encoding: str, uri: str) -> list[bytes]:
+    """The symbols of the entries, for a client that knows no others."""
+    note, address = f"outline-{encoding}-flat", _ENCODER.encode(uri)
+    outlined = _outliner(encoding, flat=True)
+    found: list[bytes] = []
+    for entry, line, column in placed(bib, encoding):
+        notes = entry.body.notes
+        known: _Outlined | None = notes.get(note)
+        if known is None:
+            known = notes[note] = outlined(entry)
+        place = wire.range_json(*known.whole.at(line, column))
+        found.append(_FLAT % (known.head, address, place))
+    return found
 
 
-def _head(symbol: Symbol, uri: str | None) -> bytes:
+def _macros(bib: BibFile, encoding: str, uri: str | None) -> Iterator[tuple[int, bytes]]:
+    """The symbols of the macros, each with its offset in the file."""
+    from citewell.features.navigation.symbols import macro_symbols
+
+    places, names = Places(bib.text, encoding), Places(bib.text, encoding)
+    for macro in macro_symbols(bib):
+        head = _head(macro.name, macro.detail, macro.kind, flat=uri is not None)
+        place = wire.range_json(*places.numbers(macro.span))
+        if uri is None:
+            name = wire.range_json(*names.numbers(macro.name_span))
+            yield macro.span.start, b'%b,"range":%b,"selectionRange":%b}' % (head, place, name)
+        else:
+            yield macro.span.start, _FLAT % (head, _ENCODER.encode(uri), place)
+
+
+def _outliner(encoding: str, *, flat: bool) -> Callable[[BibEntry], _Outlined]:
+    """What makes the symbol of an entry."""
+    from citewell.features.navigation.symbols import byline, entry_kind, entry_title
+
+    def outlined(entry: BibEntry) -> _Outlined:
+        body = entry.body
+        places = BodyPlaces(body, encoding)
+        whole = name = places.inside(0, body.length)
+        if not flat:
+            at = body.key_at if entry.key else 0
+            name = places.inside(at, at + (len(entry.key) or 1))
+        head = _head(entry_title(entry), byline(body), entry_kind(entry), flat=flat)
+        return _Outlined(head, whole, name)
+
+    return outlined
+
+
+def _head(name: str, detail: str, kind: str, *, flat: bool) -> bytes:
     """A symbol as JSON up to its first range."""
-    kind = _KINDS[symbol.kind].value
-    if uri is None:
-        name, detail = _ENCODER.encode(symbol.name), _ENCODER.encode(symbol.detail)
-        return b'{"name":%b,"detail":%b,"kind":%d' % (name, detail, kind)
-    shown = " · ".join(part for part in (symbol.name, symbol.detail) if part)
-    return b'{"name":%b,"kind":%d' % (_ENCODER.encode(shown), kind)
-
-
-def _symbol(head: bytes, place: bytes, name: bytes, uri: str | None) -> bytes:
-    if uri is None:
-        return b'%b,"range":%b,"selectionRange":%b}' % (head, place, name)
-    return b'%b,"location":{"uri":%b,"range":%b}}' % (head, msgspec.json.encode(uri), place)
+    if flat:
+        shown = " · ".join(part for part in (name, detail) if part)
+        return b'{"name":%b,"kind":%d' % (_ENCODER.encode(shown), _KINDS[kind])
+    encode = _ENCODER.encode
+    return b'{"name":%b,"detail":%b,"kind":%d' % (encode(name), encode(detail), _KINDS[kind])
 
 
 def _found(editor: Editor, buffers: Buffers, found: list[tuple[Symbol, str]]) -> wire.Encoded:

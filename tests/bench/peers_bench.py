@@ -21,6 +21,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import venv
 from collections.abc import Callable
@@ -38,6 +39,7 @@ from rpc_client import RpcClient, percentiles
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / ".cache" / "peers"
 DIGESTIF = Path("/usr/share/texlive/texmf-dist/scripts/digestif/digestif.texlua")
+BARE_PYGLS = "from pygls.lsp.server import LanguageServer; LanguageServer('bare', '1').start_io()"
 FIRST_SECONDS = 120.0
 """How long a server may take until its first list."""
 CITED = 200
@@ -117,12 +119,20 @@ def settle(pid: int, seconds: float = 180.0) -> float:
 class Client:
     """One server with a paper open, and what is asked of it."""
 
-    def __init__(self, server: Server, folder: Path, main: Path, arguments: argparse.Namespace):
+    def __init__(
+        self,
+        server: Server,
+        folder: Path,
+        main: Path,
+        arguments: argparse.Namespace,
+        env: dict[str, str] | None = None,
+    ):
         settings = server.settings(folder)
         self.rpc = RpcClient(
             server.command,
             configuration=settings,
             cwd=folder,
+            env=env,
             unread=("textDocument/publishDiagnostics",),
         )
         self.folder, self.count, self.seconds = folder, arguments.count, arguments.seconds
@@ -215,6 +225,35 @@ def bench_server(server: Server, entries: int, arguments: argparse.Namespace) ->
     return row
 
 
+def bench_first_check(entries: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Memory with the .bib open and checked, first with an empty store of answers and then with all
+    of them known, and the processor time of the server; beside a bare pygls server that has the
+    same documents open."""
+    bib = make_bib(entries)
+    found: dict[str, Any] = {}
+    own = Server("Citewell", citewell_command(arguments))
+    with tempfile.TemporaryDirectory() as cache:
+        for name, server in (
+            ("first check", own),
+            ("all answers known", own),
+            ("bare pygls", Server("bare pygls", [sys.executable, "-c", BARE_PYGLS])),
+        ):
+            with project(bib) as (folder, main):
+                env = {**os.environ, "CITEWELL_CACHE": cache}
+                client = Client(server, folder, main, arguments, env)
+                pid = client.rpc.process.pid
+                settle(pid)
+                before = sum(psutil.Process(pid).cpu_times()[:2])
+                client.rpc.open(folder / "refs.bib", "bibtex", bib)
+                found[name] = {
+                    "settled after s": settle(pid),
+                    "processor s": round(sum(psutil.Process(pid).cpu_times()[:2]) - before, 2),
+                    "memory MB": memory_mb(pid),
+                }
+                client.rpc.close()
+    return found
+
+
 def bench_readers(entries: int) -> dict[str, dict[str, float]]:
     """Least and median ms of reading a .bib, and of reading it again after one letter."""
     from citewell.documents.bib.reader import parse_bib, reparse
@@ -279,6 +318,13 @@ def tables(results: dict[str, Any]) -> str:
         for figure in FIGURES:
             shown = (_shown(row.get(figure)) for row in rows.values())
             lines.append(f"| {figure} | {' | '.join(shown)} |")
+    for title, rows in results["servers checked"].items():
+        lines += ["", f"| {title}, the .bib open and checked | memory MB | server's processor s |"]
+        lines += ["|---|---|---|"]
+        lines += [
+            f"| {name} | {_shown(row['memory MB'])} | {row['processor s']} |"
+            for name, row in rows.items()
+        ]
     for title, rows in results["readers"].items():
         lines += ["", f"| {title}: processor ms | least | median |", "|---|---|---|"]
         lines += [f"| {name} | {r['least']} | {r['median']} |" for name, r in rows.items()]
@@ -301,6 +347,7 @@ def main() -> None:
     results: dict[str, Any] = {
         "machine": {"cpus": os.cpu_count(), "load": os.getloadavg()[0], "python": sys.version[:6]},
         "servers": {},
+        "servers checked": {},
     }
     print(json.dumps(results["machine"]), flush=True)
     results["readers"] = {f"{size:,} entries": bench_readers(size) for size in arguments.readers}
@@ -310,6 +357,11 @@ def main() -> None:
         for line in missing:
             print(f"not found: {line}", flush=True)
         wanted = [name for name in arguments.only.split(",") if name]
+        if not wanted or "Citewell" in wanted:
+            for size in arguments.sizes:
+                checked = bench_first_check(size, arguments)
+                results["servers checked"][f"{size:,} entries"] = checked
+                print(size, "checked", json.dumps(checked), flush=True)
         for size in arguments.sizes:
             rows = results["servers"].setdefault(f"{size:,} entries", {})
             for server in found:

@@ -9,7 +9,7 @@ function asks; on every other thread it is the plain iteration, at no cost.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -32,12 +32,6 @@ def cooperative(items: Iterable[T]) -> Iterator[T]:
     """The items; on a thread that gives way, with a pause after each for as long as is asked."""
     pause = _thread.pause
     return iter(items) if pause is None else _with_pauses(items, pause)
-
-
-def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """The items in parts of `size`, for steps that hold the interpreter lock until they end; see
-    `cooperative`."""
-    return cooperative(items[at : at + size] for at in range(0, len(items), size))
 
 
 def _with_pauses(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:

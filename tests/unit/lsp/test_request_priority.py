@@ -2,7 +2,7 @@ import threading
 import time
 
 from citewell.lsp.protocol.request_priority import CALM, LONGEST, PATIENCE, RequestPriority
-from citewell.model.cooperative import cooperative, in_parts
+from citewell.model.cooperative import cooperative
 
 
 def walk(request_priority, items, seen):
@@ -76,8 +76,3 @@ def test_requests_without_end_slow_a_walk_and_do_not_stop_it():
         stop.set()
         asking.join()
     assert len(seen) == 1000
-
-
-def test_parts_are_whole_and_in_order():
-    assert [list(part) for part in in_parts(range(7), 3)] == [[0, 1, 2], [3, 4, 5], [6]]
-    assert not list(in_parts([], 3))

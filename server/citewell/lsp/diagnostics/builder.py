@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from citewell.documents.project.paper_project import Project
-from citewell.features.checking.diagnose import diagnose
+from citewell.features.checking.diagnose import unsorted_diagnostics
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.verify import CheckOf, invented_keys
 from citewell.features.display.coexist import left_diagnostics
@@ -177,9 +177,9 @@ class DiagnosticsBuilder:
     ) -> Report:
         kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
         options = left_diagnostics(wanted.features, wanted.options, kind)
-        found = diagnose(source, projects, options, wanted.check_of)
+        found = unsorted_diagnostics(source, projects, options, wanted.check_of)
         if index is None:
-            found = [one for one in found if one.level is not Level.HINT]
+            found = (one for one in found if one.level is not Level.HINT)
         indexes: dict[Path, LineIndex | None] = {}
         if index is not None:
             indexes[Path(source.path)] = index
@@ -192,9 +192,9 @@ class DiagnosticsBuilder:
                 indexes[path] = LineIndex.of(text, wanted.encoding) if text is not None else None
             return indexes[path]
 
-        own = index_of(Path(source.path)) if found else LineIndex.of("", wanted.encoding)
-        assert own is not None
-        items = encoded(found, own, index_of, tags=wanted.tags, related=wanted.related)
+        items = encoded(
+            found, Path(source.path), index_of, tags=wanted.tags, related=wanted.related
+        )
         return Report.of(items, tuple(projects), source)
 
 

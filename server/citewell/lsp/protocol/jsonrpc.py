@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, runtime_checkable
+from typing import Protocol as TypingProtocol
 
 import msgspec
 from cattrs.v import format_exception, transform_error
@@ -18,6 +19,17 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from citewell.lsp.protocol.open_document import DocumentStore
 from citewell.lsp.protocol.request_priority import RequestPriority
 from citewell.lsp.protocol.wire import Encoded, Refused
+
+_LONG = 1 << 16
+"""Bytes from which the parts of a message are not put together, where the writer takes parts."""
+
+
+@runtime_checkable
+class PartWriter(TypingProtocol):
+    """A connection that takes a message in parts."""
+
+    def write_parts(self, parts: Sequence[bytes]) -> None:
+        """Write them one after the other."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -122,7 +134,7 @@ class Protocol(LanguageServerProtocol):
             return
         self._result_types.pop(msg_id, None)
         number = msgspec.json.encode(msg_id)
-        self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, result.data, b"}")
+        self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, *result.parts, b"}")
 
     def _send_data(self, data: Any) -> None:
         if not self.is_closed:
@@ -134,11 +146,14 @@ class Protocol(LanguageServerProtocol):
         self._write(head, *params, b"}")
 
     def _write(self, *body: bytes) -> None:
-        """Send the parts of a message, put together once: one may have ten megabytes."""
+        """Send the parts of a message: one may have ten megabytes, and is not copied again."""
         if self.writer is None or self.is_closed:
             return
         length = sum(map(len, body))
         head = b"Content-Length: %d\r\n\r\n" % length if self._include_headers else b""
+        if length > _LONG and isinstance(self.writer, PartWriter):
+            self.writer.write_parts((head, *body))
+            return
         sent = self.writer.write(b"".join((head, *body)))
         if inspect.isawaitable(sent):
             self._sending.add(task := asyncio.ensure_future(sent))

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 from pygls.io_ import StdoutWriter, run_async
@@ -45,8 +45,13 @@ class _PipeWriter(StdoutWriter):
     the reader finds out."""
 
     def write(self, data: bytes) -> None:
+        self.write_parts((data,))
+
+    def write_parts(self, parts: Sequence[bytes]) -> None:
+        """Write a message. What is longer than the buffer of the stream is not copied into it."""
         try:
-            super().write(data)
+            self._stdout.writelines(parts)
+            self._stdout.flush()
         except BrokenPipeError:
             logger.info("The editor is gone")
 

@@ -83,7 +83,7 @@ def _lenses(checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
         _lens(lens, range_json(*place), uri, encode(lens.title))
         for lens, place in zip(found, places, strict=True)
     ]
-    return Encoded(msgspec.Raw(b"[%b]" % b",".join(lenses)))
+    return Encoded.array(lenses)
 
 
 def _lens(lens: Lens, place: bytes, uri: bytes, title: bytes) -> bytes:

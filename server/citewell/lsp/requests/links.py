@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibEntry, BibFile
 
 MAX_PLACES = 8
+_ENCODER = msgspec.json.Encoder()
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
@@ -73,8 +74,12 @@ def _links(links: Iterable[Link], places: Places) -> wire.Encoded:
     )
 
 
+_Fixed = tuple[int, int, bytes]
+"""Of a link below the first line of its entry, where no character moves when the entry does: its
+first and last line, from that of the entry, and its JSON without the numbers of both."""
 _Placed = tuple[Inside, bytes]
-"""The range of a link within its entry, and its JSON after the range."""
+"""The range of any other link within its entry, and its JSON after the range."""
+_FIXED = b'{"range":{"start":{"line":%%d,"character":%d},"end":{"line":%%d,"character":%d}}%b'
 
 
 def _bib_links(bib: BibFile, encoding: str) -> wire.Encoded:
@@ -85,26 +90,39 @@ def _bib_links(bib: BibFile, encoding: str) -> wire.Encoded:
     found: list[bytes] = []
     for entry, line, column in placed(bib, encoding):
         notes = entry.body.notes
-        known: tuple[Path, tuple[_Placed, ...]] | None = notes.get(note)
+        known: tuple[Path, tuple[_Placed, ...], tuple[_Fixed, ...]] | None = notes.get(note)
         if known is None or (known[0] is not folder and known[0] != folder):
-            known = notes[note] = (folder, tuple(_entry_links(entry, folder, encoding)))
+            known = notes[note] = (folder, *_entry_links(entry, folder, encoding))
         for inside, tail in known[1]:
             found.append(b'{"range":%b%b' % (wire.range_json(*inside.at(line, column)), tail))
-    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join(found)))
+        for row, last, template in known[2]:
+            found.append(template % (line + row, line + last))
+    return wire.Encoded.array(found)
 
 
-def _entry_links(entry: BibEntry, folder: Path, encoding: str) -> Iterator[_Placed]:
+def _entry_links(
+    entry: BibEntry, folder: Path, encoding: str
+) -> tuple[tuple[_Placed, ...], tuple[_Fixed, ...]]:
+    """Those that begin in the first line of the entry, then the others."""
     from citewell.features.navigation.links import entry_links
 
     places, start = BodyPlaces(entry.body, encoding), entry.start
+    placed_links: list[_Placed] = []
+    fixed: list[_Fixed] = []
     for link in sorted(entry_links(entry, folder), key=lambda link: link.span):
         rest: dict[str, object] = {}
         if link.url:
             rest["target"] = link.url
         if link.files:
             rest["data"] = link.files
-        tail = msgspec.json.encode(rest).replace(b"{", b",", 1) if rest else b"}"
-        yield places.inside(link.span.start - start, link.span.end - start), tail
+        tail = _ENCODER.encode(rest).replace(b"{", b",", 1) if rest else b"}"
+        inside = places.inside(link.span.start - start, link.span.end - start)
+        if inside.row:
+            template = _FIXED % (inside.column, inside.last_column, tail.replace(b"%", b"%%"))
+            fixed.append((inside.row, inside.last_row, template))
+        else:
+            placed_links.append((inside, tail))
+    return tuple(placed_links), tuple(fixed)
 
 
 def _first_there(files: list[Path]) -> Path:

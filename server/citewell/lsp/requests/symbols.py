@@ -114,7 +114,7 @@ def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
         starts = (entry.start for entry in bib.entries)
         both = sorted([*macros, *zip(starts, entries, strict=True)], key=itemgetter(0))
         entries = [piece for _, piece in both]
-    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join(entries)))
+    return wire.Encoded.array(entries)
 
 
 def _nested(bib: BibFile, encoding: str) -> list[bytes]:

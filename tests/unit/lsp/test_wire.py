@@ -1,0 +1,41 @@
+"""Answers that are encoded already, and how they are sent."""
+
+import json
+import os
+import threading
+
+import pytest
+
+from citewell.lsp.protocol.transport import _PipeWriter
+from citewell.lsp.protocol.wire import Encoded
+
+
+@pytest.mark.parametrize("items", [[], [b"1"], [b'{"a":1}', b"[]", b"null"]])
+def test_a_list_of_encoded_values_is_their_json(items):
+    assert json.loads(Encoded.array(items).data) == [json.loads(item) for item in items]
+
+
+def test_a_message_in_parts_arrives_whole_and_in_order_before_the_next_one():
+    source, sink = os.pipe()
+    parts = (b"head", b"long" * 500_000, b"tail")
+
+    def write() -> None:
+        with os.fdopen(sink, "wb") as stream:
+            writer = _PipeWriter(stream)
+            writer.write_parts(parts)
+            writer.write(b"next")
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    with os.fdopen(source, "rb") as stream:
+        found = stream.read()
+    writing.join()
+    assert found == b"".join(parts) + b"next"
+
+
+def test_an_editor_that_is_gone_ends_no_write_with_an_error():
+    source, sink = os.pipe()
+    os.close(source)
+    stream = os.fdopen(sink, "wb", buffering=0)
+    _PipeWriter(stream).write_parts((b"head", b"tail"))
+    stream.close()

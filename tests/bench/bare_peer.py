@@ -28,8 +28,9 @@ def serve(result: bytes) -> None:
         if message.get("method") == "exit":
             return
         if "id" in message:
-            body = b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (message["id"], result)
-            sink.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            head = b'{"jsonrpc":"2.0","id":%d,"result":' % message["id"]
+            length = len(head) + len(result) + 1
+            sink.writelines((b"Content-Length: %d\r\n\r\n" % length, head, result, b"}"))
             sink.flush()
 
 

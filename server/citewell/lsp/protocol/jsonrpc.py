@@ -28,7 +28,7 @@ _LONG = 1 << 16
 class PartWriter(TypingProtocol):
     """A connection that takes a message in parts."""
 
-    def write_parts(self, parts: Sequence[bytes]) -> None:
+    def write_parts(self, parts: Sequence[bytes | bytearray]) -> None:
         """Write them one after the other."""
 
 
@@ -145,7 +145,7 @@ class Protocol(LanguageServerProtocol):
         head = b'{"jsonrpc":"2.0","method":"%b","params":' % method.encode()
         self._write(head, *params, b"}")
 
-    def _write(self, *body: bytes) -> None:
+    def _write(self, *body: bytes | bytearray) -> None:
         """Send the parts of a message: one may have ten megabytes, and is not copied again."""
         if self.writer is None or self.is_closed:
             return

@@ -47,7 +47,7 @@ class _PipeWriter(StdoutWriter):
     def write(self, data: bytes) -> None:
         self.write_parts((data,))
 
-    def write_parts(self, parts: Sequence[bytes]) -> None:
+    def write_parts(self, parts: Sequence[bytes | bytearray]) -> None:
         """Write a message. What is longer than the buffer of the stream is not copied into it."""
         try:
             self._stdout.writelines(parts)

@@ -17,14 +17,19 @@ class Encoded:
     __slots__ = ("parts",)
 
     def __init__(self, value: object) -> None:
-        self.parts: tuple[bytes, ...] = (msgspec.json.encode(value),)
+        self.parts: tuple[bytes | bytearray, ...] = (msgspec.json.encode(value),)
 
     @classmethod
     def array(cls, items: Iterable[bytes]) -> Encoded:
-        """A list of values that are encoded already. They are put together once: a list may have
-        several megabytes."""
+        """A list of values that are encoded already. Each is let go before the next one is made:
+        those of a large file have several megabytes."""
+        data = bytearray(b"[")
+        for item in items:
+            data += item
+            data += b","
+        data[max(1, len(data) - 1) :] = b"]"
         found = cls.__new__(cls)
-        found.parts = (b"[", b",".join(items), b"]")
+        found.parts = (data,)
         return found
 
     @property

@@ -79,11 +79,10 @@ def _lenses(checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
     uri = msgspec.json.encode(snapshot.uri)
     encode = lru_cache(msgspec.json.encode)  # the few different titles come again and again
     places = snapshot.index.places_of_all([lens.span for lens in found])
-    lenses = [
+    return Encoded.array(
         _lens(lens, range_json(*place), uri, encode(lens.title))
         for lens, place in zip(found, places, strict=True)
-    ]
-    return Encoded.array(lenses)
+    )
 
 
 def _lens(lens: Lens, place: bytes, uri: bytes, title: bytes) -> bytes:

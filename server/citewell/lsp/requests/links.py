@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,19 +85,21 @@ _FIXED = b'{"range":{"start":{"line":%%d,"character":%d},"end":{"line":%%d,"char
 def _bib_links(bib: BibFile, encoding: str) -> wire.Encoded:
     """The links of all entries. Those of an entry are found once, and cached with lines counted
     from its start."""
+    return wire.Encoded.array(_each_link(bib, encoding))
+
+
+def _each_link(bib: BibFile, encoding: str) -> Iterator[bytes]:
     folder = Path(bib.path).parent
     note = f"links-{encoding}"
-    found: list[bytes] = []
     for entry, line, column in placed(bib, encoding):
         notes = entry.body.notes
         known: tuple[Path, tuple[_Placed, ...], tuple[_Fixed, ...]] | None = notes.get(note)
         if known is None or (known[0] is not folder and known[0] != folder):
             known = notes[note] = (folder, *_entry_links(entry, folder, encoding))
         for inside, tail in known[1]:
-            found.append(b'{"range":%b%b' % (wire.range_json(*inside.at(line, column)), tail))
+            yield b'{"range":%b%b' % (wire.range_json(*inside.at(line, column)), tail)
         for row, last, template in known[2]:
-            found.append(template % (line + row, line + last))
-    return wire.Encoded.array(found)
+            yield template % (line + row, line + last)
 
 
 def _entry_links(

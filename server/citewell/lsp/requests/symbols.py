@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import merge
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -110,18 +111,16 @@ def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
     others."""
     entries = _flat(bib, encoding, uri) if uri is not None else _nested(bib, encoding)
     if any(block.type == "string" for block in bib.blocks):
-        macros = [*_macros(bib, encoding, uri)]
         starts = (entry.start for entry in bib.entries)
-        both = sorted([*macros, *zip(starts, entries, strict=True)], key=itemgetter(0))
-        entries = [piece for _, piece in both]
+        both = (_macros(bib, encoding, uri), zip(starts, entries, strict=True))
+        entries = (piece for _, piece in merge(*both, key=itemgetter(0)))
     return wire.Encoded.array(entries)
 
 
-def _nested(bib: BibFile, encoding: str) -> list[bytes]:
+def _nested(bib: BibFile, encoding: str) -> Iterator[bytes]:
     """The symbols of the entries, with a range for the name."""
     note, fixed_note = f"outline-{encoding}", f"outline-{encoding}-fixed"
     outlined = _outliner(encoding, flat=False)
-    found: list[bytes] = []
     for entry, line, column in placed(bib, encoding):
         notes = entry.body.notes
         fixed: tuple[bytes, int] | None = None if column else notes.get(fixed_note)
@@ -134,26 +133,23 @@ def _nested(bib: BibFile, encoding: str) -> list[bytes]:
                     notes[note] = known
                 else:
                     notes[fixed_note] = template, known.whole.last_row
-            found.append(known.nested(line, column))
+            yield known.nested(line, column)
         else:
             template, last = fixed
-            found.append(template % (line, line + last, line, line))
-    return found
+            yield template % (line, line + last, line, line)
 
 
-def _flat(bib: BibFile, encoding: str, uri: str) -> list[bytes]:
+def _flat(bib: BibFile, encoding: str, uri: str) -> Iterator[bytes]:
     """The symbols of the entries, for a client that knows no others."""
     note, address = f"outline-{encoding}-flat", _ENCODER.encode(uri)
     outlined = _outliner(encoding, flat=True)
-    found: list[bytes] = []
     for entry, line, column in placed(bib, encoding):
         notes = entry.body.notes
         known: _Outlined | None = notes.get(note)
         if known is None:
             known = notes[note] = outlined(entry)
         place = wire.range_json(*known.whole.at(line, column))
-        found.append(_FLAT % (known.head, address, place))
-    return found
+        yield _FLAT % (known.head, address, place)
 
 
 def _macros(bib: BibFile, encoding: str, uri: str | None) -> Iterator[tuple[int, bytes]]:

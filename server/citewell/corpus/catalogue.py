@@ -38,7 +38,6 @@ class _Titled(msgspec.Struct, frozen=True):
 
 
 _MAX_WORK = 16 << 20
-_MMAP = 1 << 40
 _BATCH = 500
 
 DDL = """
@@ -175,7 +174,8 @@ class Catalogue:
 
     def _connect(self) -> sqlite3.Connection:
         connection = open_read_only(self.path, cached_statements=16)
-        connection.execute(f"PRAGMA mmap_size = {_MMAP}")
+        # Not mapped: the kernel would count sixteen pages to the process for each that is read.
+        connection.execute("PRAGMA mmap_size = 0")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA trusted_schema = OFF")
         return connection

@@ -319,14 +319,12 @@ def _filter(own: QdrantServer, name: str, given: Any) -> Any:
 
 def _condition(indexed: set[str], given: dict[str, Any]) -> Any:
     """A condition, or a filter of several."""
-    if "key" not in given and "is_empty" not in given:
+    if "key" not in given:
         parts = {how: [_condition(indexed, one) for one in some] for how, some in given.items()}
         return edge.Filter(**parts)
-    key = given["key"] if "key" in given else given["is_empty"]["key"]
+    key = given["key"]
     if key not in indexed:
         raise AnswerError(400, f'Bad request: Index required but not found for "{key}"')
-    if "is_empty" in given:
-        return edge.IsEmptyCondition(key)
     if "match" in given:
         return edge.FieldCondition(key, match=edge.MatchAny(given["match"]["any"]))
     limits = given["range"]

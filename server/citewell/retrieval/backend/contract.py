@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 
-FORMAT = 2
+FORMAT = 3
 DENSE, WORDS, CITED = "dense", "bm25", "cited"
 """Names of the vectors of a point; the last one is that of works that others cite (`cited`)."""
 YEAR, KIND, LANGUAGE, VENUE, AUTHOR, RETRACTED = (
@@ -64,8 +64,6 @@ class AnyOf(msgspec.Struct, frozen=True):
 
     field: str
     numbers: tuple[int, ...]
-    or_lacking: bool = False
-    """Also those that lack the field."""
 
 
 class Between(msgspec.Struct, frozen=True):

@@ -171,10 +171,7 @@ class EdgeBackend:
         if isinstance(one, Between):
             between = edge.RangeFloat(gte=one.least, lte=one.most)
             return edge.FieldCondition(one.field, range=between)
-        matching = edge.FieldCondition(one.field, match=edge.MatchAny(list(one.numbers)))
-        if not one.or_lacking:
-            return matching
-        return edge.Filter(should=[matching, edge.IsEmptyCondition(one.field)])
+        return edge.FieldCondition(one.field, match=edge.MatchAny(list(one.numbers)))
 
     def _indexes(self) -> dict[str, Any]:
         """The indexes of fields, by name."""

@@ -169,11 +169,7 @@ class QdrantBackend:
             between = models.Range(gte=one.least, lte=one.most)
             return models.FieldCondition(key=one.field, range=between)
         match = models.MatchAny(any=list(one.numbers))
-        matching = models.FieldCondition(key=one.field, match=match)
-        if not one.or_lacking:
-            return matching
-        lacking = models.IsEmptyCondition(is_empty=models.PayloadField(key=one.field))
-        return models.Filter(should=[matching, lacking])
+        return models.FieldCondition(key=one.field, match=match)
 
     def _upsert(self, points: Sequence[Any]) -> None:
         self._send(lambda: self.client.upsert(self.collection, points, wait=True))

@@ -18,7 +18,8 @@ from citewell.sources.web.keys import find_key
 KEY_VARIABLES = ("CITEWELL_QDRANT_KEY", "QDRANT_API_KEY")
 KEY_NAME = "qdrant"
 OLDEST = (1, 11)
-"""The first version with indexes of fields on disk; the query API is one older."""
+"""The first version with indexes of integers on disk; float16 vectors and the query API came with
+1.10, indexes of integers that only look up or only compare with 1.8, sparse vectors with 1.7."""
 _clients: dict[tuple[object, ...], Any] = {}
 _lock = threading.Lock()
 

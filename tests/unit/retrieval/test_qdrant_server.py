@@ -215,8 +215,8 @@ def test_the_local_mode_of_the_client_gives_what_edge_gives(
     points = point_numbers("000001-a", np.arange(count))
     backends: list[Backend] = []
     for address in ("qdrant://localhost/papers", f"edge:{tmp_path / 'edge'}"):
-        target = open_target(address, msgspec.structs.replace(STATE, dim=8))
-        target.backend.set_state(msgspec.structs.replace(STATE, dim=8))
+        target = open_target(address, msgspec.structs.replace(STATE, dim=8, cited="c"))
+        target.backend.set_state(msgspec.structs.replace(STATE, dim=8, cited="c"))
         for _ in range(2):  # points are replaced
             target.backend.upsert(Batch(points, dense, words, payloads, cited))
         target.backend.delete(points[:5])

@@ -114,6 +114,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, str] = {}
     """Hashes of the lists of each segment's rows that are left out: dead ones, quarantined ones."""
 
+    def vectors(self) -> dict[str, int]:
+        """Names of the vectors of a point, and their lengths. A back end stores each for every
+        point, be it empty: `cited` only where some have one."""
+        return {DENSE: self.dim} | ({CITED: self.dim + 1} if self.cited else {})
+
     def fits(self, wanted: State) -> bool:
         """Whether a library that wants the other state can be written in addition to this one."""
         return (self.format, self.dim, self.encoder, self.words, self.cited) == (

@@ -74,7 +74,7 @@ class EdgeBackend:
         with self._failing():
             if self._shard is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                self._shard = edge.EdgeShard.create(str(self._folder), self._config(state.dim))
+                self._shard = edge.EdgeShard.create(str(self._folder), self._config(state))
                 for name, schema in self._indexes().items():
                     index = edge.UpdateOperation.create_field_index(name, schema)
                     self._shard.update(index)
@@ -184,23 +184,23 @@ class EdgeBackend:
             RETRACTED: edge.BoolIndexParams(memory=cold),
         }
 
-    def _config(self, dim: int) -> Any:
+    def _config(self, state: State) -> Any:
         edge = self._edge
         codes = edge.ScalarQuantizationConfig(
             type=edge.ScalarType.Int8, quantile=1.0, memory=edge.Memory.Pinned
         )
-        dense, cited = (
-            edge.EdgeVectorParams(
+        vectors = {
+            name: edge.EdgeVectorParams(
                 size=size,
                 distance=edge.Distance.Dot,
                 datatype=edge.VectorStorageDatatype.Float16,
                 memory=edge.Memory.Cold,
                 quantization_config=codes,
             )
-            for size in (dim, dim + 1)
-        )
+            for name, size in state.vectors().items()
+        }
         return edge.EdgeConfig(
-            vectors={DENSE: dense, CITED: cited},
+            vectors=vectors,
             sparse_vectors={WORDS: edge.EdgeSparseVectorParams()},
             payload_memory=edge.Memory.Cold,
             optimizers=edge.EdgeOptimizersConfig(

@@ -12,8 +12,6 @@ from typing import Any
 
 from citewell.model import CitewellError
 from citewell.retrieval.backend.contract import (
-    CITED,
-    DENSE,
     HASHES,
     RETRACTED,
     WORDS,
@@ -119,21 +117,21 @@ def _create(address: ServerAddress, client: Any, name: str, wanted: State) -> No
             type=models.ScalarType.INT8, quantile=1.0, always_ram=True
         )
     )
-    dense, cited = (
-        models.VectorParams(
+    vectors = {
+        field: models.VectorParams(
             size=size,
             distance=models.Distance.DOT,
             datatype=models.Datatype.FLOAT16,
             on_disk=True,
             quantization_config=codes,
         )
-        for size in (wanted.dim, wanted.dim + 1)
-    )
+        for field, size in wanted.vectors().items()
+    }
     # No document frequencies here: the server would count them by shard.
     words = models.SparseVectorParams(index=models.SparseIndexParams(on_disk=False))
     with failing(address):
         client.create_collection(
-            name, vectors_config={DENSE: dense, CITED: cited},
+            name, vectors_config=vectors,
             sparse_vectors_config={WORDS: words}, on_disk_payload=True,
         )  # fmt: skip
         for field, schema in _indexes().items():

@@ -57,18 +57,18 @@ class Search:
         depth = self._depth(query, k)
         seconds = min(max(self._options.timeout_ms / 1e3, self._first_seconds), cancel.remaining)
         others = self._others.of(query, tier, cancel)
-        asked = {
+        searches = {
             variant_name(name, number): (retriever, one)
             for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
         if query.typed:
-            asked |= {name: (retriever, query) for name, retriever in self._typed.items()}
+            searches |= {name: (retriever, query) for name, retriever in self._typed.items()}
         tasks = {
-            name: _search_task(retriever, one, depth) for name, (retriever, one) in asked.items()
+            name: _search_task(retriever, one, depth) for name, (retriever, one) in searches.items()
         }
-        waiting = {name for name, (retriever, _) in asked.items() if retriever.waits}
-        scans = (name for name, (one, _) in asked.items() if one.scans and not one.waits)
+        waiting = {name for name, (retriever, _) in searches.items() if retriever.waits}
+        scans = (name for name, (one, _) in searches.items() if one.scans and not one.waits)
         lists, late, timings = self._runner.run(
             tasks, seconds, cancel, waiting=waiting, scan=next(scans, "")
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.model.bib import BibFile
 
 
@@ -149,3 +149,12 @@ def test_identity_is_read_from_whichever_field_holds_it() -> None:
     assert (a.arxiv, b.arxiv, c.arxiv) == ("1706.03762", "1706.03762", "")
     assert (a.year, b.year, c.year) == (2017, 2017, None)
     assert c.doi == "10.18653/v1/n19-1423"
+
+
+def test_a_changed_text_that_is_read_leaves_the_macros_of_the_file_as_they_were() -> None:
+    text = '@string{acl = "Proc"}\n\n@article{a,\n  journal = acl\n}\n'
+    bib = parse_bib(text)
+    changed = reparse(bib, text.replace("Proc", "Changed").replace("{acl", "{emnlp"))
+    assert bib.strings == {"acl": '"Proc"'}
+    assert bib.entries[0].body.get("journal") == "Proc"
+    assert changed.strings == {"emnlp": '"Changed"'}

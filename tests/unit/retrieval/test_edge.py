@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
 
+from citewell.model import CitewellError
 from citewell.retrieval.backend import edge
+from citewell.retrieval.backend.address import restore
 from citewell.retrieval.backend.contract import YEAR, Batch, Between, Payload, State, Terms
 from citewell.retrieval.backend.edge import EdgeBackend
 
@@ -68,3 +70,31 @@ def test_vectors_of_cited_works_take_no_space_where_no_work_has_one(tmp_path: Pa
         EdgeBackend(folder).set_state(msgspec.structs.replace(STATE, cited=cited))
         config = msgspec.json.decode((folder / "edge_config.json").read_bytes())
         assert set(config["vectors"]) == names
+
+
+def test_a_snapshot_is_found_in_the_folder_that_was_named_for_it(tmp_path: Path) -> None:
+    backend = edge.open_edge(tmp_path / "papers")
+    backend.set_state(STATE)
+    write(backend, vectors(30), 0)
+    backend.snapshot(tmp_path / "copies")
+    for number, named in enumerate((tmp_path / "copies", tmp_path / "copies" / "papers")):
+        assert restore(f"edge:{tmp_path / f'restored-{number}'}", named).count() == 30
+
+
+def test_nothing_is_written_over_and_only_snapshots_are_restored(tmp_path: Path) -> None:
+    backend = edge.open_edge(tmp_path / "papers")
+    backend.set_state(STATE)
+    backend.snapshot(tmp_path / "copies")
+    (tmp_path / "notes").mkdir()
+
+    def code(action: object) -> str:
+        with pytest.raises(CitewellError) as error:
+            action()  # type: ignore[operator]
+        return error.value.problem.code
+
+    assert code(lambda: backend.snapshot(tmp_path / "copies")) == "backend-occupied"
+    target = f"edge:{tmp_path / 'other'}"
+    assert code(lambda: restore(target, tmp_path / "notes")) == "backend-snapshot"
+    assert not (tmp_path / "other").exists()
+    occupied = f"edge:{tmp_path / 'notes'}"
+    assert code(lambda: restore(occupied, tmp_path / "copies")) == "backend-occupied"

@@ -45,7 +45,7 @@ def reparse(old: BibFile, new_text: str) -> BibFile:
     shift = len(new_text) - len(old.text)
     kept, restart = _untouched(old, same_head)
     starts = {entry.start: index for index, entry in enumerate(old.entries[kept:], kept)}
-    reader = _Reader(new_text, restart, old.strings)
+    reader = _Reader(new_text, restart, old.strings, defines=False)
     tail: tuple[BibEntry, ...] = ()
     rejoin = len(old.text)
     step = stepper()
@@ -79,13 +79,22 @@ class _Reader:
     """Reads entry after entry from an offset between two of them."""
 
     def __init__(
-        self, text: str, at: int, strings: dict[str, str], *, shares_text: bool = False
+        self,
+        text: str,
+        at: int,
+        strings: dict[str, str],
+        *,
+        shares_text: bool = False,
+        defines: bool = True,
     ) -> None:
+        """`defines`: add the macros that are read to `strings`. Those of a file that is still in
+        use must stay as they are."""
         self.text = text
         self.at = at
         self.heads = Heads(text, at)
         self.strings = strings
         self.shares_text = shares_text
+        self.defines = defines
         self.known_names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.entries: list[BibEntry] = []
         self.blocks: list[BibBlock] = []
@@ -109,7 +118,7 @@ class _Reader:
         if kind in _BLOCKS:
             body = EntryScan(*sources, shares_text=self.shares_text).block(kind)
             self.blocks.append(BibBlock(kind, start, body))
-            if kind == "string":
+            if kind == "string" and self.defines:
                 for index, name in enumerate(body.names):
                     self.strings[name] = body.raw(index)
         else:

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.retrieval.backend.contract import Backend, State, Target, backend_error
+from citewell.retrieval.backend.contract import Backend, State, Target
 from citewell.retrieval.backend.server_address import malformed_address, server_address
 
 if TYPE_CHECKING:
@@ -59,10 +59,12 @@ def restore(text: str, snapshot: Path) -> Backend:
         from citewell.retrieval.backend import qdrant_collections
 
         return qdrant_collections.restore(server, snapshot)
+    from citewell.retrieval.backend.edge import occupied, snapshot_at
+
     folder = _folder(text)
     if folder.exists():
-        raise backend_error("backend-address", f"{folder} is there already.")
-    shutil.copytree(snapshot, folder)
+        raise occupied(folder)
+    shutil.copytree(snapshot_at(snapshot), folder)
     return _edge(text)
 
 

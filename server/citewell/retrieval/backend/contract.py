@@ -31,6 +31,8 @@ STATE = (1 << 63) - 1
 """The point that holds the state of the back end."""
 _ROW_BITS = 32
 _HINTS = {
+    "backend-occupied": "Choose a place that does not exist, or remove this one.",
+    "backend-snapshot": "Name the folder that `citewell library snapshot` wrote.",
     "backend-address": "Use `edge:FOLDER` or `qdrant://HOST:PORT/NAME`.",
     "backend-not-installed": "Install the extra `qdrant`: `pip install '.[qdrant]'`.",
     "backend-locked": "Close the other program; the embedded indexes answer here.",

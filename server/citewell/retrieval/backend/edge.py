@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.model import CitewellError
 from citewell.retrieval.backend.contract import (
     CITED,
     DENSE,
@@ -171,9 +172,12 @@ class EdgeBackend:
 
     def snapshot(self, into: Path) -> Path:
         """Copy the folder after a flush; the copy can be opened as it is."""
+        written = into / self._folder.name
+        if written.exists():
+            raise occupied(written)
         with self._failing():
             self._shard.flush()
-            return Path(shutil.copytree(self._folder, into / self._folder.name))
+        return Path(shutil.copytree(self._folder, written))
 
     def _query(self, request: Any) -> Found:
         with self._failing():
@@ -252,6 +256,21 @@ def open_edge(folder: Path) -> EdgeBackend:
         if found is None:
             found = _open[folder] = EdgeBackend(folder)
         return found
+
+
+def snapshot_at(path: Path) -> Path:
+    """The folder of a snapshot: `path`, or the only one in it, as `snapshot` writes it into a
+    folder. Raises `CitewellError` where there is none."""
+    found = [folder for folder in (path, *path.glob("*/")) if (folder / _CONFIG).is_file()]
+    if len(found) == 1 or (found and found[0] == path):
+        return found[0]
+    what = "several snapshots" if found else "no snapshot of an Edge folder"
+    raise backend_error("backend-snapshot", f"{path} holds {what}.")
+
+
+def occupied(path: Path) -> CitewellError:
+    """The exception for a place that is taken."""
+    return backend_error("backend-occupied", f"{path} exists already.")
 
 
 def _package() -> Any:

@@ -12,7 +12,7 @@ from typing import Protocol as TypingProtocol
 import msgspec
 from cattrs.v import format_exception, transform_error
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
@@ -110,6 +110,16 @@ class Protocol(LanguageServerProtocol):
             if number != own:
                 future.cancel()
         self._shutdown = True
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
+        """Answer a request. That an edit has overtaken it is what typing does: pygls would log it
+        as an error, with a traceback."""
+        error = None if future.cancelled() else future.exception()
+        if not isinstance(error, JsonRpcContentModified):
+            super()._send_handler_result(future, msg_id=msg_id)
+            return
+        self._request_futures.pop(msg_id, None)
+        self._send_response(msg_id, error=error.to_response_error())
 
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None

@@ -11,7 +11,7 @@ from citewell.model.cancel import Cancel
 from citewell.retrieval.contract import Ranking, Retriever
 
 
-class LateRetriever:
+class LateRetriever(Retriever):
     """Loads on a thread of its own from the moment it is made.
 
     A transformer takes seconds to load; an engine that waited for it would leave the author
@@ -19,7 +19,6 @@ class LateRetriever:
     """
 
     waits = True
-    scans = False
 
     def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
         self.name = name

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _STRIPE = 128
-"""Trees walked together: their arrays stay in the cache."""
+"""Trees walked together: more are fewer operations, until their arrays leave the cache."""
 
 
 class Trees(msgspec.Struct, frozen=True):

@@ -213,7 +213,7 @@ class Bm25Retriever(Retriever):
         )
         segment = self._segments[segment_number]
         found: list[tuple[float, str, int]] = []
-        for surface, postings, weight in self._explaining(query)[segment_number]:
+        for surface, postings, weight in self._explained_terms(query)[segment_number]:
             place = segment.place(postings, row - segment.base)
             if place >= 0:
                 gain = float(segment.data[place] * weight)
@@ -226,7 +226,7 @@ class Bm25Retriever(Retriever):
         words = dict.fromkeys(word for _, word, _ in found)
         return Evidence(self.name, rank, score, tuple(fields), tuple(words)[:12])
 
-    def _explaining(self, query: Query) -> list[list[tuple[str, slice, np.float32]]]:
+    def _explained_terms(self, query: Query) -> list[list[tuple[str, slice, np.float32]]]:
         """By segment, the strongest terms of the query that it has: as written, where their papers
         stand, and their weight. Kept for one query, whose hits are explained one by one."""
         last = self._explained

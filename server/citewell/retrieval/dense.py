@@ -13,7 +13,7 @@ from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.compact_vectors import CODES, DECODE_FROM, CompactVectors, lengths
-from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
 from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.naming import further_name
@@ -78,10 +78,8 @@ class _Segment:
         return self.vectors.nearest_products(query, self.shrink, k, allowed, cancel)
 
 
-class DenseRetriever:
+class DenseRetriever(Retriever):
     """Cosine similarity between a query's vector and every paper's."""
-
-    waits = False
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
     ASCII letters, digits and `_:./+-` only, which BibTeX, biblatex and Pandoc all take. A bad
     pattern (`check_pattern`) is replaced by the default one: a citation must not fail for it.
     """
-    key = _wished(work, pattern)
+    key = _preferred_key(work, pattern)
     if key not in taken and key.lower() not in taken:
         return key
     number = 0
@@ -117,7 +117,7 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
 
 
 @lru_cache(maxsize=512)
-def _wished(work: Work, pattern: str) -> str:
+def _preferred_key(work: Work, pattern: str) -> str:
     """The key that the pattern gives; most papers of a list are also in that of the next letter."""
     if check_pattern(pattern) is not None:
         pattern = DEFAULT_PATTERN

@@ -144,7 +144,7 @@ class Protocol(LanguageServerProtocol):
             return
         self._result_types.pop(msg_id, None)
         number = msgspec.json.encode(msg_id)
-        self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, *result.parts, b"}")
+        self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, result.data, b"}")
 
     def _send_data(self, data: Any) -> None:
         if not self.is_closed:

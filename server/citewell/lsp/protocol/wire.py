@@ -14,10 +14,10 @@ import msgspec
 class Encoded:
     """The result of a request as JSON. Sent as it is."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("data",)
 
     def __init__(self, value: object) -> None:
-        self.parts: tuple[bytes | bytearray, ...] = (msgspec.json.encode(value),)
+        self.data: bytes | bytearray = msgspec.json.encode(value)
 
     @classmethod
     def array(cls, items: Iterable[bytes]) -> Encoded:
@@ -29,13 +29,8 @@ class Encoded:
             data += b","
         data[max(1, len(data) - 1) :] = b"]"
         found = cls.__new__(cls)
-        found.parts = (data,)
+        found.data = data
         return found
-
-    @property
-    def data(self) -> bytes:
-        """The whole of it."""
-        return b"".join(self.parts)
 
 
 class Refused:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus.array_sets import is_among
 from citewell.corpus.library import Library
@@ -131,7 +132,7 @@ class Cascade:
         works = self._library.works(fused.rows[shown], whole=tier != "fast")
         timings["records"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
-        found_by, places = self._explained_lists(fused), _places(ranked)
+        places, found_by = _places(ranked), self._evidence(query, fused, shown[:explained])
         hits = tuple(
             Hit(
                 work=work,
@@ -143,7 +144,7 @@ class Cascade:
                     *(self._criteria.evidence(own.ordering, met, int(at)) if met else ()),
                     *own.evidence_of(int(at)),
                     *self._moved(ranked, places, int(at)),
-                    *self._evidence(query, int(fused.rows[at]), int(at), found_by),
+                    *found_by[place],
                 )
                 if explained is None or place < explained
                 else (),
@@ -225,47 +226,38 @@ class Cascade:
         score = float(ranked.scores[place])
         return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
 
-    def _explained_lists(self, fused: Fused) -> list[_Explained]:
-        """The fused lists with what explains their papers; made once for all hits."""
-        every = {**self._opened.typed, **self._opened.retrievers}
-        return [
-            _Explained(
-                name, ranks.tolist(), fused.by[name].tolist(), every.get(name), variant_of(name) > 0
-            )
-            for name, ranks in fused.ranks.items()
-        ]
-
     def _evidence(
-        self, query: Query, row: int, at: int, lists: Sequence[_Explained]
-    ) -> tuple[Evidence, ...]:
-        """The evidence of each list for the paper in `row`, at place `at` of the fusion."""
-        found: list[Evidence] = []
-        for one in lists:
-            rank, score = one.ranks[at], one.scores[at]
-            if not rank or (one.is_variant and found):
-                continue  # other queries matter only for what the author's own does not find
-            if one.retriever is None:
-                found.append(Evidence(one.name, rank, score))
-                continue
-            try:
-                found.append(one.retriever.explain(query, row, rank, score))
-            except Exception:
-                logger.exception("The retriever %s cannot explain a hit", one.name)
-                found.append(Evidence(one.name, rank, score))
-        return tuple(found)
+        self, query: Query, fused: Fused, places: NDArray[np.int64]
+    ) -> list[list[Evidence]]:
+        """The evidence of each list for the papers at these places of the fusion."""
+        every = {**self._opened.typed, **self._opened.retrievers}
+        found: list[list[Evidence]] = [[] for _ in places]
+        rows = fused.rows[places].tolist()
+        for name, all_ranks in fused.ranks.items():
+            ranks, scores = all_ranks[places].tolist(), fused.by[name][places].tolist()
+            # Other queries matter only for what the author's own does not find.
+            is_variant = variant_of(name) > 0
+            at = [n for n, rank in enumerate(ranks) if rank and not (is_variant and found[n])]
+            listed = [(rows[n], ranks[n], scores[n]) for n in at]
+            for n, proof in zip(at, _explained(name, every.get(name), query, listed), strict=True):
+                found[n].append(proof)
+        return found
 
 
-class _Explained(msgspec.Struct, frozen=True):
-    """One list of the fusion."""
-
-    name: str
-    ranks: list[int]
-    """By place in the fused list; 0 where the list lacks the paper."""
-    scores: list[float]
-    retriever: Retriever | None
-    """None for the answer to another query."""
-    is_variant: bool
-    """Whether another query than the author's gave it."""
+def _explained(
+    name: str, retriever: Retriever | None, query: Query, listed: Sequence[tuple[int, int, float]]
+) -> list[Evidence]:
+    """The evidence of the list `name` for papers, given by row, rank and score; `retriever` is None
+    for the answer to another query."""
+    if not listed:
+        return []
+    if retriever is not None:
+        rows, ranks, scores = zip(*listed, strict=True)
+        try:
+            return retriever.explain_all(query, rows, ranks, scores)
+        except Exception:
+            logger.exception("The retriever %s cannot explain its hits", name)
+    return [Evidence(name, rank, score) for _, rank, score in listed]
 
 
 def _places(ranked: Ordering | None) -> list[int]:

@@ -3,7 +3,7 @@
 Python runs one thread at a time. Tasks that wait for a network or for a model have a thread each;
 the others share one: beside each other they would only wait for the interpreter's lock (GIL), and
 take longer together. A scan in native code needs no lock and runs beside them, on the calling
-thread, which would else have to be woken.
+thread, which would else have to be woken; so do short tasks, after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -108,11 +108,11 @@ class Runner:
         cancel: Cancel,
         *,
         waiting: Collection[str] = (),
-        scan: str = "",
+        here: Sequence[str] = (),
     ) -> tuple[dict[str, Any], list[Problem], dict[str, float]]:
         """Results by name, problems of the tasks that failed or were late, and milliseconds. The
-        tasks named in `waiting` have a thread each; `scan` runs on this one, and must end when its
-        `Cancel` says so.
+        tasks named in `waiting` have a thread each; those in `here` run on this one, in this order,
+        and must end when their `Cancel` says so.
 
         Raises `Cancelled` as soon as `cancel` is set.
         """
@@ -120,14 +120,14 @@ class Runner:
         own = RunCancel(cancel, end)
         answers = _Answers(len(tasks))
         shared: deque[Callable[[], None]] = deque()
-        inline: Callable[[], None] | None = None
+        own_jobs: dict[str, Callable[[], None]] = {}
         for name, task in tasks.items():
             with self._lock:
                 slot = self._slots.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
             work = partial(self._work, name, task, own, answers)
             job = partial(self._wait_and_work, slot, end, name, work, answers)
-            if name == scan:
-                inline = job
+            if name in here:
+                own_jobs[name] = job
             elif name in waiting:
                 self._threads.start(job)
             else:
@@ -135,8 +135,8 @@ class Runner:
         if shared:
             self._threads.start(partial(_work_off, shared))
         try:
-            if inline is not None:
-                inline()
+            for name in here:
+                own_jobs[name]()
             while not answers.wait(min(end - time.monotonic(), STALL_SECONDS)):
                 cancel.check()
                 if time.monotonic() >= end:

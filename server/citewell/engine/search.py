@@ -68,10 +68,9 @@ class Search:
             name: _search_task(retriever, one, depth) for name, (retriever, one) in searches.items()
         }
         waiting = {name for name, (retriever, _) in searches.items() if retriever.waits}
-        scans = (name for name, (one, _) in searches.items() if one.scans and not one.waits)
-        lists, late, timings = self._runner.run(
-            tasks, seconds, cancel, waiting=waiting, scan=next(scans, "")
-        )
+        scans = [name for name, (one, _) in searches.items() if one.scans and not one.waits]
+        here = scans[:1] + [name for name, (one, _) in searches.items() if one.is_short and scans]
+        lists, late, timings = self._runner.run(tasks, seconds, cancel, waiting=waiting, here=here)
         self._first_seconds = 0.0
         late += _problems_of(lists.values())
         try:

@@ -38,7 +38,7 @@ class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
+class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True, cache_hash=True):
     """What is known of the paper being written."""
 
     title: str = ""
@@ -54,7 +54,7 @@ class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     """Identity in the citation priors of a paper without a telling title; 0: that of its title."""
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
     """A request for papers. Empty and rich queries are both valid.
 
     A typed search has only `text`; a placeholder such as `\\cite{}` has only context; most have

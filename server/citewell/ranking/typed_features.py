@@ -40,6 +40,7 @@ _YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d")
 _YEAR_WEIGHT = 4.0
 """Of a year among the typed words, whose other weights are logarithms of rarity."""
 _SHORTEST_HALF = 3
+_NOWHERE = np.zeros(0, np.int64)
 LONGEST_NAME = 3
 """Words of a surname or of the name before a colon."""
 TITLE_SHARE, FIRST = 0.3, 0.1
@@ -240,18 +241,25 @@ class _Hits:
     """Where each of some hashes stands among many values."""
 
     def __init__(self, values: NDArray[np.uint32], wanted: Iterable[int]) -> None:
-        self._keys = np.array(sorted(set(wanted)), np.uint32)
-        if not len(self._keys):
-            self._found = self._key = np.zeros(0, np.int64)
+        self._places: dict[int, NDArray[np.int64]] = {}
+        keys = np.array(sorted(set(wanted)), np.uint32)
+        if not len(keys):
             return
-        key = np.minimum(np.searchsorted(self._keys, values), len(self._keys) - 1)
-        self._found = np.flatnonzero(self._keys[key] == values)
-        self._key = key[self._found]
+        key = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+        found = np.flatnonzero(keys[key] == values)
+        # Most hashes of parts of words stand nowhere, and are looked up without an array.
+        key = key[found]
+        order = np.argsort(key, kind="stable")
+        found, key = found[order], key[order]
+        ends = np.flatnonzero(np.append(key[1:] != key[:-1], len(key) > 0)) + 1
+        begin = 0
+        for end, value in zip(ends.tolist(), keys[key[ends - 1]].tolist(), strict=True):
+            self._places[value] = found[begin:end]
+            begin = end
 
     def at(self, wanted: int) -> NDArray[np.int64]:
         """Places of one of the hashes, rising."""
-        found: NDArray[np.int64] = self._found[self._keys[self._key] == np.uint32(wanted)]
-        return found
+        return self._places.get(wanted, _NOWHERE)
 
 
 def _halves(word: str) -> list[tuple[str, str]]:

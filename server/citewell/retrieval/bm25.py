@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +14,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.bm25_parts import ROWS, best_of_parts
+from citewell.retrieval.bm25_rows import RowScores, SegmentRows
 from citewell.retrieval.bm25_segment import open_segment
 from citewell.retrieval.compact_terms import BM25
 from citewell.retrieval.contract import Mask, Ranking, Retriever
@@ -30,6 +33,8 @@ EXPLAINED = 24
 
 _KNOWN_TERMS = 8192
 """Terms whose columns are kept, about 1 MB."""
+_KNOWN_CONTEXTS = 4
+"""Contexts whose scores are kept, 4 bytes a row."""
 _Term = tuple[str, tuple[int, ...], list[np.float32]]
 """A term as the query wrote it, and its column and weight in each segment."""
 
@@ -63,15 +68,17 @@ class Bm25Retriever(Retriever):
         """Columns of the terms of former queries: a sentence that grows has most words again."""
         self._scored: tuple[Query, NDArray[np.float32]] | None = None
         """The last query whose terms all were added up, and the score of every row."""
-        self._explained: tuple[Query, list[list[tuple[str, slice, np.float32]]]] | None = None
+        self._contexts: OrderedDict[tuple[object, ...], NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._row_scores: RowScores | None = None
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
         allowed = None if self.mask is None else self.mask(query)
         if self._end > ROWS:
-            terms = self._affordable(query)
+            context, typed = self._apart(query, self._affordable(query))
             columns = [
-                [(own[at], weight[at]) for _, own, weight in terms if own[at] >= 0]
+                [(own[at], weight[at]) for _, own, weight in (*context, *typed) if own[at] >= 0]
                 for at in range(len(self._segments))
             ]
             return best_of_parts(self._segments, columns, k, allowed, cancel)
@@ -92,7 +99,48 @@ class Bm25Retriever(Retriever):
         terms = self._affordable(query)
         if not terms:
             return None
+        context, typed = self._apart(query, terms)
+        if typed:
+            scores = self._context_scores(context, cancel)
+            self._add(typed, scores, cancel)
+        else:
+            scores = np.zeros(self._end, np.float32)
+            self._add(context, scores, cancel)
+        if self._end <= ROWS and len(terms) == len(self._terms(query)):
+            self._scored = query, scores.copy()
+        return scores
+
+    def _apart(
+        self, query: Query, terms: Sequence[_Term]
+    ) -> tuple[Sequence[_Term], Sequence[_Term]]:
+        """The terms of the context alone, and those that were typed, in the order in which they are
+        added up: what the context gives is then the same for other typed words."""
+        if not query.text:
+            return terms, ()
+        named = {columns for _, columns, _ in self._terms(Query(text=query.text))}
+        context = [term for term in terms if term[1] not in named]
+        return context, [term for term in terms if term[1] in named]
+
+    def _context_scores(self, terms: Sequence[_Term], cancel: Cancel) -> NDArray[np.float32]:
+        """What these terms give every row. The last ones are kept: while an author types, the words
+        around the citation stay the same, but for those that are typed, too."""
+        asked = tuple((columns, *map(float, weights)) for _, columns, weights in terms)
+        with self._lock:
+            known = self._contexts.get(asked)
+            if known is not None:
+                self._contexts.move_to_end(asked)
+        if known is not None:
+            return known.copy()
         scores = np.zeros(self._end, np.float32)
+        self._add(terms, scores, cancel)
+        if terms:
+            with self._lock:
+                self._contexts[asked] = scores.copy()
+                while len(self._contexts) > _KNOWN_CONTEXTS:
+                    self._contexts.popitem(last=False)
+        return scores
+
+    def _add(self, terms: Sequence[_Term], scores: NDArray[np.float32], cancel: Cancel) -> None:
         for _, columns, weights in terms:
             cancel.check()
             for segment, column, weight in zip(self._segments, columns, weights, strict=True):
@@ -100,9 +148,6 @@ class Bm25Retriever(Retriever):
                     at = segment.postings(column)
                     part = scores[segment.base : segment.base + segment.count]
                     np.add.at(part, segment.rows[at], segment.data[at] * weight)
-        if self._end <= ROWS and len(terms) == len(self._terms(query)):
-            self._scored = query, scores.copy()
-        return scores
 
     def _affordable(self, query: Query) -> list[_Term]:
         """The strongest terms of the query, as many as `MAX_POSTINGS` allows."""
@@ -117,26 +162,16 @@ class Bm25Retriever(Retriever):
 
     def score_rows(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Score of some rows only, shape (len(rows),): a binary search per term and row, unless it
-        is the query that was searched last."""
+        is the query that was searched last, or the term of a query about the same array."""
         last = self._scored
         if last is not None and last[0] == query:
             return last[1][rows]
+        known = self._row_scores
+        if known is None or known.rows is not rows:
+            known = self._row_scores = RowScores(self._segments, rows)
         out = np.zeros(len(rows), np.float32)
-        for number, segment in enumerate(self._segments):
-            place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
-            place = place[np.argsort(rows[place])]  # the search is fastest for rising rows
-            own = (rows[place] - segment.base).astype(np.int32)
-            if not len(own):
-                continue
-            for _, columns, weights in self._terms(query):
-                if columns[number] < 0:
-                    continue
-                at = segment.postings(columns[number])
-                papers = segment.rows[at]
-                slot = np.searchsorted(papers, own)
-                slot[slot == len(papers)] = 0
-                hit = papers[slot] == own
-                out[place[hit]] += segment.data[at][slot[hit]] * weights[number]
+        for _, columns, weights in self._terms(query):
+            known.add(columns, weights, out)
         return out
 
     def holding(self, term: bytes, rows: int) -> NDArray[np.bool_]:
@@ -208,41 +243,30 @@ class Bm25Retriever(Retriever):
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The words, as the query wrote them, that gave this row its score."""
-        segment_number = next(
-            number for number, s in enumerate(self._segments) if s.base <= row < s.base + s.count
-        )
-        segment = self._segments[segment_number]
-        found: list[tuple[float, str, int]] = []
-        for surface, postings, weight in self._explained_terms(query)[segment_number]:
-            place = segment.place(postings, row - segment.base)
-            if place >= 0:
-                gain = float(segment.data[place] * weight)
-                found.append((gain, surface, int(segment.fields[place])))
-        found.sort(key=lambda item: (-item[0], item[1]))
-        bits = 0
-        for _, _, field in found:
-            bits |= field
-        fields = dict.fromkeys(name for bit, name in FIELD_NAMES.items() if bits & bit)
-        words = dict.fromkeys(word for _, word, _ in found)
-        return Evidence(self.name, rank, score, tuple(fields), tuple(words)[:12])
+        return self.explain_all(query, [row], [rank], [score])[0]
 
-    def _explained_terms(self, query: Query) -> list[list[tuple[str, slice, np.float32]]]:
-        """By segment, the strongest terms of the query that it has: as written, where their papers
-        stand, and their weight. Kept for one query, whose hits are explained one by one."""
-        last = self._explained
-        if last is not None and last[0] is query:
-            return last[1]
+    def explain_all(
+        self, query: Query, rows: Sequence[int], ranks: Sequence[int], scores: Sequence[float]
+    ) -> list[Evidence]:
+        """As `explain` does for each row: each term is looked for in all of them at once."""
+        gains: list[list[tuple[float, str, int]]] = [[] for _ in rows]
         terms = self._terms(query)[:EXPLAINED]
-        found = [
-            [
-                (surface, segment.postings(columns[number]), weights[number])
-                for surface, columns, weights in terms
-                if columns[number] >= 0
-            ]
-            for number, segment in enumerate(self._segments)
+        for number, segment in enumerate(self._segments):
+            own = SegmentRows(segment, np.array(rows, np.int64))
+            for surface, columns, weights in terms:
+                if columns[number] < 0:
+                    continue
+                places, at, slots = own.find(columns[number])
+                if not len(places):
+                    continue
+                given = (segment.data[at][slots] * weights[number]).tolist()
+                fields = segment.fields[at][slots].tolist()
+                for place, gain, field in zip(places.tolist(), given, fields, strict=True):
+                    gains[place].append((-gain, surface, field))
+        return [
+            Evidence(self.name, rank, score, *_fields_and_words(sorted(found)))
+            for rank, score, found in zip(ranks, scores, gains, strict=True)
         ]
-        self._explained = query, found
-        return found
 
     def _terms(self, query: Query) -> list[_Term]:
         """The query's terms; the last few queries are remembered, since each hit is explained."""
@@ -310,3 +334,15 @@ class Bm25Retriever(Retriever):
             resolved.append((value * idf, surface, columns, shares))
         resolved.sort(key=lambda item: (-item[0], item[1]))
         return [(name, columns, shares) for _, name, columns, shares in resolved[:MAX_TERMS]]
+
+
+def _fields_and_words(
+    gains: Sequence[tuple[float, str, int]],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields and the words of terms, the strongest first."""
+    bits = 0
+    for _, _, field in gains:
+        bits |= field
+    fields = dict.fromkeys(name for bit, name in FIELD_NAMES.items() if bits & bit)
+    words = dict.fromkeys(word for _, word, _ in gains)
+    return tuple(fields), tuple(words)[:12]

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import ranges
 from citewell.corpus.priors import Priors
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within
@@ -92,6 +93,7 @@ class CitationPriors:
         self.lists = CodedVectors(priors.list_vectors, arrays["list_scale"])
         self.passages = CodedVectors(priors.passage_vectors, arrays["passage_scale"])
         self.without_list_vector = self.lists.scale == 0
+        self._last_topic: tuple[tuple[bytes, int], NDArray[np.float32]] | None = None
 
     def ask(self, query: QueryVectors) -> PriorSignals:
         """What the priors know for a query."""
@@ -116,6 +118,35 @@ class CitationPriors:
         total += 1.5 * np.maximum(s[:, 7], 0) + np.maximum(s[:, 8], 0)
         total[s[:, 1] <= UNKNOWN] = -np.inf
         return total
+
+    def topic_votes(
+        self, topic: NDArray[np.float32], own: int, lists: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Shape (P,): the votes of the citing papers nearest to a topic, without the lists `lists`
+        of the paper `own`. The last ones are kept: they stay the same while an author types. Not to
+        be changed."""
+        asked = (topic.tobytes(), own)
+        last = self._last_topic
+        if last is not None and last[0] == asked:
+            return last[1]
+        votes = np.zeros(len(self.priors), np.float32)
+        if len(self.lists) and topic.any():
+            self._vote_by_topic(topic, lists, votes)
+        self._last_topic = asked, votes
+        return votes
+
+    def _vote_by_topic(
+        self, topic: NDArray[np.float32], own: NDArray[np.int64], out: NDArray[np.float32]
+    ) -> None:
+        data, excluded = self.priors, self.without_list_vector
+        if len(own):
+            excluded = excluded.copy()
+            excluded[own] = True
+        found, likeness = self.lists.nearest(topic, NEIGHBOURS, excluded)
+        votes = np.exp(SHARPNESS * (likeness - likeness.max(initial=-1)))
+        for one, vote in zip(found.tolist(), votes.tolist(), strict=True):
+            cited = data.list_cited[data.list_starts[one] : data.list_starts[one + 1]]
+            out[cited] += vote
 
     def cocited(self, references: NDArray[np.int64], own: int) -> NDArray[np.float32]:
         """Shape (P, 2): how often others cite a paper with the references, and as a share of how
@@ -177,9 +208,7 @@ class PriorSignals:
         self._votes = 0.0
         if self._asks_passages:
             self._vote_by_passage()
-        self._topic_votes = np.zeros(len(data), np.float32)
-        if len(priors.lists) and query.topic.any():
-            self._vote_by_topic()
+        self._topic_votes = priors.topic_votes(query.topic, query.own, self._own)
         self._company: NDArray[np.float32] | None = None
         if len(query.references):
             self._company = np.zeros((len(data), 2), np.float32)
@@ -271,23 +300,11 @@ class PriorSignals:
             np.add.at(self._passage_votes, data.passage_cited[found], votes)
             self._votes = float(votes.sum())
 
-    def _vote_by_topic(self) -> None:
-        data = self._priors.priors
-        excluded = self._priors.without_list_vector
-        if len(self._own):
-            excluded = excluded.copy()
-            excluded[self._own] = True
-        found, likeness = self._priors.lists.nearest(self._query.topic, NEIGHBOURS, excluded)
-        votes = np.exp(SHARPNESS * (likeness - likeness.max(initial=-1)))
-        for one, vote in zip(found.tolist(), votes.tolist(), strict=True):
-            cited = data.list_cited[data.list_starts[one] : data.list_starts[one + 1]]
-            self._topic_votes[cited] += vote
-
     def _best_passages(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Likeness of the passage that is nearest, of those that cite each paper; -1 for none."""
         priors, data = self._priors, self._priors.priors
         begin, end = priors.passage_starts[papers], priors.passage_starts[papers + 1]
-        place, owner = _runs(begin, end)
+        place, owner = ranges(begin, end)
         passages = priors.passages_of[place].astype(np.int64)
         likeness = priors.passages.exact(self._query.near, passages)
         if len(self._own):
@@ -325,13 +342,3 @@ def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], 
     order, shape (len(cited),)."""
     times = np.bincount(cited, minlength=count)
     return np.concatenate([[0], np.cumsum(times)]), np.argsort(cited, kind="stable")
-
-
-def _runs(
-    begin: NDArray[np.int64], end: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of the ranges [begin, end) one after the other, and the range of each."""
-    count = end - begin
-    owner = np.repeat(np.arange(len(count)), count)
-    first = np.cumsum(count) - count
-    return np.arange(len(owner)) + (begin - first)[owner], owner

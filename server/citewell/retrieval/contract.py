@@ -40,6 +40,8 @@ class Retriever(Protocol):
     scans: bool = False
     """Whether most of a search is a scan in native code, during which other threads may run. It
     ends soon after its `cancel` is set."""
+    is_short: bool = False
+    """Whether a search takes less than a millisecond, and reads nothing but the library's files."""
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for an empty query. Raises `Cancelled`; checks it often."""
@@ -52,3 +54,12 @@ class Retriever(Protocol):
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Why this row was found: matched fields and words. Called for shown hits only."""
         ...
+
+    def explain_all(
+        self, query: Query, rows: Sequence[int], ranks: Sequence[int], scores: Sequence[float]
+    ) -> list[Evidence]:
+        """As `explain` does for each row, in order."""
+        return [
+            self.explain(query, row, rank, score)
+            for row, rank, score in zip(rows, ranks, scores, strict=True)
+        ]

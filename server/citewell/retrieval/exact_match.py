@@ -44,6 +44,7 @@ class ExactMatchRetriever(Retriever):
     """Papers by typed title, author, year and system's name. Empty without typed words."""
 
     name = "exact_match"
+    is_short = True
 
     def __init__(
         self,

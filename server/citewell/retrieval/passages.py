@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct, ranges
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.query import MARK, OTHER
 from citewell.retrieval.stopwords import STOPWORDS
@@ -116,7 +117,11 @@ class Profiles:
 
     def __init__(self, index: PassageWords) -> None:
         self._index = index
-        self._keys, self._paper = np.unique(index.cited, return_inverse=True)
+        self._passages_of = np.argsort(index.cited, kind="stable")
+        cited = index.cited[self._passages_of]
+        self._keys = distinct(cited)
+        self._starts = np.append(np.searchsorted(cited, self._keys), len(cited))
+        """The passages that cite the paper i of the keys: [_starts[i], _starts[i + 1])."""
         counts = np.maximum(np.diff(index.word_starts), 1)
         self._idf = np.log1p(len(index.cited) / counts).astype(np.float32)
 
@@ -141,20 +146,22 @@ class Profiles:
                 # A word lists each passage only once, so that the indexed addition loses nothing.
                 score[index.passage[part]] += gain / 255 * index.nearness[part]
                 most += gain
-        if own:
-            score[index.citing == np.uint64(own)] = 0
-        hit = np.flatnonzero(score)
-        best = np.zeros(len(self._keys), np.float32)
-        total = np.zeros(len(self._keys), np.float32)
-        np.maximum.at(best, self._paper[hit], score[hit])
-        np.add.at(total, self._paper[hit], score[hit] ** 2)
         out = np.zeros((len(keys), len(SIGNALS)), np.float32)
-        if len(self._keys):
-            place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            has = (self._keys[place] == keys) & (keys != 0)
-            out[has, 0] = best[place[has]]
-            out[has, 1] = np.sqrt(total[place[has]])
-            out[:, 2] = out[:, 0] / max(most, 1e-6)
+        if not len(self._keys):
+            return out
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        has = np.flatnonzero((self._keys[place] == keys) & (keys != 0))
+        begin = self._starts[place[has]]
+        numbers, owner = ranges(begin, self._starts[place[has] + 1])
+        passages = self._passages_of[numbers]
+        found = score[passages]
+        if own:
+            found[index.citing[passages] == np.uint64(own)] = 0
+        best, total = np.zeros(len(keys), np.float32), np.zeros(len(keys), np.float32)
+        np.maximum.at(best, has[owner], found)
+        np.add.at(total, has[owner], found**2)
+        out[:, 0], out[:, 1] = best, np.sqrt(total)
+        out[:, 2] = out[:, 0] / max(most, 1e-6)
         return out
 
     def _find(self, word: int) -> int:

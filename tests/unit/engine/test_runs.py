@@ -57,10 +57,28 @@ def test_a_scan_runs_on_the_calling_thread_and_a_task_that_waits_on_its_own(
     tasks: dict[str, Callable[[Cancel], Any]] = {
         "scan": meet, "network": meet, "words": meet, "titles": thread_of,
     }  # fmt: skip
-    results, problems, _ = runner.run(tasks, LONG, Cancel(), waiting={"network"}, scan="scan")
+    results, problems, _ = runner.run(tasks, LONG, Cancel(), waiting={"network"}, here=["scan"])
     assert not problems and list(results) == list(tasks)
     assert results["scan"] == threading.get_ident()
     assert len({results[name] for name in ("scan", "network", "words")}) == 3
+
+
+def test_short_tasks_follow_the_scan_on_the_calling_thread(runner: Runner) -> None:
+    order: list[str] = []
+
+    def task(name: str) -> Callable[[Cancel], int]:
+        def work(cancel: Cancel) -> int:
+            order.append(name)
+            return threading.get_ident()
+
+        return work
+
+    tasks = {name: task(name) for name in ("titles", "words", "scan")}
+    results, problems, _ = runner.run(tasks, LONG, Cancel(), here=["scan", "titles"])
+    assert not problems and list(results) == list(tasks)
+    own = threading.get_ident()
+    assert results["scan"] == results["titles"] == own != results["words"]
+    assert order.index("scan") < order.index("titles")
 
 
 def test_tasks_behind_one_that_stalls_are_answered_by_another_thread(runner: Runner) -> None:
@@ -96,7 +114,7 @@ def test_a_scan_ends_when_its_time_is_over(runner: Runner) -> None:
             time.sleep(0.001)
 
     tasks: dict[str, Callable[[Cancel], Any]] = {"scan": scan, "words": lambda cancel: 1}
-    results, problems, _ = runner.run(tasks, 0.05, Cancel(), scan="scan")
+    results, problems, _ = runner.run(tasks, 0.05, Cancel(), here=["scan"])
     assert results == {"words": 1}
     assert [problem.code for problem in problems] == ["retriever-late"]
 

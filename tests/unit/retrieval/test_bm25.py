@@ -128,6 +128,43 @@ def test_rows_are_scored_alike_before_and_after_a_search(
     np.testing.assert_array_equal(retriever.score_rows(other, rows), fresh[1])
 
 
+def test_words_typed_in_one_context_are_scored_as_in_a_new_index(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()], cuts=(500,))
+    kept = Bm25Retriever(segments)
+    around = {"sentence": "w0x w2x w5x [CITATION]", "paper": CitingPaper(title="w17x w31x")}
+    # A word of the context that is typed, too, is weighed anew; the last text is of another place.
+    for text in ("w90x", "w90x w88x", "w2x", "w90x w2x", "w90x"):
+        query = Query(text=text, **around)  # type: ignore[arg-type]
+        one, other = (
+            kept.search(query, 40, Cancel()),
+            Bm25Retriever(segments).scores(query, Cancel()),
+        )
+        assert other is not None
+        assert one.scores.tolist() == other[one.rows].tolist()
+        assert one.scores.tolist() == sorted(other.tolist(), reverse=True)[:40]
+    elsewhere = Query(text="w90x", sentence="w88x w7x [CITATION]")
+    found = kept.search(elsewhere, 40, Cancel())
+    fresh = Bm25Retriever(segments).search(elsewhere, 40, Cancel())
+    assert found.rows.tolist() == fresh.rows.tolist()
+    assert found.scores.tolist() == fresh.scores.tolist()
+
+
+def test_parts_of_a_query_are_scored_alike_in_any_order(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()], cuts=(500,))
+    rows = np.arange(0, 2000, 7)[::-1].copy()
+    parts = [Query(sentence="w2x w17x w90x"), Query(text="w17x w88x"), Query(text="w2x w88x")]
+    retriever = Bm25Retriever(segments)
+    shared = [retriever.score_rows(part, rows) for part in parts]
+    alone = [Bm25Retriever(segments).score_rows(part, rows.copy()) for part in parts]
+    assert all(scores.any() for scores in shared)
+    np.testing.assert_array_equal(shared, alone)
+    assert not np.array_equal(retriever.score_rows(parts[0], rows[:-1].copy()), shared[0])
+
+
 def test_rows_are_scored_by_all_terms_where_the_search_stops_earlier(
     many_papers: list[Work], build_segments: BuildSegments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +247,19 @@ def test_a_hit_explains_its_words_as_the_author_wrote_them(
     assert set(evidence.terms) == {"parsers", "attentive", "ruiz"}
     assert evidence.fields == ("title", "abstract", "authors")
     assert (evidence.rank, evidence.score) == (1, 3.5)
+
+
+def test_hits_are_explained_together_as_one_by_one(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(many_papers, [Bm25Builder()], cuts=(500,)))
+    query = Query(text="w2x w17x", sentence="w0x w5x w88x", paper=CitingPaper(title="w31x"))
+    answer = retriever.search(query, 40, Cancel())
+    hits = answer.rows.tolist(), list(range(1, 41)), answer.scores.tolist()
+    together = retriever.explain_all(query, *hits)
+    assert together == [retriever.explain(query, *hit) for hit in zip(*hits, strict=True)]
+    assert len({proof.terms for proof in together}) > 5
+    assert retriever.explain_all(query, [], [], []) == []
 
 
 def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegments) -> None:

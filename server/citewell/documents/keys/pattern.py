@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
 from citewell.model.names import family_key
@@ -178,7 +178,7 @@ def _parts(work: Work, field: str, count: int | None) -> list[str]:
         "author": lambda: _surnames(work)[0],
         "year": lambda: year,
         "yy": lambda: year[-2:],
-        "word": lambda: next(iter(_words(work)), ""),
+        "word": lambda: _first_word(work),
         "venue": lambda: _venue(work),
         "bibkey": lambda: _UNSAFE.sub("", _ascii(work.bibkey, keep_case=True)),
     }[field]()
@@ -192,10 +192,28 @@ def _surnames(work: Work) -> list[str]:
     return names or [_venue(work) or "anon"]
 
 
+def _first_word(work: Work) -> str:
+    """The first of `_words`: the others are not made, since a list makes a key for each paper."""
+    first = ""
+    for word in _title_words(work):
+        if _is_telling(word):
+            return word
+        first = first or word
+    return first
+
+
 def _words(work: Work) -> list[str]:
+    words = list(_title_words(work))
+    return list(filter(_is_telling, words)) or words
+
+
+def _title_words(work: Work) -> Iterator[str]:
     title = normalise_title(_HYPHEN.sub("", work.title))
-    words = [word for word in map(_ascii, title.split()) if word]
-    return [word for word in words if word not in _STOP_WORDS and len(word) > 1] or words
+    return (word for word in map(_ascii, title.split()) if word)
+
+
+def _is_telling(word: str) -> bool:
+    return word not in _STOP_WORDS and len(word) > 1
 
 
 def _venue(work: Work) -> str:
@@ -210,6 +228,8 @@ def _ascii(text: str, keep_case: bool = False) -> str:
     """`text` in ASCII: accents dropped, Cyrillic, Greek, kana and Hangul transliterated."""
     if text.isascii():
         folded = text if keep_case else text.lower()
+        if folded.isalnum():
+            return folded
     else:
         composed = unicodedata.normalize("NFC", text)
         folded = "".join(_transliterate(char, keep_case) for char in composed)

@@ -62,6 +62,9 @@ class _Column:
         self._numbers = array("q", numbers[rows].tobytes())
         self._rows = array("i", rows.astype(np.int32).tobytes())
 
+    def __len__(self) -> int:
+        return len(self._numbers)
+
     def rows(self, number: int) -> array[int]:
         """The rows with a number, ascending."""
         low = bisect_left(self._numbers, number)
@@ -93,11 +96,11 @@ class KnownWorks:
     def find(self, work: Work) -> tuple[str, BibEntry] | None:
         """The entry that describes the work, with the path of its .bib: by DOI, then by arXiv
         identifier, then by title where authors and years agree."""
-        if doi := normalise_doi(work.doi):
+        if self._by_doi and (doi := normalise_doi(work.doi)):
             for path, entry in self._places(self._by_doi, doi):
                 if entry.body.doi == doi:
                     return path, entry
-        if arxiv := work.arxiv or arxiv_id(work.doi) or arxiv_id(work.url):
+        if self._by_arxiv and (arxiv := work.arxiv or arxiv_id(work.doi) or arxiv_id(work.url)):
             for path, entry in self._places(self._by_arxiv, arxiv):
                 if entry.body.arxiv == arxiv:
                     return path, entry

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from citewell.lsp.state.rerank_prefetch import RerankPrefetch
     from citewell.lsp.state.shown import Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
+    from citewell.options import Options
 
+T = TypeVar("T")
 Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
 """The author's entries before the papers of the library, those behind them, and what the reference
 manager has."""
@@ -100,36 +103,69 @@ class Citing(Struct, frozen=True, eq=False):
                 problems=() if at.key_like else _worth_telling(result),
             )
 
-        def look_up() -> tuple[Entries, Completion | Query]:
+        def own_of() -> Entries:
             mine, more = own_entries(at, state.index, limit)
             shelved: list[Found] = []
             if zotero_library is not None:
                 shelved = zotero_library.entries_for(
                     at, limit, state.taken, state.find_work, guess=not mine
                 )
-            own = mine, more, shelved
-            if not papers or not at.asks_library(len(mine) + len(shelved)):
-                return own, listed(own, SearchResult())
-            query = query_for(snapshot.document, at.placeholder, paper=state.citing)
-            return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
+            return mine, more, shelved
 
-        own, found = look_up() if state.is_quick else await self.projects.read(look_up)
-        self.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
-        if not isinstance(found, Query):
-            return found
-        # Papers are an extra where keys are typed: a cold or missing library must not delay them.
-        seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
-        count, engine, query = options.completion.limit, self.engine, found
-        result = self.prefetch.of(query)
-        if result is None:
-            result = await engine.find_async(query, count, seconds=seconds)
-            if is_used(options.retrieval.cross_encoder) and not at.key_like:
-                self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
+        def to_query() -> Query:
+            query = query_for(snapshot.document, at.placeholder, paper=state.citing)
+            return msgspec.structs.replace(query, text=search_words(at.placeholder))
+
+        def look_up() -> tuple[Entries, Completion | Query]:
+            own = own_of()
+            if not papers or not at.asks_library(len(own[0]) + len(own[2])):
+                return own, listed(own, SearchResult())
+            return own, to_query()
+
+        async def read(work: Callable[[], T]) -> T:
+            return work() if state.is_quick else await self.projects.read(work)
+
+        def wake(own: Entries) -> None:
+            self.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
+
+        if papers and not at.key_like and at.asks_library(0):
+            # Whatever the author has, papers are listed, too: both are looked up at once.
+            query = await read(to_query)
+            search = asyncio.ensure_future(self._search(query, options))
+            try:
+                await asyncio.sleep(0)  # the request goes out
+                own = await read(own_of)
+                wake(own)
+                result = await search
+            finally:
+                search.cancel()
+        else:
+            own, found = await read(look_up)
+            wake(own)
+            if not isinstance(found, Query):
+                return found
+            query = found
+            # A cold or missing library must not delay the keys that are typed.
+            seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
+            result = await self._search(query, options, seconds=seconds, is_key=at.key_like)
         if state.is_quick and state.is_prepared:
             shown = listed(own, result)
         else:
             shown = await self.projects.read(lambda: listed(own, result))
         return msgspec.structs.replace(shown, query=query, variant=result.variant)
+
+    async def _search(
+        self, query: Query, options: Options, *, seconds: float | None = None, is_key: bool = False
+    ) -> SearchResult:
+        """What the library has for a query, for at most `seconds`."""
+        result = self.prefetch.of(query)
+        if result is not None:
+            return result
+        engine, count = self.engine, options.completion.limit
+        result = await engine.find_async(query, count, seconds=seconds)
+        if is_used(options.retrieval.cross_encoder) and not is_key:
+            self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
+        return result
 
     async def make_query(self, snapshot: Snapshot, placeholder: Placeholder) -> Query:
         """The query of a placeholder with its context in the paper."""

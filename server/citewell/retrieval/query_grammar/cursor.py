@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -109,13 +110,12 @@ class Cursor:
         """`now` is the year that "last three years" counts from."""
         self.text, self.names, self.now = text, names, now
         self.tokens: list[Token] = tokens_of(text)
+        self._low = ["" if one.kind == "phrase" else one.low for one in self.tokens]
         self.has_year = any(_YEAR.fullmatch(token.text) for token in self.tokens)
 
     def low(self, at: int) -> str:
         """The token in lower case; empty beyond the end, and for a phrase."""
-        if not 0 <= at < len(self.tokens) or self.tokens[at].kind == "phrase":
-            return ""
-        return self.tokens[at].low
+        return self._low[at] if 0 <= at < len(self._low) else ""
 
     def is_word(self, at: int) -> bool:
         """Whether the token is a word."""
@@ -134,7 +134,17 @@ class Cursor:
 
     def after_any(self, at: int, phrases: tuple[str, ...]) -> int:
         """The token after the longest of the phrases that stands here; 0 for none."""
-        return max((self.follows(at, one) for one in phrases), default=0)
+        here = _by_first_word(phrases).get(self.low(at), ())
+        return max((self.follows(at, one) for one in here), default=0)
+
+
+@lru_cache
+def _by_first_word(phrases: tuple[str, ...]) -> dict[str, list[str]]:
+    """The phrases by their first words: hardly any token begins one."""
+    found: dict[str, list[str]] = {}
+    for phrase in phrases:
+        found.setdefault(phrase.split()[0], []).append(phrase)
+    return found
 
 
 Rule = Callable[[Cursor, int], Part | None]

@@ -11,6 +11,7 @@ import hashlib
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,12 @@ NAME = "columns"
 _AUTHORS = 12
 """Surnames kept of one paper: the first ones, and the last."""
 _REPORTED = 4096
+_HASHES = 8192  # a query asks for those of its words several times
 _WORD_COUNTS = ("title_words.npy", "title_word_counts.npy")
 """Files with the distinct title words of a segment, and the number of titles with each."""
 
 
+@lru_cache(maxsize=_HASHES)
 def word_hash(word: str) -> int:
     """32-bit hash of a lower-case word, its plural "s" taken off."""
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
@@ -41,6 +44,7 @@ def word_hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "ignore"))
 
 
+@lru_cache(maxsize=_HASHES)
 def name_hash(name: str) -> int:
     """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
     return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
@@ -260,13 +264,11 @@ def _word_counts(
 def _take(part: Columns | CompactColumns, rows: NDArray[np.int64]) -> Columns:
     if isinstance(part, CompactColumns):
         words, surnames = part.words(rows), part.surnames(rows)
-        return Columns(
-            part.key[rows], part.year[rows], part.abstract[rows], part.venue[rows],
-            part.opening[rows], part.initials[rows], words.values, words.starts,
-            surnames.values, surnames.starts,
-        )  # fmt: skip
-    word, word_starts = _runs(part.word, part.word_starts, rows)
-    surname, surname_starts = _runs(part.surname, part.surname_starts, rows)
+        word, word_starts = words.values, words.starts
+        surname, surname_starts = surnames.values, surnames.starts
+    else:
+        word, word_starts = _runs(part.word, part.word_starts, rows)
+        surname, surname_starts = _runs(part.surname, part.surname_starts, rows)
     return Columns(
         part.key[rows], part.year[rows], part.abstract[rows], part.venue[rows],
         part.opening[rows], part.initials[rows], word, word_starts, surname, surname_starts,

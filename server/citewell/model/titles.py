@@ -99,4 +99,5 @@ def title_key(title: str) -> str:
 
 def fold_name(name: str) -> str:
     """A name's letters and digits, folded: "GPT-3" is "gpt3"."""
-    return "".join(c for c in fold(name) if c.isalnum())
+    folded = fold(name)
+    return folded if folded.isalnum() else "".join(c for c in folded if c.isalnum())

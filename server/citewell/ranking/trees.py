@@ -7,6 +7,8 @@ level in a few array operations: no compiled library is needed at run time.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,7 +19,7 @@ _STRIPE = 128
 """Trees walked together: more are fewer operations, until their arrays leave the cache."""
 
 
-class Trees(msgspec.Struct, frozen=True):
+class Trees(msgspec.Struct, frozen=True, dict=True):
     """T complete trees of one depth: left where a feature is at most the threshold."""
 
     feature: NDArray[np.int16]
@@ -32,6 +34,18 @@ class Trees(msgspec.Struct, frozen=True):
         """Levels above the leaves."""
         return int(self.leaf.shape[1]).bit_length() - 1
 
+    @cached_property
+    def _levels(self) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Features and thresholds of each level's nodes, tree by tree."""
+        first = [2**level - 1 for level in range(self.depth + 1)]
+        return [
+            (
+                self.feature[:, begin:end].astype(np.intp).ravel(),
+                self.threshold[:, begin:end].ravel(),
+            )
+            for begin, end in pairwise(first)
+        ]
+
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Sum of the leaves that each row of features reaches, shape (n,)."""
         count, width = rows.shape
@@ -40,29 +54,28 @@ class Trees(msgspec.Struct, frozen=True):
         # and copy what it is to check.
         offset = (np.arange(count, dtype=np.intp) * width)[:, None]
         total = np.zeros(count, np.float32)
-        inner = self.feature.shape[1]
         for first in range(0, len(self.leaf), _STRIPE):
-            feature = self.feature[first : first + _STRIPE].astype(np.intp).ravel()
-            threshold = self.threshold[first : first + _STRIPE].ravel()
-            leaf = self.leaf[first : first + _STRIPE]
-            base = (np.arange(len(leaf), dtype=np.intp) * inner)[None, :]
-            shape = (count, len(leaf))
+            trees = np.arange(first, min(first + _STRIPE, len(self.leaf)), dtype=np.intp)
+            shape = (count, len(trees))
             node, at = np.empty(shape, np.intp), np.empty(shape, np.intp)
             value, least = np.empty(shape, np.float32), np.empty(shape, np.float32)
             right = np.empty(shape, np.bool_)
-            node[:] = base
-            for _ in range(self.depth):
-                feature.take(node, out=at, mode="clip")
-                at += offset
+            node[:] = trees
+            for level, (feature, threshold) in enumerate(self._levels):
+                if level:
+                    feature.take(node, out=at, mode="clip")
+                    at += offset
+                    threshold.take(node, out=least, mode="clip")
+                else:
+                    np.add(feature[trees], offset, out=at)
+                    least[:] = threshold[trees]
                 flat.take(at, out=value, mode="clip")
-                threshold.take(node, out=least, mode="clip")
                 np.greater(value, least, out=right)
-                # The children of the node n of a tree that begins at b: b + 2(n - b) + 1 and + 2.
+                # Of the nodes of all trees in a level, the children of the node n are 2n and 2n + 1
+                # in the next level.
                 node *= 2
-                node -= base - 1
                 node += right
-            node += (np.arange(len(leaf), dtype=np.intp) * leaf.shape[1])[None, :] - base - inner
-            leaf.ravel().take(node, out=value, mode="clip")
+            self.leaf.ravel().take(node, out=value, mode="clip")
             total += value.sum(axis=1, dtype=np.float32)
         return total
 

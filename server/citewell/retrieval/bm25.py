@@ -16,11 +16,12 @@ from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.bm25_parts import ROWS, best_of_parts
 from citewell.retrieval.bm25_rows import RowScores, SegmentRows
 from citewell.retrieval.bm25_segment import open_segment
+from citewell.retrieval.bm25_terms import QueryTerms
 from citewell.retrieval.compact_terms import BM25
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import top
 from citewell.retrieval.stopwords import STOPWORDS
-from citewell.retrieval.understand import Weights, wanted
+from citewell.retrieval.understand import Weights
 from citewell.retrieval.words import split
 
 MAX_TERMS = 64
@@ -55,13 +56,10 @@ class Bm25Retriever(Retriever):
         weights: Weights | None = None,
         mask: Mask | None = None,
     ) -> None:
-        import Stemmer
-
-        self._stemmer = Stemmer.Stemmer
         self._segments = [open_segment(view) for view in segments]
         self._papers = sum(segment.count for segment in self._segments)
         self._end = max((s.base + s.count for s in self._segments), default=0)
-        self._weights = weights
+        self.query_terms = QueryTerms(weights)
         self.mask = mask
         self._remembered: dict[Query, list[_Term]] = {}
         self._columns: dict[bytes, tuple[int, ...]] = {}
@@ -124,18 +122,18 @@ class Bm25Retriever(Retriever):
     def _context_scores(self, terms: Sequence[_Term], cancel: Cancel) -> NDArray[np.float32]:
         """What these terms give every row. The last ones are kept: while an author types, the words
         around the citation stay the same, but for those that are typed, too."""
-        asked = tuple((columns, *map(float, weights)) for _, columns, weights in terms)
+        key = tuple((columns, *map(float, weights)) for _, columns, weights in terms)
         with self._lock:
-            known = self._contexts.get(asked)
+            known = self._contexts.get(key)
             if known is not None:
-                self._contexts.move_to_end(asked)
+                self._contexts.move_to_end(key)
         if known is not None:
             return known.copy()
         scores = np.zeros(self._end, np.float32)
         self._add(terms, scores, cancel)
         if terms:
             with self._lock:
-                self._contexts[asked] = scores.copy()
+                self._contexts[key] = scores.copy()
                 while len(self._contexts) > _KNOWN_CONTEXTS:
                     self._contexts.popitem(last=False)
         return scores
@@ -235,9 +233,8 @@ class Bm25Retriever(Retriever):
     def topic_terms(self, text: str) -> list[tuple[bytes, float]]:
         """The distinct words of a text that the index knows, stemmed, and their inverse document
         frequencies."""
-        stem = self._stemmer("english").stemWord
         words = (word for word in split(text) if len(word) > 1 and word not in STOPWORDS)
-        terms = dict.fromkeys(stem(word.decode()).encode() for word in words)
+        terms = dict.fromkeys(self.query_terms.stem(word.decode()) for word in words)
         counts = {term: self.frequency(term) for term in list(terms)[:MAX_TERMS]}
         return [(term, lucene_idf_of(n, self._papers)) for term, n in counts.items() if n]
 
@@ -278,30 +275,6 @@ class Bm25Retriever(Retriever):
             self._remembered[query] = terms
         return terms
 
-    def _weighed(self, query: Query) -> dict[bytes, float]:
-        """The terms of a query, whether or not the index knows them, and their weights."""
-        return {term: value for term, (value, _) in self._sought(query).items()}
-
-    def _sought(self, query: Query) -> dict[bytes, tuple[float, str]]:
-        """Of each term its weight, and the word as written."""
-        sought = wanted(query, self._weights)
-        weight: dict[bytes, float] = {}
-        surface: dict[bytes, str] = {}
-        stem = self._stemmer("english").stemWord  # a stemmer is not safe across threads
-        for word, value in sought.words.items():
-            term = stem(word).encode()
-            weight[term] = weight.get(term, 0.0) + value
-            surface.setdefault(term, word)
-        for prefix, values in (
-            (b"a:", sought.names),
-            (b"n:", sought.acronyms),
-            (b"y:", {str(year): value for year, value in sought.years.items()}),
-        ):
-            for name, value in values.items():
-                weight[prefix + name.encode()] = value
-                surface[prefix + name.encode()] = name
-        return {term: (value, surface[term]) for term, value in weight.items()}
-
     def _columns_of(self, term: bytes) -> tuple[int, ...]:
         """The term's column in each segment, -1 where the segment lacks it."""
         columns = self._columns.get(term)
@@ -315,7 +288,7 @@ class Bm25Retriever(Retriever):
     def _resolve(self, query: Query) -> list[_Term]:
         """The strongest terms: as written, column and weight per segment, strongest first."""
         resolved: list[tuple[float, str, tuple[int, ...], list[np.float32]]] = []
-        for term, (value, surface) in self._sought(query).items():
+        for term, (value, surface) in self.query_terms.of(query).items():
             columns = self._columns_of(term)
             counts = [
                 0 if column < 0 else segment.frequency(column)

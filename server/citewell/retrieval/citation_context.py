@@ -24,7 +24,6 @@ from citewell.retrieval.citation_priors import (
     CitationPriors,
     PriorSignals,
     QueryVectors,
-    derived_arrays,
 )
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
@@ -32,6 +31,7 @@ from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.mapped_arrays import Arrays, mapped_arrays
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
+from citewell.retrieval.prior_arrays import derived_arrays
 
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
@@ -154,9 +154,8 @@ class CitationContextRetriever(Retriever):
         cancel.check()
         if not signals.has_words:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        good = self._row >= 0
-        if self._mask is not None and (allowed := self._mask(query)) is not None:
-            good &= allowed[self._row]
+        allowed = None if self._mask is None else self._mask(query)
+        good = None if allowed is None else (self._row >= 0) & allowed[self._row]
         return self._ranking(*signals.best(k, good))
 
     def _ranking(self, place: NDArray[np.int64], score: NDArray[np.float32]) -> Ranking:

@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import ranges
+from citewell.corpus.array_sets import distinct, ranges
 from citewell.corpus.priors import Priors
+from citewell.retrieval.prior_arrays import derived_arrays
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within
 
@@ -56,6 +57,15 @@ class QueryVectors(msgspec.Struct, frozen=True):
     """Title key of the citing paper: what it cites is no evidence for itself."""
 
 
+class Votes(msgspec.Struct, frozen=True):
+    """Votes for papers. Not to be changed."""
+
+    of: NDArray[np.float32]
+    """By paper, shape (P,)."""
+    papers: NDArray[np.int64]
+    """Those that have votes, each once."""
+
+
 class CitationPriors:
     """The priors, ready to be asked. Holds no text and may be shared between threads.
 
@@ -79,6 +89,7 @@ class CitationPriors:
         self.log_degree = np.log1p(self.degree)
         self.is_known = known & ((self.degree > 0) | (priors.citations >= 0))
         """Of which papers anything is known."""
+        self.is_unknown = ~self.is_known
         self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
         self._citing_starts: NDArray[np.int64] = arrays["citing_starts"]
         self._citing: NDArray[np.int32] = arrays["citing"]
@@ -93,7 +104,7 @@ class CitationPriors:
         self.lists = CodedVectors(priors.list_vectors, arrays["list_scale"])
         self.passages = CodedVectors(priors.passage_vectors, arrays["passage_scale"])
         self.without_list_vector = self.lists.scale == 0
-        self._last_topic: tuple[tuple[bytes, int], NDArray[np.float32]] | None = None
+        self._last_topic: tuple[tuple[bytes, int], Votes] | None = None
 
     def ask(self, query: QueryVectors) -> PriorSignals:
         """What the priors know for a query."""
@@ -119,21 +130,19 @@ class CitationPriors:
         total[s[:, 1] <= UNKNOWN] = -np.inf
         return total
 
-    def topic_votes(
-        self, topic: NDArray[np.float32], own: int, lists: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """Shape (P,): the votes of the citing papers nearest to a topic, without the lists `lists`
-        of the paper `own`. The last ones are kept: they stay the same while an author types. Not to
-        be changed."""
-        asked = (topic.tobytes(), own)
+    def topic_votes(self, topic: NDArray[np.float32], own: int, lists: NDArray[np.int64]) -> Votes:
+        """The votes of the citing papers nearest to a topic, without the lists `lists` of the paper
+        `own`. The last ones are kept: they stay the same while an author types."""
+        key = (topic.tobytes(), own)
         last = self._last_topic
-        if last is not None and last[0] == asked:
+        if last is not None and last[0] == key:
             return last[1]
         votes = np.zeros(len(self.priors), np.float32)
         if len(self.lists) and topic.any():
             self._vote_by_topic(topic, lists, votes)
-        self._last_topic = asked, votes
-        return votes
+        found = Votes(votes, np.flatnonzero(votes))
+        self._last_topic = key, found
+        return found
 
     def _vote_by_topic(
         self, topic: NDArray[np.float32], own: NDArray[np.int64], out: NDArray[np.float32]
@@ -204,7 +213,7 @@ class PriorSignals:
                 self._log_degree[cited] = np.log1p(self._degree[cited])
                 self._is_known[cited] &= (self._degree[cited] > 0) | (data.citations[cited] >= 0)
         self._asks_passages = len(priors.passages) > 0 and bool(query.near.any())
-        self._passage_votes = np.zeros(len(data), np.float32)
+        self._passage_votes = Votes(np.zeros(len(data), np.float32), NONE)
         self._votes = 0.0
         if self._asks_passages:
             self._vote_by_passage()
@@ -245,28 +254,33 @@ class PriorSignals:
         out[:, 2] = data.citations[papers]
         if self._asks_passages:
             out[:, 3] = self._best_passages(papers)
-            out[:, 4] = self._passage_votes[papers]
+            out[:, 4] = self._passage_votes.of[papers]
             out[:, 6] = out[:, 4] / max(self._votes, 1e-6)
-        out[:, 5] = self._topic_votes[papers]
+        out[:, 5] = self._topic_votes.of[papers]
         if self._company is not None:
             out[:, 7:9] = self._company[papers]
         out[~self._is_known[papers]] = UNKNOWN
         return out
 
     def best(
-        self, count: int, allowed: NDArray[np.bool_]
+        self, count: int, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `count` papers with the highest blend among those allowed, in no order, and it."""
+        """The `count` papers with the highest blend among those allowed (None: all that are known),
+        in no order, and it."""
         priors = self._priors
         likeness, error = priors.vectors.approximate(self._query.full)
         score: NDArray[np.float32] = np.float32(LIKENESS) * likeness
         score += np.float32(POPULARITY) * self._log_degree
         for votes in (self._passage_votes, self._topic_votes):
-            voted = np.flatnonzero(votes)
-            score[voted] += 0.5 * np.log(100 * votes[voted] + 1)
+            score[votes.papers] += 0.5 * np.log(100 * votes.of[votes.papers] + 1)
         if self._company is not None:
             score += 1.5 * np.maximum(self._company[:, 0], 0) + np.maximum(self._company[:, 1], 0)
-        score[~(allowed & self._is_known)] = -np.inf
+        if allowed is not None:
+            score[~(allowed & self._is_known)] = -np.inf
+        elif self._is_known is priors.is_known:
+            score[priors.is_unknown] = -np.inf
+        else:
+            score[~self._is_known] = -np.inf
         return self.best_of(within(score, count, 2 * LIKENESS * error + _ROUNDING), count)
 
     def voted(self) -> NDArray[np.int64]:
@@ -275,7 +289,7 @@ class PriorSignals:
         data = self._priors.priors
         lists = [data.list_cited[data.list_starts[n] : data.list_starts[n + 1]] for n in self._own]
         votes = (self._passage_votes, self._topic_votes)
-        parts: list[NDArray[Any]] = [*map(np.flatnonzero, votes), *lists]
+        parts: list[NDArray[Any]] = [*(one.papers for one in votes), *lists]
         if self._company is not None:
             parts.append(np.flatnonzero(self._company[:, 0]))
         return np.unique(np.concatenate(parts)).astype(np.int64)
@@ -297,7 +311,9 @@ class PriorSignals:
         found, likeness = self._priors.passages.nearest(self._query.near, NEIGHBOURS, excluded)
         if len(found):
             votes = np.exp(SHARPNESS * (likeness - likeness.max()))
-            np.add.at(self._passage_votes, data.passage_cited[found], votes)
+            cited = data.passage_cited[found]
+            np.add.at(self._passage_votes.of, cited, votes)
+            self._passage_votes = Votes(self._passage_votes.of, distinct(cited).astype(np.int64))
             self._votes = float(votes.sum())
 
     def _best_passages(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -312,33 +328,3 @@ class PriorSignals:
         best = np.full(len(papers), -1.0, np.float32)
         np.maximum.at(best, owner, likeness)
         return best
-
-
-def derived_arrays(
-    priors: Priors, vectors: NDArray[np.float32] | NDArray[np.int8]
-) -> dict[str, NDArray[Any]]:
-    """What `CitationPriors` computes of its arguments: the same for the same ones."""
-    lengths = np.diff(priors.list_starts)
-    owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    citing_starts, citing = _by_paper(priors.list_cited, len(priors))
-    passage_starts, passages_of = _by_paper(priors.passage_cited, len(priors))
-    arrays: dict[str, NDArray[Any]] = {
-        "owner": owner,
-        "degree": np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32),
-        "citing_starts": citing_starts,
-        "citing": owner[citing],
-        "passage_starts": passage_starts,
-        "passages_of": passages_of.astype(np.int32),
-        "list_scale": CodedVectors(priors.list_vectors).scale,
-        "passage_scale": CodedVectors(priors.passage_vectors).scale,
-    }
-    if vectors.dtype == np.int8:
-        arrays["vector_scale"] = CodedVectors(vectors.view(np.int8)).scale
-    return arrays
-
-
-def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places where each paper is cited: their bounds in the order, shape (count + 1,), and the
-    order, shape (len(cited),)."""
-    times = np.bincount(cited, minlength=count)
-    return np.concatenate([[0], np.cumsum(times)]), np.argsort(cited, kind="stable")

@@ -150,15 +150,27 @@ class MappedVocabulary(Vocabulary):
             self._cache = {}
         return super().word(word)
 
+    def phrase(self, first: str, second: str) -> int | None:
+        """Token number of a two-word phrase, if the vocabulary has it."""
+        one, two = self.word(first), self.word(second)
+        # Those of a word in pieces are not the word's own.
+        is_whole = (
+            len(one) == len(two) == 1 and self._is(one[0], first) and self._is(two[0], second)
+        )
+        return self._joined(one[0], two[0]) if is_whole else None
+
+    def _is(self, number: int, word: str) -> bool:
+        begin = self._ends[number - 1] + 1 if number else 0
+        return self._text[begin : self._ends[number]] == word.encode()
+
     def _number(self, word: str) -> int | None:
         sought = word.encode()
         wanted = zlib.crc32(sought)
         place = bisect_left(self._hashes, wanted)
         while place < len(self._hashes) and self._hashes[place] == wanted:
-            number = self._words[place]
-            begin = self._ends[number - 1] + 1 if number else 0
-            if self._text[begin : self._ends[number]] == sought:
-                return int(number)
+            number = int(self._words[place])
+            if self._is(number, word):
+                return number
             place += 1
         return None
 

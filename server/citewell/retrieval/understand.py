@@ -7,6 +7,7 @@ the words typed inside the placeholder weigh most, and the citing paper's own ti
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -116,10 +117,16 @@ def _count(words: dict[str, float], text: str, weight: float) -> None:
     """Each occurrence adds the weight."""
     if weight <= 0:
         return
-    for word in split(text)[:MAX_WORDS]:
-        if len(word) > 1 and word not in STOPWORDS:
-            key = word.decode()
-            words[key] = words.get(key, 0.0) + weight
+    for word in _telling(text):
+        words[word] = words.get(word, 0.0) + weight
+
+
+@lru_cache(maxsize=64)
+def _telling(text: str) -> tuple[str, ...]:
+    """The words of a text without function words. The last texts are kept: what stands around a
+    placeholder stays the same while an author types."""
+    words = split(text)[:MAX_WORDS]
+    return tuple(word.decode() for word in words if len(word) > 1 and word not in STOPWORDS)
 
 
 def _decay(words: dict[str, float], run: list[bytes], weight: float, w: Weights) -> None:

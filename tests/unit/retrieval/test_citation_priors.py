@@ -168,12 +168,12 @@ def test_the_signals_of_some_papers_are_those_of_all() -> None:
     np.testing.assert_allclose(some.of(np.array([5])), every[[5]], rtol=1e-5)
 
 
-def test_the_votes_of_a_topic_are_those_of_the_topic_that_is_asked() -> None:
+def test_the_votes_are_those_of_the_topic_at_hand() -> None:
     made, vectors = many_priors()
     memory = CitationPriors(made, vectors, np.ones(400, bool))
     axes = np.eye(8, dtype=np.float32)
-    asked = [(axes[2], 0), (axes[2], 0), (axes[2], 1003), (axes[3], 1003), (axes[2], 0)]
-    for topic, own in asked:
+    topics = [(axes[2], 0), (axes[2], 0), (axes[2], 1003), (axes[3], 1003), (axes[2], 0)]
+    for topic, own in topics:
         query_vectors = QueryVectors(axes[0], axes[1], topic, NONE, own)
         fresh = CitationPriors(made, vectors, np.ones(400, bool))
         found, expected = memory.signals(query_vectors), fresh.signals(query_vectors)

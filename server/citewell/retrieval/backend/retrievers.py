@@ -63,7 +63,7 @@ class BackendBm25(OverBackend, Bm25Retriever):
     def _hashed(self, query: Query) -> Terms:
         """The terms that `scores` would add up, with their inverse document frequencies."""
         weighed = []
-        for term, value in self._weighed(query).items():
+        for term, (value, _) in self.query_terms.of(query).items():
             count = self.frequency(term)
             if count and value > 0:
                 weighed.append((value * lucene_idf_of(count, self._papers), term, count))

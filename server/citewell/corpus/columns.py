@@ -31,12 +31,11 @@ NAME = "columns"
 _AUTHORS = 12
 """Surnames kept of one paper: the first ones, and the last."""
 _REPORTED = 4096
-_HASHES = 8192  # a query asks for those of its words several times
 _WORD_COUNTS = ("title_words.npy", "title_word_counts.npy")
 """Files with the distinct title words of a segment, and the number of titles with each."""
 
 
-@lru_cache(maxsize=_HASHES)
+@lru_cache(maxsize=8192)
 def word_hash(word: str) -> int:
     """32-bit hash of a lower-case word, its plural "s" taken off."""
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
@@ -44,7 +43,7 @@ def word_hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "ignore"))
 
 
-@lru_cache(maxsize=_HASHES)
+@lru_cache(maxsize=8192)
 def name_hash(name: str) -> int:
     """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
     return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
@@ -280,8 +279,7 @@ def _runs(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     begin, count = starts[rows], starts[rows + 1] - starts[rows]
     ends = np.cumsum(count)
-    total = int(ends[-1]) if len(ends) else 0
-    place = np.arange(total) + np.repeat(begin - (ends - count), count)
+    place = np.arange(count.sum()) + np.repeat(begin - (ends - count), count)
     return values[place], np.concatenate([np.zeros(1, np.int64), ends])
 
 

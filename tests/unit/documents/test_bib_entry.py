@@ -192,6 +192,17 @@ def test_a_new_entry_stands_at_the_end(
     assert new.endswith("}" + after)
 
 
+@pytest.mark.parametrize("blanks", ["  ", "\t", "  \t "])
+def test_blanks_at_the_end_of_a_file_do_not_indent_a_new_entry(
+    attention: Work, applied: Callable[[str, FileEdit | None], str], blanks: str
+) -> None:
+    for text in (f"@misc{{a,\n  title = {{A}},\n}}\n\n{blanks}", blanks):
+        edit, key = insert_entry(parse_bib(text), attention, None, OPTIONS)
+        new = applied(text, edit)
+        entry = entry_text(attention, key, detect_style(parse_bib(text)))
+        assert new == text.removesuffix(blanks) + entry + "\n" + blanks
+
+
 @pytest.mark.parametrize(
     ("head", "tail"),
     [

@@ -131,6 +131,10 @@ def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
         # The same text, inserted before the last line end: some editors leave an empty line behind
         # what is inserted after it.
         yield len(text) - len(newline), newline + before, ""
+    # Blanks at the end of the file would indent the entry.
+    blanks = len(text.rstrip(" \t"))
+    if not blanks or text[blanks - 1] in "\r\n":
+        yield blanks, before, newline
     yield len(text), before, newline
     yield _between(text, 1 if text.startswith("\ufeff") else 0, newline, style.gap)
 

@@ -146,7 +146,7 @@ class Cascade:
                     *self._moved(ranked, places, int(at)),
                     *found_by[place],
                 )
-                if explained is None or place < explained
+                if place < len(found_by)
                 else (),
                 confidence=None
                 if ordering.confidence is None

@@ -250,6 +250,8 @@ class Bm25Retriever(Retriever):
         terms = self._terms(query)[:EXPLAINED]
         for number, segment in enumerate(self._segments):
             own = SegmentRows(segment, np.array(rows, np.int64))
+            if not len(own):
+                continue
             for surface, columns, weights in terms:
                 if columns[number] < 0:
                     continue
@@ -257,7 +259,7 @@ class Bm25Retriever(Retriever):
                 if not len(places):
                     continue
                 given = (segment.data[at][slots] * weights[number]).tolist()
-                fields = segment.fields[at][slots].tolist()
+                fields = segment.fields_of(at, slots).tolist()
                 for place, gain, field in zip(places.tolist(), given, fields, strict=True):
                     gains[place].append((-gain, surface, field))
         return [

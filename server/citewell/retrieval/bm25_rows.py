@@ -29,7 +29,7 @@ class RowScores:
         for part, known, column, weight in zip(
             self._parts, self._known, columns, weights, strict=True
         ):
-            if column < 0:
+            if column < 0 or not len(part):
                 continue
             found = known.get(column)
             if found is None:
@@ -46,6 +46,9 @@ class SegmentRows:
         place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
         self._place = place[np.argsort(rows[place])]  # the search is fastest for rising rows
         self._own = (rows[self._place] - segment.base).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._own)
 
     def find(self, column: int) -> tuple[NDArray[np.int64], slice, NDArray[np.int64]]:
         """The places of the rows that hold a term, its postings, and the slots of these rows among

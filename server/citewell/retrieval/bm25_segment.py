@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem
@@ -77,6 +78,11 @@ class Segment:
         """Where among the term's scores the paper in `row` of this segment stands, or -1."""
         place = bisect_left(self._row_view, row, at.start, at.stop)
         return place if place < at.stop and self._row_view[place] == row else -1
+
+    def fields_of(self, at: slice, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The fields in which some papers hold a term, by its postings and the papers' slots."""
+        found: NDArray[np.uint8] = self.fields[at][slots]
+        return found
 
     def postings(self, column: int) -> slice:
         """Where the term's papers and scores stand."""

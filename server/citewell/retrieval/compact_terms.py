@@ -126,6 +126,11 @@ class CompactTerms:
             return -1
         return at if self._kinds[at] == kind_of(term) else -1
 
+    def fields_of(self, at: slice, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The fields in which some papers hold a term, by its postings and the papers' slots."""
+        found: NDArray[np.uint8] = self.decoded(at.start).value(2, slots)
+        return found
+
     def postings(self, column: int) -> slice:
         """Where the term's papers and scores stand."""
         return slice(int(self.pointer[column]), int(self.pointer[column + 1]))

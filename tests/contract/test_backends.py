@@ -521,6 +521,7 @@ def test_what_was_written_survives_a_kill_and_another_process_is_told_of_the_loc
     here, there = child.Pipe()
     process = child.Process(target=_write_until_killed, args=(address, there))
     process.start()
+    there.close()  # so that the end of a child that failed is noticed at once
     try:
         assert here.poll(300) and here.recv()
         if address.startswith("edge:"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from typing import Any
 
 import msgspec
@@ -35,7 +35,6 @@ class Segment:
             # An empty file cannot be mapped.
             raw: Any = np.memmap(terms, np.uint8, "r") if len(self._ends) else np.zeros(0, np.uint8)
             self._terms = memoryview(raw.view(np.ndarray))
-            self._row_view = memoryview(self.rows)  # type: ignore[arg-type]
             ends = self._ends[::_STEP].tolist()
             begins = [0, *self._ends[_STEP - 1 :: _STEP].tolist()]
             self._signposts = [self._terms[a:b].tobytes() for a, b in zip(begins, ends)]  # noqa: B905
@@ -73,11 +72,6 @@ class Segment:
     def _term(self, place: int) -> bytes:
         begin = self._ends[place - 1] if place else 0
         return self._terms[begin : self._ends[place]].tobytes()
-
-    def place(self, at: slice, row: int) -> int:
-        """Where among the term's scores the paper in `row` of this segment stands, or -1."""
-        place = bisect_left(self._row_view, row, at.start, at.stop)
-        return place if place < at.stop and self._row_view[place] == row else -1
 
     def fields_of(self, at: slice, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The fields in which some papers hold a term, by its postings and the papers' slots."""

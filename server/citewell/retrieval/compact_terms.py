@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import OrderedDict
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -139,12 +139,6 @@ class CompactTerms:
         """Papers that hold the term, also those of which the index does not keep it."""
         return int(self._frequency[column])
 
-    def place(self, at: slice, row: int) -> int:
-        """Where among the term's scores the paper in `row` of this segment stands, or -1."""
-        rows = self.decoded(at.start).rows
-        place = bisect_left(rows.data, row)
-        return at.start + place if place < len(rows) and rows[place] == row else -1
-
     def column_at(self, place: int) -> int:
         """Number of the term whose postings include this place."""
         return bisect_right(self._places, place) - 1
@@ -222,15 +216,12 @@ class _Column:
     def __init__(self, terms: CompactTerms, which: int) -> None:
         self._terms, self._which = terms, which
 
-    def __getitem__(self, at: Any) -> Any:
-        begin = at.start if isinstance(at, slice) else int(at)
-        if isinstance(at, slice) and at.stop <= at.start:
+    def __getitem__(self, at: slice) -> Any:
+        if at.stop <= at.start:
             return np.zeros(0, (np.int32, np.float32, np.uint8)[self._which])
-        terms = self._terms
-        postings = terms.decoded(begin)
-        first = int(terms.pointer[terms.column_at(begin)])
-        own = slice(begin - first, at.stop - first) if isinstance(at, slice) else begin - first
-        return postings.value(self._which, own)
+        postings = self._terms.decoded(at.start)
+        first = int(self._terms.pointer[self._terms.column_at(at.start)])
+        return postings.value(self._which, slice(at.start - first, at.stop - first))
 
 
 def open_compact_terms(view: SegmentView) -> CompactTerms | None:

@@ -83,11 +83,14 @@ class Bm25Retriever(Retriever):
         scores = self.scores(query, cancel)
         if scores is None:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        dead = [segment for segment in self._segments if segment.dead is not None]
+        if len(self._affordable(query)) == len(self._terms(query)):
+            self._scored = query, scores
+            scores = scores.copy() if dead or allowed is not None else scores
         if allowed is not None:
             scores[~allowed] = 0.0
-        for segment in self._segments:
-            if segment.dead is not None:
-                scores[segment.base : segment.base + segment.count][segment.dead] = 0.0
+        for segment in dead:
+            scores[segment.base : segment.base + segment.count][segment.dead] = 0.0
         cancel.check()
         rows = top(scores, k, above=0.0)
         return Ranking(rows, scores[rows])
@@ -104,8 +107,6 @@ class Bm25Retriever(Retriever):
         else:
             scores = np.zeros(self._end, np.float32)
             self._add(context, scores, cancel)
-        if self._end <= ROWS and len(terms) == len(self._terms(query)):
-            self._scored = query, scores.copy()
         return scores
 
     def _apart(

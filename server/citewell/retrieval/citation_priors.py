@@ -8,7 +8,7 @@ and together with what (the references the author already has).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.array_sets import distinct, ranges
 from citewell.corpus.priors import Priors
+from citewell.retrieval.cocitations import Cocitations, Cocited
 from citewell.retrieval.prior_arrays import derived_arrays
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within
@@ -82,17 +83,15 @@ class CitationPriors:
     ) -> None:
         """`derived` are the `derived_arrays` of the priors and vectors, where they are known."""
         self.priors = priors
-        lengths = np.diff(priors.list_starts)
         arrays = derived_arrays(priors, vectors) if derived is None else derived
-        self._owner: NDArray[np.int32] = arrays["owner"]
         self.degree: NDArray[np.float32] = arrays["degree"]
         self.log_degree = np.log1p(self.degree)
         self.is_known = known & ((self.degree > 0) | (priors.citations >= 0))
         """Of which papers anything is known."""
         self.is_unknown = ~self.is_known
-        self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
-        self._citing_starts: NDArray[np.int64] = arrays["citing_starts"]
-        self._citing: NDArray[np.int32] = arrays["citing"]
+        self.cocitations = Cocitations(
+            priors, self.degree, arrays["citing_starts"], arrays["citing"]
+        )
         self.passage_starts: NDArray[np.int64] = arrays["passage_starts"]
         self.passages_of: NDArray[np.int32] = arrays["passages_of"]
         """The passages that cite paper i: [passage_starts[i], passage_starts[i + 1])."""
@@ -160,36 +159,8 @@ class CitationPriors:
     def cocited(self, references: NDArray[np.int64], own: int) -> NDArray[np.float32]:
         """Shape (P, 2): how often others cite a paper with the references, and as a share of how
         often they cite it at all. The list of the paper `own` is left out."""
-        lists = np.flatnonzero(self.priors.list_key == np.uint64(own)) if own else ()
-        out = np.zeros((len(self.priors), 2), np.float32)
-        self.company(references, lists, self.degree, out)
-        return out
-
-    def company(
-        self,
-        references: NDArray[np.int64],
-        own: Sequence[int] | NDArray[np.int64],
-        degree: NDArray[np.float32],
-        out: NDArray[np.float32],
-    ) -> None:
-        """Write the two columns of `cocited` to `out`, without the lists `own`."""
-        weight = np.zeros(len(self._damp), np.float32)
-        for one in references.tolist():
-            citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
-            weight[citing] += 1 / np.log(2.0 + self.degree[one])
-        for one in own:
-            weight[one] = 0
-        weight *= self._damp
-        company = np.bincount(
-            self.priors.list_cited, weight[self._owner], minlength=len(out)
-        ).astype(np.float32)
-        # A reference is in every list that was found through it, which is no evidence for itself.
-        for one in references.tolist():
-            citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
-            share = self._damp[citing].sum() / np.log(2.0 + self.degree[one])
-            company[one] = max(company[one] - share, 0)
-        out[:, 0] = np.log1p(company)
-        out[:, 1] = company / np.sqrt(np.maximum(degree, 1))
+        lists = np.flatnonzero(self.priors.list_key == np.uint64(own)) if own else NONE
+        return self.cocitations.of(references, lists).counts
 
 
 class PriorSignals:
@@ -218,10 +189,9 @@ class PriorSignals:
         if self._asks_passages:
             self._vote_by_passage()
         self._topic_votes = priors.topic_votes(query.topic, query.own, self._own)
-        self._company: NDArray[np.float32] | None = None
+        self._company: Cocited | None = None
         if len(query.references):
-            self._company = np.zeros((len(data), 2), np.float32)
-            priors.company(query.references, self._own, self._degree, self._company)
+            self._company = priors.cocitations.of(query.references, self._own, self._degree)
 
     @property
     def has_words(self) -> bool:
@@ -258,7 +228,7 @@ class PriorSignals:
             out[:, 6] = out[:, 4] / max(self._votes, 1e-6)
         out[:, 5] = self._topic_votes.of[papers]
         if self._company is not None:
-            out[:, 7:9] = self._company[papers]
+            out[:, 7:9] = self._company.counts[papers]
         out[~self._is_known[papers]] = UNKNOWN
         return out
 
@@ -274,7 +244,7 @@ class PriorSignals:
         for votes in (self._passage_votes, self._topic_votes):
             score[votes.papers] += 0.5 * np.log(100 * votes.of[votes.papers] + 1)
         if self._company is not None:
-            score += 1.5 * np.maximum(self._company[:, 0], 0) + np.maximum(self._company[:, 1], 0)
+            score[self._company.papers] += self._company.gain
         if allowed is not None:
             score[~(allowed & self._is_known)] = -np.inf
         elif self._is_known is priors.is_known:
@@ -291,7 +261,7 @@ class PriorSignals:
         votes = (self._passage_votes, self._topic_votes)
         parts: list[NDArray[Any]] = [*(one.papers for one in votes), *lists]
         if self._company is not None:
-            parts.append(np.flatnonzero(self._company[:, 0]))
+            parts.append(self._company.papers)
         return np.unique(np.concatenate(parts)).astype(np.int64)
 
     def best_of(

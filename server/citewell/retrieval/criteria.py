@@ -23,6 +23,7 @@ from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.phrases import rows_with_phrase
+from citewell.retrieval.select import top
 
 NAME = "criteria"
 AUTHOR, VENUE, YEAR, NEAR_YEAR, TOPIC, PHRASE, RELATED = 4.0, 1.5, 1.5, 0.75, 3.0, 2.0, 4.0
@@ -70,14 +71,14 @@ class Criteria(Retriever):
         count = len(self._years)
         points = np.zeros(count, np.float32)
         for name in typed.authors:
-            points += np.float32(AUTHOR / len(typed.authors)) * self._filters.by(name)
+            points[np.flatnonzero(self._filters.by(name))] += AUTHOR / len(typed.authors)
         for venue in typed.venues:
-            points += np.float32(VENUE / len(typed.venues)) * self._filters.at(venue)
+            points[np.flatnonzero(self._filters.at(venue))] += VENUE / len(typed.venues)
         if typed.year_from is not None or typed.year_to is not None:
-            points += self._of_years(typed.year_from, typed.year_to)
+            self._add_years(typed.year_from, typed.year_to, points)
         for phrase in typed.phrases:
-            share = np.float32(PHRASE / len(typed.phrases))
-            points += share * rows_with_phrase(self._library, self._terms, phrase, count)
+            own = rows_with_phrase(self._library, self._terms, phrase, count)
+            points[np.flatnonzero(own)] += PHRASE / len(typed.phrases)
         for direction, works in relations(typed):
             for work in works if self.related is not None else ():
                 assert self.related is not None
@@ -85,17 +86,17 @@ class Criteria(Retriever):
                 points[rows] += np.float32(RELATED)
         covered = self._terms.coverage(typed.topic, count) if typed.topic else None
         if covered is not None:
-            points += np.float32(TOPIC) * (np.floor(covered * STEPS + 1e-3) / STEPS)
+            rows = np.flatnonzero(covered > 0)
+            points[rows] += np.float32(TOPIC) * (np.floor(covered[rows] * STEPS + 1e-3) / STEPS)
         return points
 
-    def _of_years(self, low: int | None, high: int | None) -> NDArray[np.float32]:
-        years = self._years.astype(np.int32)
-        least, most = low or 1, 9999 if high is None else high
-        inside = (years >= least) & (years <= most)
-        points = np.where(inside, YEAR, 0.0)
+    def _add_years(self, low: int | None, high: int | None, points: NDArray[np.float32]) -> None:
+        least, most = _span(low, high)
+        years = self._years
+        points[np.flatnonzero((years >= least) & (years <= most))] += YEAR
         if low == high:
-            points[(np.abs(years - least) == 1) & (years > 0)] = NEAR_YEAR
-        return points.astype(np.float32)
+            near = (years == least + 1) | ((years == least - 1) & (years > 0))
+            points[np.flatnonzero(near)] += NEAR_YEAR
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The `k` rows that meet the most; of equal ones those whose words fit the topic best."""
@@ -105,19 +106,17 @@ class Criteria(Retriever):
             return empty
         cancel.check()
         mask = self._filters(query)
-        allowed = self._live if mask is None else self._live & mask
-        scores = np.where(allowed, points, 0)
+        rows = np.flatnonzero(points > 0)
+        allowed = self._live[rows] if mask is None else self._live[rows] & mask[rows]
+        rows = rows[allowed]
+        scores = points[rows]
         topic = Query(text=query.typed_query.topic)
         words = self._terms.scores(topic, cancel) if topic.text else None
         if words is not None:
             most = float(words.max(initial=0)) or 1.0
-            scores[: len(words)] += words / np.float32(most * 10) * (scores[: len(words)] > 0)
-        count = min(k, int((scores > 0).sum()))
-        if not count:
-            return empty
-        rows = np.argpartition(-scores, count - 1)[:count]
-        rows = rows[np.lexsort((rows, -scores[rows]))].astype(np.int64)
-        return Ranking(rows, scores[rows].astype(np.float32))
+            scores += words[rows] / np.float32(most * 10)
+        best = top(scores, k)
+        return Ranking(rows[best], scores[best])
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the conditions the paper meets."""
@@ -130,10 +129,18 @@ class Criteria(Retriever):
         if at:
             fields.append("venue")
         low, high = typed.year_from, typed.year_to
-        if (low is not None or high is not None) and self._of_years(low, high)[row] >= YEAR:
-            fields.append("year")
-            words.append(str(self._years[row]))
+        if low is not None or high is not None:
+            least, most = _span(low, high)
+            if least <= (year := int(self._years[row])) <= most:
+                fields.append("year")
+                words.append(str(year))
         return Evidence(self.name, rank, score, tuple(fields), (*by, *at, *words))
+
+
+def _span(low: int | None, high: int | None) -> tuple[int, int]:
+    """The first and the last year of a range with open ends; a paper of unknown year, 0, is in
+    none."""
+    return max(1, low or 1), 9999 if high is None else high
 
 
 def has_criteria(typed: TypedQuery) -> bool:

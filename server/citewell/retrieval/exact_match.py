@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class ExactMatchRetriever(Retriever):
         if not words:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         key = title_key(query.text)
-        titled = np.flatnonzero((self._keys == np.uint64(key)) & (key != 0))
+        titled = np.flatnonzero(self._keys == np.uint64(key)) if key else np.zeros(0, np.int64)
         found, weights = [titled], [np.full(len(titled), WHOLE_TITLE)]
         if len(words) <= MOST_WORDS:
             ways = (*self._opened(words), *self._called(words), *self._written(words))
@@ -94,21 +95,34 @@ class ExactMatchRetriever(Retriever):
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the fields the words name."""
+        return self.explain_all(query, [row], [rank], [score])[0]
+
+    def explain_all(
+        self, query: Query, rows: Sequence[int], ranks: Sequence[int], scores: Sequence[float]
+    ) -> list[Evidence]:
+        """As `explain` does for each row: the words are read once."""
         words = split(query.text)
         runs = [b"".join(run).decode() for run in _runs(words)]
-        names = [name_hash(run) for run in runs]
-        own = self._columns.take(np.array([row], np.int64))
-        fields = []
-        if own.key[0] == np.uint64(title_key(query.text)) or own.opening[0] in names:
-            fields.append("title")
-        if any(alias.key == int(own.key[0]) for run in runs for alias in self._aliases.of(run)):
-            fields.append("name")
-        if np.isin(own.surname, names).any():
-            fields.append("authors")
-        if int(own.year[0]) in _years(words):
-            fields.append("year")
+        names = np.array([name_hash(run) for run in runs], np.uint32)
+        called = np.array([one.key for run in runs for one in self._aliases.of(run)], np.uint64)
+        years = np.array(list(_years(words)), np.int64)
+        own = self._columns.take(np.array(rows, np.int64))
+        titled = (own.key == np.uint64(title_key(query.text))) | is_among(own.opening, names)
+        by = np.zeros(len(rows), np.bool_)
+        owners = np.repeat(np.arange(len(rows)), np.diff(own.surname_starts))
+        by[owners[is_among(own.surname, names)]] = True
+        named = {
+            "title": titled,
+            "name": is_among(own.key, called),
+            "authors": by,
+            "year": is_among(own.year, years),
+        }
+        table = np.stack(list(named.values()), axis=1).tolist()
         shown = tuple(word.decode() for word in words[:12])
-        return Evidence(self.name, rank, score, tuple(fields), shown)
+        return [
+            Evidence(self.name, rank, score, tuple(compress(named, fits)), shown)
+            for rank, score, fits in zip(ranks, scores, table, strict=True)
+        ]
 
     def _opened(self, words: Sequence[bytes]) -> list[_Weighted]:
         """Titles that open with a typed name: "BERT: ..."."""

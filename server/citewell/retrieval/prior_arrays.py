@@ -20,7 +20,6 @@ def derived_arrays(
     citing_starts, citing = _by_paper(priors.list_cited, len(priors))
     passage_starts, passages_of = _by_paper(priors.passage_cited, len(priors))
     arrays: dict[str, NDArray[Any]] = {
-        "owner": owner,
         "degree": np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32),
         "citing_starts": citing_starts,
         "citing": owner[citing],

@@ -73,7 +73,7 @@ def top(scores: NDArray[np.float32], k: int, above: float = -np.inf) -> NDArray[
     rows = _reaching(scores, k, above)
     found = scores[rows]
     if k < len(rows):
-        threshold = np.partition(found, len(rows) - k)[len(rows) - k]
+        threshold = _kth_greatest(found, k)
         better = np.flatnonzero(found > threshold)
         equal = np.flatnonzero(found == threshold)[: k - len(better)]
         kept = np.concatenate([better, equal])
@@ -88,22 +88,28 @@ def within(scores: NDArray[np.float32], count: int, margin: float) -> NDArray[np
     rows = _reaching(scores, count, -np.inf)
     if len(rows) < count:
         return rows
-    found = scores[rows]
-    return np.flatnonzero(
-        scores >= np.partition(found, len(rows) - count)[len(rows) - count] - margin
-    )
+    return np.flatnonzero(scores >= _kth_greatest(scores[rows], count) - margin)
 
 
 def _reaching(scores: NDArray[np.float32], k: int, above: float) -> NDArray[np.int64]:
     """Rows over `above` that may be among the best `k`, rising.
 
-    `np.partition` takes 45 ms where 200,000 of 360,000 scores are 0, and 2 ms where none are alike.
-    The greatest scores of groups of rows take .1 ms: where `k` of them reach a score, `k` rows do.
+    A partition takes ten times as long as the greatest scores of groups of rows, where they say
+    enough: if `k` of them reach a score, `k` rows do.
     """
     columns = max(_COLUMNS, 8 * k)
     height = len(scores) // columns
     if height < _ROWS:
         return np.flatnonzero(scores > above)
     greatest = scores[: height * columns].reshape(height, columns).max(axis=0)
-    least = np.partition(greatest, columns - k)[columns - k]
+    least = _kth_greatest(greatest, k)
     return np.flatnonzero(scores >= least if least > above else scores > above)
+
+
+def _kth_greatest(values: NDArray[np.float32], k: int) -> np.float32:
+    """The `k`-th greatest of the values, from 1 on.
+
+    Where many values are alike, such as zeros, numpy's partition at a high place takes ten times as
+    long as at a low one: 17 and 0.6 ms for 200,000.
+    """
+    return np.float32(-np.partition(-values, k - 1)[k - 1])

@@ -153,7 +153,8 @@ def _best(scores: _Scores, limit: int) -> NDArray[np.int64]:
     """The numbers of the best rows with a score above zero, best first; ties in file order."""
     hits = np.flatnonzero(scores > 0)
     if len(hits) > 4 * limit:
-        cut = np.partition(scores[hits], len(hits) - limit)[len(hits) - limit]
+        # Many scores are alike, which a partition at a low place takes ten times better.
+        cut = -np.partition(-scores[hits], limit - 1)[limit - 1]
         hits = hits[scores[hits] >= cut]
     return hits[np.argsort(-scores[hits], kind="stable")][: 4 * limit]
 

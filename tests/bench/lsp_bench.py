@@ -26,6 +26,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parent))
 from lsp_growth import bench_growth
 from lsp_navigation import bench_navigation, bench_one_line, bench_workspace
+from lsp_paper import bench_paper
 from rpc_client import RpcClient, percentiles
 
 TOPICS = """neural machine translation with attention
@@ -170,12 +171,17 @@ def position_after(text: str, needle: str) -> dict[str, int]:
 class Editor:
     """One open document whose last line of prose is typed anew for each request."""
 
-    def __init__(self, client: RpcClient, path: Path) -> None:
+    def __init__(
+        self, client: RpcClient, path: Path, before: str | None = None, after: str = ""
+    ) -> None:
+        """The line is between `before` and `after`; by default, in `document_text`."""
+        if before is None:
+            before, after = document_text("\0").split("\0")
         self.client = client
         self.path = path
         self.version = 1
-        client.open(path, "latex", document_text(""))
-        self.line = document_text("\0").split("\0")[0].count("\n")
+        client.open(path, "latex", before + after)
+        self.line = before.count("\n")
         self.length = 0
 
     def type_line(self, line: str) -> None:
@@ -434,6 +440,7 @@ BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "start": bench_start,
     "cold": bench_cold,
     "placeholder": bench_placeholder,
+    "paper": bench_paper,
     "hover": bench_hover,
     "shown": bench_shown,
     "navigation": bench_navigation,

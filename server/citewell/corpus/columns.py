@@ -49,6 +49,7 @@ def name_hash(name: str) -> int:
     return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
 
 
+@lru_cache(maxsize=4096)
 def title_key(title: str) -> int:
     """64-bit key of a title: the same for every record of a paper, 0 for none."""
     plain = normalise_title(title)

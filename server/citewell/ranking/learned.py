@@ -15,18 +15,15 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part
+from citewell.ranking.company import CompanyReader, nearby_of
 from citewell.ranking.confidence import SentenceConfidence, known_inputs, lowest
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import (
     UNKNOWN,
-    Company,
     Evidence,
-    Nearby,
-    company_of,
     feature_names,
     features,
 )
@@ -55,7 +52,6 @@ RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "full_rank", "bm25_near_rank")
 """Features, log2(1 + rank), whose fusion smooths the trees; the rank by priors joins them where
 others are known to cite the paper."""
-_MOST_REFERENCES = 200
 
 
 class LearnedRanker:
@@ -82,6 +78,7 @@ class LearnedRanker:
         self._confidence_path = confidence
         self._lock = threading.Lock()
         self._words: tuple[int, TitleWords] | None = None
+        self._company = CompanyReader()
 
     def rank(
         self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
@@ -108,10 +105,10 @@ class LearnedRanker:
             np.full((len(rows), len(PRIOR_SIGNALS)), UNKNOWN, np.float32)
             if prior_signals is None
             else prior_signals,
-            self._company(query, signals),
+            self._company.of(query, signals),
             signals.bm25(near_part(query), rows),
             signals.passages(query, rows),
-            self._nearby(query, signals, rows),
+            nearby_of(query, signals, rows),
         )
         table = features(query, known, self._title_words(signals))
         cancel.check()
@@ -203,30 +200,6 @@ class LearnedRanker:
         self, best: NDArray[np.int64], scores: NDArray[np.float32], table: NDArray[np.float64]
     ) -> Ordering:
         return self._literature_model.ordering(best, scores, table)
-
-    def _company(self, query: Query, signals: Signals) -> Company | None:
-        titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
-        if not titles:
-            return None
-        rows = signals.rows_of_titles(titles)
-        rows = distinct(rows[rows >= 0])
-        vectors, columns = signals.vectors(rows), signals.facts(rows)
-        if not len(rows) or vectors is None or columns is None:
-            return None
-        return company_of(rows, vectors, columns)
-
-    def _nearby(self, query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby | None:
-        if not query.nearby:
-            return None
-        found = signals.rows_of_titles(query.nearby)
-        found = distinct(found[found >= 0])
-        vectors = signals.vectors(found)
-        if not len(found) or vectors is None:
-            return None
-        cocited = signals.cocited(query, rows)
-        if cocited is None:
-            cocited = np.full((len(rows), 2), UNKNOWN, np.float32)
-        return Nearby(found, vectors, cocited)
 
     def _title_words(self, signals: Signals) -> TitleWords:
         with self._lock:

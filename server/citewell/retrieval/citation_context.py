@@ -14,6 +14,7 @@ from citewell.corpus.array_sets import distinct
 from citewell.corpus.citing import WORDS, CitingPart
 from citewell.corpus.columns import LibraryColumns, title_key, title_keys
 from citewell.corpus.library import Library
+from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -28,7 +29,6 @@ from citewell.retrieval.citation_priors import (
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
-from citewell.retrieval.mapped_arrays import Arrays, mapped_arrays
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
 from citewell.retrieval.prior_arrays import derived_arrays

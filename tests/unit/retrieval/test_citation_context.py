@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from citewell.corpus.library import Library
+from citewell.corpus.mapped_arrays import FOLDER
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 from citewell.retrieval import citation_context, registry
 from citewell.retrieval.citation_context import CitationContextRetriever, open_citation_context
-from citewell.retrieval.mapped_arrays import FOLDER
 from citewell.retrieval.opening import Opening
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at

@@ -19,10 +19,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 from citewell.model import CitewellError, Problem, Query
 from citewell.retrieval import zones
 from citewell.retrieval.encoders.contract import Paper
-from citewell.retrieval.mapped_arrays import Arrays, mapped_arrays
 from citewell.retrieval.tokens import MappedVocabulary, Vocabulary, vocabulary_arrays, words
 from citewell.retrieval.words import Words
 

@@ -18,6 +18,8 @@ from citewell.corpus.contract import SegmentView
 from citewell.model.name_forms import NameForm, forms_of
 from citewell.retrieval.arrays import open_array
 
+NONE = np.zeros(0, np.int64)
+
 
 class CompactFacets:
     """Which rows of a segment are by a person, or of a venue. Safe to call from any thread."""
@@ -36,28 +38,26 @@ class CompactFacets:
 
     def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
         """Rows with an author whose name fits one of the forms, rising."""
-        marked = np.zeros(len(self._surname), np.bool_)
+        found = []
         for family in dict.fromkeys(form.family for form in person):
-            number = np.uint32(name_hash(family))
-            candidates = np.concatenate(
-                [
-                    np.flatnonzero(self._surname == number),
-                    self._other_authors[self._other_families == number],
-                ]
-            )
-            for author in distinct(candidates).tolist():
-                own = forms_of(self._records.author(author))
-                marked[author] |= any(form.fits(one) for form in person for one in own)
-        return self._columns.rows_with(marked)
+            authors = self._of_family(family)
+            if all(form.initial for form in person if form.family == family):
+                own = [forms_of(self._records.author(one)) for one in authors.tolist()]
+                fits = [any(form.fits(one) for form in person for one in each) for each in own]
+                authors = authors[np.array(fits, np.bool_)]
+            found.append(authors)
+        return self._columns.rows_of(distinct(np.concatenate(found)) if found else NONE)
+
+    def _of_family(self, family: str) -> NDArray[np.int64]:
+        """Numbers of the authors with this surname, folded, in one of their forms, rising."""
+        number = np.uint32(name_hash(family))
+        others = self._other_authors[self._other_families == number]
+        return distinct(np.concatenate([np.flatnonzero(self._surname == number), others]))
 
     def has(self, form: NameForm) -> bool:
         """Whether an author has exactly this form of a name: a surname with a given name."""
-        number = np.uint32(name_hash(form.family))
-        candidates = [
-            *np.flatnonzero(self._surname == number).tolist(),
-            *self._other_authors[self._other_families == number].tolist(),
-        ]
-        return any(form in forms_of(self._records.author(author)) for author in candidates)
+        authors = self._of_family(form.family).tolist()
+        return any(form in forms_of(self._records.author(author)) for author in authors)
 
     def of_terms(self, terms: Sequence[Any]) -> NDArray[np.int64]:
         """Rows whose venue has one of the terms, given by their hashes, rising."""

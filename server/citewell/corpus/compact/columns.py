@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.compact.author_rows import AuthorRows, Crowds
 from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
 from citewell.corpus.compact.codec import decode_varints, gather_runs, load_table, starts_of
 
@@ -99,7 +99,7 @@ class CompactColumns:
         numbers, owner = self._decoded(self._records.authors, self._records.author_starts, rows)
         for at in np.flatnonzero(self._crowded[rows]).tolist():
             # The record holds all of the work's authors.
-            own = self._crowd_numbers[self._crowd_of(int(rows[at]))]
+            own = self._crowds.of(int(rows[at]))
             numbers = np.concatenate([numbers, own])
             owner = np.concatenate([owner, np.full(len(own), at)])
         order = np.argsort(owner, kind="stable")
@@ -115,30 +115,15 @@ class CompactColumns:
 
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Surname hash of each row's first author, 0 where there is none."""
-        taken = self.surnames(rows)
-        out = np.zeros(len(rows), np.uint32)
-        filled = np.diff(taken.starts) > 0
-        out[filled] = taken.values[taken.starts[:-1][filled]]
-        return out
+        return self._author_rows.first[rows]
 
-    def rows_with(self, authors: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Rows that have one of the marked authors, shape of the mark (authors,), rising."""
-        numbers = decode_varints(self._records.authors)
-        ends = np.cumsum(self._records.authors < 128)
-        at = np.flatnonzero(authors[numbers])
-        last_byte = self._records.author_starts[1:] - 1
-        through = np.where(last_byte >= 0, ends[np.maximum(last_byte, 0)], 0)
-        rows = np.searchsorted(through, at, side="right")
-        crowds = [
-            int(row)
-            for number, row in enumerate(self._crowd_rows)
-            if authors[self._crowd_numbers[slice(*self._crowd_starts[number : number + 2])]].any()
-        ]
-        return distinct(np.concatenate([rows, np.array(crowds, np.int64)]))
+    def rows_of(self, authors: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows that have one of the authors, given by number, rising."""
+        return self._author_rows.of(authors)
 
     def rows_by(self, name: int) -> NDArray[np.int64]:
         """Rows with an author of this surname hash, rising."""
-        return self.rows_with(np.asarray(self.surname == np.uint32(name)))
+        return self.rows_of(np.flatnonzero(self.surname == np.uint32(name)))
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Title words, sorted, and in how many titles each stands."""
@@ -157,10 +142,6 @@ class CompactColumns:
     def _title(self, row: int) -> str:
         return self._records.title(row) or self._records.works((row,))[row].title
 
-    def _crowd_of(self, row: int) -> slice:
-        number = int(np.searchsorted(self._crowd_rows, row))
-        return slice(int(self._crowd_starts[number]), int(self._crowd_starts[number + 1]))
-
     @cached_property
     def _odd(self) -> NDArray[np.bool_]:
         return self._marked("odd_titles")
@@ -170,16 +151,16 @@ class CompactColumns:
         return self._marked("crowd_rows")
 
     @cached_property
-    def _crowd_rows(self) -> NDArray[np.int32]:
-        return load_table(self._folder / "crowd_rows.zst")
+    def _crowds(self) -> Crowds:
+        return Crowds(
+            load_table(self._folder / "crowd_rows.zst"),
+            starts_of(load_table(self._folder / "crowd_sizes.zst")),
+            load_table(self._folder / "crowd_authors.zst"),
+        )
 
     @cached_property
-    def _crowd_starts(self) -> NDArray[np.int64]:
-        return starts_of(load_table(self._folder / "crowd_sizes.zst"))
-
-    @cached_property
-    def _crowd_numbers(self) -> NDArray[np.int32]:
-        return load_table(self._folder / "crowd_authors.zst")
+    def _author_rows(self) -> AuthorRows:
+        return AuthorRows(self._folder, self._records, self._crowds, self.surname)
 
     @cached_property
     def _token_words(self) -> NDArray[np.uint32]:

@@ -28,6 +28,8 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[
     except CitewellError:
         return out
     keys = upper.keys()
+    if any(view.dead is not None for view in above):
+        keys = keys.copy()  # those of one segment are mapped from its file
     for view in above:
         if view.dead is not None:
             keys[view.base : view.base + view.count][view.dead] = 0

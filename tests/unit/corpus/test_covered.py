@@ -105,8 +105,11 @@ def is_held(work: Work, above: list[Work]) -> bool:
     )
 
 
+@pytest.mark.parametrize("sizes", [(50, 30), (80,)], ids=["two segments", "one segment"])
 @pytest.mark.parametrize("seed", range(8))
-def test_many_works_are_compared_as_each_would_be_alone(seed: int, tmp_path: Path) -> None:
+def test_many_works_are_compared_as_each_would_be_alone(
+    seed: int, sizes: tuple[int, ...], tmp_path: Path
+) -> None:
     dice = random.Random(seed)
     titles = ["", *(f"On tree {number}" for number in range(60))]
 
@@ -121,13 +124,13 @@ def test_many_works_are_compared_as_each_would_be_alone(seed: int, tmp_path: Pat
             for number in range(count)
         ]
 
-    upper, lower = [works(50), works(30)], works(120)
+    upper, lower = [works(size) for size in sizes], works(120)
     dead = [[dice.random() < 0.2 for _ in part] for part in upper]
     views = [
-        segment(tmp_path / "0", upper[0], 0, dead[0]),
-        segment(tmp_path / "1", upper[1], 50, dead[1]),
+        segment(tmp_path / str(number), part, sum(sizes[:number]), dead[number])
+        for number, part in enumerate(upper)
     ]
-    rows = covered_rows(views, segment(tmp_path / "2", lower, 0, [False] * 120))
+    rows = covered_rows(views, segment(tmp_path / "lower", lower, 0, [False] * 120))
     above = [one for part, gone in zip(upper, dead, strict=True)
              for one, is_gone in zip(part, gone, strict=True) if not is_gone]  # fmt: skip
     alone = [

@@ -51,4 +51,4 @@ class Listing:
         citations: np.ndarray = np.log1p(np.maximum(self._library.columns().citations[rows], 0))
         if self._cited is None:
             return citations
-        return np.asarray(np.maximum(citations, self._cited.popularity()[rows]))
+        return np.asarray(np.maximum(citations, self._cited.popularity[rows]))

@@ -60,7 +60,7 @@ class LibrarySignals:
         own = np.maximum(self.citations[rows], 0).astype(np.float64)
         if self._cited is None:
             return own
-        return np.maximum(own, np.expm1(self._cited.popularity()[rows].astype(np.float64)))
+        return np.maximum(own, np.expm1(self._cited.popularity[rows].astype(np.float64)))
 
     def cited_rows(self) -> NDArray[np.float64]:
         """`cited` for every row of the library."""

@@ -47,7 +47,7 @@ class NameForm(msgspec.Struct, frozen=True, order=True):
 @lru_cache(maxsize=65536)
 def forms_of(author: Author) -> tuple[NameForm, ...]:
     """The forms under which the author of a record is found; none for a name without letters."""
-    given = _given_forms(author.given)
+    given = given_forms(author.given)
     found = dict.fromkeys(
         NameForm(family, name, initial)
         for family in _families(author.family)
@@ -98,7 +98,7 @@ def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
 
 
 def _of(family: str, given: str) -> Iterator[tuple[NameForm, None]]:
-    names = _given_forms(given)
+    names = given_forms(given)
     keys = dict.fromkeys((family_key(family), fold_name(family)))
     return ((NameForm(key, *name), None) for key in keys if key for name in names)
 
@@ -114,7 +114,8 @@ def _families(family: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in keys if key))
 
 
-def _given_forms(given: str) -> tuple[tuple[str, str], ...]:
+@lru_cache(maxsize=65536)
+def given_forms(given: str) -> tuple[tuple[str, str], ...]:
     """Given names with their initials: the first, and all of them as one word ("Kai-Wei" is also
     "Kaiwei"); behind an initial the next one by which the person may be called."""
     pieces = _PIECE.findall(fold(given))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -90,8 +91,10 @@ class CitationContextRetriever(Retriever):
         self._kept: OrderedDict[Query, PriorSignals] = OrderedDict()
         self._lock = threading.Lock()
 
+    @cached_property
     def popularity(self) -> NDArray[np.float32]:
-        """Of every row, the logarithm of one more than how often it is known to be cited."""
+        """Of every row, the logarithm of one more than how often it is known to be cited. Not to be
+        changed."""
         known = np.maximum(self._citation_priors.popularity(), 0)
         out = np.zeros(len(self.number_of_row), np.float32)
         has = self.number_of_row >= 0

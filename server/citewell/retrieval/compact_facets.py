@@ -15,7 +15,7 @@ from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.codec import load_table, starts_of
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
-from citewell.model.name_forms import NameForm, forms_of
+from citewell.model.name_forms import NameForm, given_forms
 from citewell.retrieval.arrays import open_array
 
 NONE = np.zeros(0, np.int64)
@@ -38,15 +38,20 @@ class CompactFacets:
 
     def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
         """Rows with an author whose name fits one of the forms, rising."""
-        found = []
+        found = [NONE]
         for family in dict.fromkeys(form.family for form in person):
             authors = self._of_family(family)
-            if all(form.initial for form in person if form.family == family):
-                own = [forms_of(self._records.author(one)) for one in authors.tolist()]
-                fits = [any(form.fits(one) for form in person for one in each) for each in own]
-                authors = authors[np.array(fits, np.bool_)]
+            wanted = [form for form in person if form.family == family]
+            if all(form.initial for form in wanted):
+                authors = authors[self._fitting(authors, wanted)]
             found.append(authors)
-        return self._columns.rows_of(distinct(np.concatenate(found)) if found else NONE)
+        return self._columns.rows_of(distinct(np.concatenate(found)))
+
+    def has(self, form: NameForm) -> bool:
+        """Whether an author has exactly this form of a name: a surname with a given name."""
+        wanted = form.given, form.initial
+        given_names = self._records.given_names(self._of_family(form.family))
+        return any(wanted in given_forms(given) for given in dict.fromkeys(given_names))
 
     def _of_family(self, family: str) -> NDArray[np.int64]:
         """Numbers of the authors with this surname, folded, in one of their forms, rising."""
@@ -54,10 +59,17 @@ class CompactFacets:
         others = self._other_authors[self._other_families == number]
         return distinct(np.concatenate([np.flatnonzero(self._surname == number), others]))
 
-    def has(self, form: NameForm) -> bool:
-        """Whether an author has exactly this form of a name: a surname with a given name."""
-        authors = self._of_family(form.family).tolist()
-        return any(form in forms_of(self._records.author(author)) for author in authors)
+    def _fitting(self, authors: NDArray[np.int64], wanted: Sequence[NameForm]) -> NDArray[np.bool_]:
+        """Which of the authors, all of the surname that is wanted, fit one of the forms."""
+        given_names = self._records.given_names(authors)
+        family = wanted[0].family
+        fits = {
+            given: any(
+                form.fits(NameForm(family, *own)) for form in wanted for own in given_forms(given)
+            )
+            for given in dict.fromkeys(given_names)
+        }
+        return np.array([fits[given] for given in given_names], np.bool_)
 
     def of_terms(self, terms: Sequence[Any]) -> NDArray[np.int64]:
         """Rows whose venue has one of the terms, given by their hashes, rising."""

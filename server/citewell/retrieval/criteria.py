@@ -61,6 +61,7 @@ class Criteria(Retriever):
         self.related: Related | None = None
         """Set by the engine, which has the citation graph."""
         self._known: OrderedDict[TypedQuery, NDArray[np.float32]] = OrderedDict()
+        self._phrases: OrderedDict[str, NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
 
     def points(self, query: Query) -> NDArray[np.float32] | None:
@@ -89,8 +90,7 @@ class Criteria(Retriever):
         if typed.year_from is not None or typed.year_to is not None:
             self._add_years(typed.year_from, typed.year_to, points)
         for phrase in typed.phrases:
-            own = rows_with_phrase(self._library, self._terms, phrase, count)
-            points[np.flatnonzero(own)] += PHRASE / len(typed.phrases)
+            points[self._holding(phrase)] += PHRASE / len(typed.phrases)
         for direction, works in relations(typed):
             for work in works if self.related is not None else ():
                 assert self.related is not None
@@ -101,6 +101,21 @@ class Criteria(Retriever):
             rows = np.flatnonzero(covered > 0)
             points[rows] += np.float32(TOPIC) * (np.floor(covered[rows] * STEPS + 1e-3) / STEPS)
         return points
+
+    def _holding(self, phrase: str) -> NDArray[np.int64]:
+        """The rows that hold a phrase. Those of the last phrases are kept: it takes up to a
+        thousand records to find them."""
+        with self._lock:
+            known = self._phrases.get(phrase)
+        if known is not None:
+            return known
+        mask = rows_with_phrase(self._library, self._terms, phrase, len(self._years))
+        rows = np.flatnonzero(mask)
+        with self._lock:
+            self._phrases[phrase] = rows
+            while len(self._phrases) > _REMEMBERED:
+                self._phrases.popitem(last=False)
+        return rows
 
     def _add_years(self, low: int | None, high: int | None, points: NDArray[np.float32]) -> None:
         least, most = _span(low, high)
@@ -179,5 +194,5 @@ def open_criteria(opening: Opening) -> Criteria | None:
     if terms is None:
         return None
     context = opening.retriever("citation_context", CitationContextRetriever)
-    cited = None if context is None else context.popularity()
+    cited = None if context is None else context.popularity
     return Criteria(opening.mask, terms, opening.library, opening.live, cited)

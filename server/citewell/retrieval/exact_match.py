@@ -168,7 +168,7 @@ def open_exact_match(opening: Opening) -> ExactMatchRetriever | None:
     if columns is None or terms is None:
         return None
     context = opening.retriever("citation_context", CitationContextRetriever)
-    cited = None if context is None else context.popularity()
+    cited = None if context is None else context.popularity
     return ExactMatchRetriever(
         terms, columns, opening.live, cited, opening.aliases, mask=opening.mask
     )

@@ -25,6 +25,7 @@ from citewell.retrieval.words import split
 
 _REMEMBERED = 32
 """Authors and venues whose rows are kept: every retriever asks for the same ones."""
+_REMEMBERED_MASKS = 4
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
 _KINDS_HINT = (
@@ -96,6 +97,7 @@ class Filters:
         """How often each row is cited, as far as that is known, shape (rows,); the engine sets
         it."""
         self._known: OrderedDict[tuple[str, str], _Rows] = OrderedDict()
+        self._masks: OrderedDict[tuple[object, ...], _Rows | None] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -126,10 +128,19 @@ class Filters:
         return self._facets.has(form)
 
     def __call__(self, query: Query) -> _Rows | None:
-        """Shape (rows,); None when every row is allowed."""
+        """Shape (rows,), not to be changed; None when every row is allowed."""
+        key = _filters_of(query)
+        with self._lock:
+            if key in self._masks:
+                self._masks.move_to_end(key)
+                return self._masks[key]
         mask: _Rows | None = None
         for _, rows in self._each(query):
             mask = rows if mask is None else mask & rows
+        with self._lock:
+            self._masks[key] = mask
+            while len(self._masks) > _REMEMBERED_MASKS:
+                self._masks.popitem(last=False)
         return mask
 
     def empty(self, query: Query) -> Problem | None:
@@ -285,6 +296,15 @@ class Filters:
                 papers = "1 paper" if count == 1 else f"{count:,} papers"
                 return f"The surname {surname[:100]!r} alone has {papers}."
         return ""
+
+
+def _filters_of(query: Query) -> tuple[object, ...]:
+    """All of a query on which its mask depends."""
+    typed = query.typed_query
+    return (
+        query.year_from, query.year_to, query.author, query.venue, query.kind, query.language,
+        query.strict_language, typed.none_of, typed.min_citations,
+    )  # fmt: skip
 
 
 def _years(low: int | None, high: int | None) -> str:

@@ -5,6 +5,7 @@ The index knows which papers hold all of the words; the records of those that fi
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +18,13 @@ from citewell.retrieval.words import split
 MOST_READ = 1_000
 """Records that are read for one phrase; of more papers with all of its words those with the best
 BM25 scores."""
+
+
+class _Texts(msgspec.Struct, frozen=True):
+    """What is read of a record."""
+
+    title: str = ""
+    abstract: str = ""
 
 
 def rows_with_phrase(
@@ -36,8 +44,8 @@ def rows_with_phrase(
             scores[: len(own)] = own
         rows = rows[np.argsort(-scores[rows], kind="stable")[:MOST_READ]]
     out = np.zeros(count, np.bool_)
-    works = library.works(rows.tolist())
-    out[rows] = [_holds(work, wanted) for work in works] if len(rows) else False
+    texts = library.records(rows.tolist(), _Texts)
+    out[rows] = [_holds(one, wanted) for one in texts] if len(rows) else False
     return out
 
 
@@ -46,7 +54,7 @@ def holds_phrase(work: Work, phrase: str) -> bool:
     return _holds(work, split(phrase))
 
 
-def _holds(work: Work, wanted: list[bytes]) -> bool:
+def _holds(work: Work | _Texts, wanted: list[bytes]) -> bool:
     phrase = b" " + b" ".join(wanted) + b" "
     return any(
         phrase in b" " + b" ".join(split(text)) + b" " for text in (work.title, work.abstract)

@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.compact import author_rows
 from citewell.corpus.compact.catalogue import CompactCatalogue
 from citewell.corpus.compact.codec import (
     Texts,
@@ -32,6 +33,7 @@ from citewell.corpus.compact.codec import (
 from citewell.corpus.errors import LibraryError
 from citewell.corpus.keys import title_number, work_keys
 from citewell.corpus.library import Library
+from citewell.corpus.mapped_arrays import FOLDER
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
@@ -42,6 +44,7 @@ from citewell.retrieval.compact_vectors import CompactVectors
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
+from citewell.retrieval.phrases import rows_with_phrase
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
 from citewell_corpus.progress import Silent
@@ -163,7 +166,30 @@ def test_the_columns_are_those_of_the_full_library(both: Pair) -> None:
     assert (words.tolist(), counts.tolist()) == (same.tolist(), numbers.tolist())
 
 
-@pytest.mark.parametrize("name", ["Yann LeCun", "LeCun", "van den Oord", "Name399", "Kim Elm"])
+@pytest.mark.parametrize("kept", [False, True], ids=["computed", "kept in the cache"])
+def test_the_rows_of_each_surname_and_the_first_authors_are_the_same(
+    both: Pair, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path))
+    if kept:
+        monkeypatch.setattr(author_rows, "KEPT_FROM", 1)
+    full, small = (LibraryColumns(library.segments) for library in both)
+    rows = np.arange(WORKS)
+    surnames = full.take(rows).surname
+    assert len(set(surnames.tolist())) > 20
+    for _ in range(2):  # a second time, from the cache
+        for name in set(surnames.tolist()):
+            assert small.rows_by(name).tolist() == full.rows_by(name).tolist()
+        assert small.first_authors(rows).tolist() == full.first_authors(rows).tolist()
+        small = LibraryColumns(both[1].segments)
+    assert len(list((tmp_path / FOLDER).glob("author-rows-*"))) == kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Yann LeCun", "Y. LeCun", "LeCun", "van den Oord", "Oord, A.", "Name399", "Ada Name399",
+     "Kim Elm", "Elm, K.", "Elm Kim", "王伟"],
+)  # fmt: skip
 def test_a_filter_by_author_passes_the_same_rows(both: Pair, name: str) -> None:
     full, small = both
     wanted, found = Facets(full.segments), Facets(small.segments)
@@ -171,6 +197,23 @@ def test_a_filter_by_author_passes_the_same_rows(both: Pair, name: str) -> None:
     rows = wanted.by(forms, full.rows)
     assert rows.any()
     assert found.by(forms, small.rows).tolist() == rows.tolist()
+    for form in forms:
+        assert found.has(form) == wanted.has(form)
+
+
+def test_a_phrase_of_a_title_is_found_without_reading_a_record(
+    both: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, small = both
+    titles = full.titles_of(range(WORKS))
+    phrase = " ".join(titles[20].split()[:3])
+    read: list[int] = []
+    monkeypatch.setattr(CompactCatalogue, "_work", lambda self, row: read.append(row))
+    mask = rows_with_phrase(small, Bm25Retriever(small.segments), phrase, WORKS)
+    assert mask[20]
+    holding = [row for row in np.flatnonzero(mask).tolist() if row != 20]
+    assert all(phrase.lower() in titles[row].lower() for row in holding)
+    assert read == []
 
 
 def test_a_filter_by_venue_passes_the_same_rows(both: Pair) -> None:
@@ -349,7 +392,10 @@ def test_numbers_and_texts_survive_their_codes(tmp_path: Path) -> None:
         assert found.shape == array.shape
         assert found.tolist() == array.tolist()
     save_texts(tmp_path / "texts.zst", ["", "a b", "Ünïcode", ""])
-    assert list(Texts(tmp_path / "texts.zst")) == ["", "a b", "Ünïcode", ""]
+    texts = Texts(tmp_path / "texts.zst")
+    assert list(texts) == ["", "a b", "Ünïcode", ""]
+    for numbers in ([], [0], [3], [0, 2], [1, 2, 3], [0, 1, 3]):
+        assert texts.of(np.array(numbers, np.int64)) == [texts[one] for one in numbers]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 300, 360_000])

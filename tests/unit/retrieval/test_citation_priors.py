@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -110,6 +111,41 @@ def test_the_shipped_priors_know_a_famous_paper_and_fit_the_encoder() -> None:
     assert number >= 0
     assert np.bincount(shipped.list_cited, minlength=len(shipped))[number] > 100
     assert sum(f.stat().st_size for f in WEIGHTS.iterdir()) < 32e6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cocitations_are_those_of_all_lists_counted_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    papers, sizes = 40, rng.integers(0, 9, 30)
+    lists = [rng.choice(papers, size, replace=False) for size in sizes]
+    data = msgspec.structs.replace(
+        priors(),
+        key=np.arange(1, papers + 1, dtype=np.uint64),
+        citations=np.full(papers, -1, np.float16),
+        list_key=np.arange(1, len(lists) + 1, dtype=np.uint64),
+        list_starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        list_cited=np.concatenate(lists).astype(np.int32),
+        list_vectors=np.ones((len(lists), 2), np.int8),
+        passage_cited=np.array([1, 2], np.int32),
+    )
+    known = CitationPriors(data, np.ones((papers, 2), np.float32), np.ones(papers, np.bool_))
+    for own in (0, 3):
+        references = rng.choice(papers, 5, replace=False)
+        expected = np.zeros(papers)
+        for number, cited in enumerate(lists, 1):
+            met = set(cited.tolist()) & set(references.tolist())
+            weight = sum(1 / np.log(2 + known.degree[one]) for one in met) / np.sqrt(
+                max(len(cited), 1)
+            )
+            expected[cited] += weight * (number != own)
+        for one in references:
+            shares = [1 / np.sqrt(len(cited)) for cited in lists if one in cited]
+            expected[one] = max(expected[one] - sum(shares) / np.log(2 + known.degree[one]), 0)
+        found = known.cocited(references, own)
+        np.testing.assert_allclose(found[:, 0], np.log1p(expected), atol=1e-5)
+        again = known.cocited(references.copy(), own)
+        assert again is found, "kept while the references stay the same"
+        assert known.cocited(references[:4], own) is not found
 
 
 def test_papers_that_others_cite_together_with_these_are_found() -> None:

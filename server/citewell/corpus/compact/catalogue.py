@@ -27,7 +27,7 @@ from citewell.corpus.compact.codec import (
     short_varints,
     starts_of,
 )
-from citewell.corpus.compact.records import Record, author_of, work_of
+from citewell.corpus.compact.records import Record, author_of, given_of, work_of
 from citewell.corpus.errors import library_error
 from citewell.corpus.keys import title_number, work_keys
 from citewell.model import Author, Work
@@ -81,10 +81,13 @@ class CompactCatalogue:
 
     def records(self, rows: Iterable[int], kind: type[Part]) -> dict[int, Part]:
         """The records in these rows by row, decoded as `kind`, a part of the fields of `Work`."""
+        names = kind.__struct_fields__  # type: ignore[attr-defined]
+        if set(names) == {"title", "abstract"}:  # a compact library holds no abstracts
+            titles = self.titles_of(rows)
+            return {row: kind(title=title, abstract="") for row, title in titles.items()}  # type: ignore[call-arg]
         works = self.works(rows)
         if kind is Work:
             return works  # type: ignore[return-value]
-        names = kind.__struct_fields__  # type: ignore[attr-defined]
         return {
             row: kind(**{name: getattr(work, name) for name in names})
             for row, work in works.items()
@@ -188,6 +191,10 @@ class CompactCatalogue:
         tokens_before = starts_of(data < 128)
         ends = tokens_before[np.cumsum(sizes)].tolist()
         return [" ".join(words[first:end]) for first, end in zip([0, *ends], ends, strict=False)]
+
+    def given_names(self, authors: NDArray[np.int64]) -> list[str]:
+        """The given names of some authors, whose numbers rise."""
+        return [given_of(text) for text in self._names.of(authors)]
 
     def author(self, number: int) -> Author:
         """The author with this number."""

@@ -223,6 +223,20 @@ class Texts(Sequence[str]):
         begin = ends[number - 1] + 1 if number else 0
         return self._blob[begin : ends[number]].decode("utf-8", "surrogatepass")
 
+    def of(self, numbers: NDArray[np.int64]) -> list[str]:
+        """The texts with some numbers, which rise; adjacent ones are read together."""
+        if not len(numbers):
+            return []
+        bounds = np.flatnonzero(np.diff(numbers) != 1)
+        first = numbers[np.concatenate([[0], bounds + 1])].tolist()
+        last = numbers[np.concatenate([bounds, [len(numbers) - 1]])].tolist()
+        found: list[str] = []
+        for low, high in zip(first, last, strict=True):
+            begin = self._ends[low - 1] + 1 if low else 0
+            run = self._blob[begin : self._ends[high]]
+            found += run.decode("utf-8", "surrogatepass").split("\0")
+        return found
+
 
 def _compress(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=LEVEL, write_content_size=True).compress(data)

@@ -188,6 +188,11 @@ def author_of(text: str) -> Author:
     return Author(*text.split(_BETWEEN))
 
 
+def given_of(text: str) -> str:
+    """The given names in the text of an author."""
+    return text.split(_BETWEEN, 2)[1] if _BETWEEN in text else ""
+
+
 def _bare(identifier: str) -> str:
     return identifier.partition(":")[2]
 

@@ -317,6 +317,18 @@ def test_a_work_that_both_hold_is_found_once_as_ones_own_record(site: Path, own:
     assert [work["booktitle"] for work in same] == ["My notes"]
 
 
+def test_a_library_from_which_a_paper_was_removed_stands_on_the_starter(
+    site: Path, own: Path
+) -> None:
+    (own / "own.bib").write_text(OWN.rpartition("@")[0], encoding="utf-8")
+    added = run(own, site, "library", "add", "own.bib")
+    assert "1 removed" in added.stdout + added.stderr
+    works = found(run(own, site, "find", "attention is all you need", "--json"))
+    assert works[0]["booktitle"] == "My notes"
+    works = found(run(own, site, "find", "survey of beeches", "--json"))
+    assert "A Survey of Beeches" not in [work["title"] for work in works]
+
+
 def test_an_identifier_that_only_the_starter_knows_finds_its_record(site: Path, own: Path) -> None:
     entry = ENTRY.format(kind="misc", year=2019, more="")
     (own / "thin.bib").write_text(entry, encoding="utf-8")

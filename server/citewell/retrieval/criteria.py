@@ -19,7 +19,6 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.typed_query import TypedQuery
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
@@ -31,9 +30,8 @@ AUTHOR, VENUE, YEAR, NEAR_YEAR, TOPIC, PHRASE, RELATED = 4.0, 1.5, 1.5, 0.75, 3.
 """What each condition adds for a paper that meets it; all authors together count once."""
 STEPS = 4
 """Steps in which the share of the topic's words counts: finer differences are the ranker's."""
-TOPIC_WORDS, CITED = 0.1, 0.001
-"""What decides between papers that meet the same: at most this for the words of the topic, then
-this times the logarithm of how often a paper is cited."""
+TOPIC_WORDS = 0.1
+"""At most what the words of the topic add: they decide between papers that meet the same."""
 _REMEMBERED = 8
 
 Rows = NDArray[np.bool_]
@@ -46,16 +44,8 @@ class Criteria(Retriever):
 
     name = NAME
 
-    def __init__(
-        self,
-        filters: Filters,
-        terms: Bm25Retriever,
-        library: Library,
-        live: Rows,
-        cited: NDArray[np.float32] | None = None,
-    ) -> None:
-        """`cited` is the logarithm of how often each row is cited, `live` says which stand."""
-        self._cited = cited
+    def __init__(self, filters: Filters, terms: Bm25Retriever, library: Library,
+                 live: Rows) -> None:  # fmt: skip
         self._filters, self._terms, self._library, self._live = filters, terms, library, live
         self._years = library.columns().year
         self.related: Related | None = None
@@ -127,7 +117,7 @@ class Criteria(Retriever):
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The `k` rows that meet the most; of equal ones those whose words fit the topic best, then
-        those that are cited most."""
+        in row order."""
         points = self.points(query)
         empty = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         if points is None:
@@ -144,8 +134,6 @@ class Criteria(Retriever):
             most = float(words.max(initial=0)) or 1.0
             indexed = rows < len(words)
             scores[indexed] += np.float32(TOPIC_WORDS / most) * words[rows[indexed]]
-        if self._cited is not None:
-            scores += np.float32(CITED) * self._cited[rows]
         best = top(scores, k)
         return Ranking(rows[best], scores[best])
 
@@ -193,6 +181,4 @@ def open_criteria(opening: Opening) -> Criteria | None:
     terms = opening.known_terms
     if terms is None:
         return None
-    context = opening.retriever("citation_context", CitationContextRetriever)
-    cited = None if context is None else context.popularity
-    return Criteria(opening.mask, terms, opening.library, opening.live, cited)
+    return Criteria(opening.mask, terms, opening.library, opening.live)

@@ -30,6 +30,9 @@ FORMAT = 1
 NAME = "facets"
 _REPORTED = 4096
 _CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+")
+_ONCE_TAKEN_FOR = {"aaai": "aistats", "icdm": "sdm"}
+"""Venues that older libraries hold for each paper of another one: the names of AISTATS and SDM end
+with those of AAAI and ICDM."""
 _FILES = {
     "family": np.uint32,
     "given": np.uint32,
@@ -169,7 +172,13 @@ class Facets:
 
     def of_venues(self, ids: Collection[str], rows: int) -> NDArray[np.bool_]:
         """Which rows are of one of the venues with these ids, shape (rows,)."""
-        return self._any([f"={name}" for name in ids], rows)
+        found = np.zeros(rows, np.bool_)
+        for name in ids:
+            own = self._any([f"={name}"], rows)
+            if name in _ONCE_TAKEN_FOR:
+                own &= ~self._any([f"={_ONCE_TAKEN_FOR[name]}"], rows)
+            found |= own
+        return found
 
     def named(self, words: Sequence[str], rows: int) -> NDArray[np.bool_]:
         """Which rows have all the words in the name of their venue, shape (rows,)."""

@@ -1,5 +1,7 @@
 """Filters by author, venue and year, with the index of facets and without it."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from citewell.corpus.layout import digest, snapshot_id
 from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
+from citewell.retrieval import facets
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.facets import Facets, FacetsBuilder
@@ -98,6 +101,22 @@ def test_a_venue_is_found_by_acronym_full_and_old_name(
 ) -> None:
     assert rows(filters, venue=venue) == expected
     assert [n for n, work in enumerate(WORKS) if is_of_venue(venue, work)] == expected
+
+
+def test_a_library_that_took_aistats_for_aaai_filters_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"w:0": {"aaai", "aistats"}, "w:1": {"aaai"}, "w:2": {"icdm", "sdm"}}
+    works = [Work(id=name, title=name) for name in names]
+    monkeypatch.setattr(facets, "venues_in", lambda work: frozenset(names[work.id]))
+    (tmp_path / "facets").mkdir()
+    FacetsBuilder().build(lambda: iter(works), 3, tmp_path / "facets", lambda n: None)
+    found = Facets([SegmentView(path=tmp_path, base=0, count=3)])
+    for ids, expected in (
+        (["aaai"], [1]), (["aistats"], [0]), (["aaai", "aistats"], [0, 1]), (["icdm"], []),
+        (["sdm"], [2]),
+    ):  # fmt: skip
+        assert np.flatnonzero(found.of_venues(ids, 3)).tolist() == expected
 
 
 def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters) -> None:

@@ -61,6 +61,27 @@ def test_a_venue_is_known_by_all_its_names(text, name):
     assert name in venue_ids(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The 22nd International Conference on Artificial Intelligence and Statistics", "aistats"),
+        ("Proceedings of the 2018 SIAM International Conference on Data Mining", "sdm"),
+        ("Pacific-Asia Conference on Knowledge Discovery and Data Mining", "pakdd"),
+        ("Advances in Knowledge Discovery and Data Mining", "pakdd"),
+        ("Fifteenth National Conference on Artificial Intelligence", "aaai"),
+        ("IEEE International Conference on Data Mining", "icdm"),
+        ("International Conference on Knowledge Discovery and Data Mining", "kdd"),
+        ("International Conference on Machine Learning", "icml"),
+    ],
+)
+def test_a_venue_whose_name_contains_that_of_another_is_itself_alone(text, name):
+    assert venue_ids(text) == {name}
+
+
+def test_machine_learning_and_something_else_is_not_icml():
+    assert "icml" not in venue_ids("International Conference on Machine Learning and Data Mining")
+
+
 def test_chapters_of_the_association_are_not_its_annual_meeting():
     text = "North American Chapter of the Association for Computational Linguistics"
     assert venue_ids(text) == {"naacl"}

@@ -19,7 +19,6 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.search import Search
 from citewell.model import Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.typed_query import Understood
 
 if TYPE_CHECKING:
     from citewell.engine.online_search import OnlineSearch
@@ -90,19 +89,25 @@ class Finder:
             return [SearchResult(problems=self._problems) for _ in queries]
         named = [self._identified.answer(query) for query in queries]
         read = [
-            self._typed.read(query)
+            self._typed.read(query) if answer is None else None
             for query, answer in zip(queries, named, strict=True)
-            if answer is None
         ]
-        parsed = [one for one, _ in read]
+        listed = [None if one is None else self._filtered(one[0], k) for one in read]
+        parsed = [one[0] for one, known in zip(read, listed, strict=True) if one and known is None]
         found = iter(self._search.find_batch(parsed, k, tier, cancel, explained))
-        searched = iter(read)
-
-        def result(query: Query, understood: Understood) -> SearchResult:
-            one = self._with_empty_reason(query, next(found))
-            return msgspec.structs.replace(one, understood=understood, conditions=query.typed_query)
-
-        return [result(*next(searched)) if answer is None else answer for answer in named]
+        results: list[SearchResult] = []
+        for answer, one, known in zip(named, read, listed, strict=True):
+            if answer is not None:
+                results.append(answer)
+                continue
+            assert one is not None
+            query, understood = one
+            result = self._with_empty_reason(query, next(found)) if known is None else known
+            conditions = query.typed_query
+            results.append(
+                msgspec.structs.replace(result, understood=understood, conditions=conditions)
+            )
+        return results
 
     def with_sources(self, query: Query, result: SearchResult, k: int) -> SearchResult:
         """The result joined with what the sources have found for the query's words so far."""

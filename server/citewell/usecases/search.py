@@ -11,6 +11,9 @@ from citewell.model.cancel import Cancel
 
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""
+HEAD = 100
+"""First papers that are asked for alone. A search for more has more candidates, and therefore
+another order: later pages take from it what these lack, so that all are parts of one list."""
 _YEARS = Problem(
     "request-invalid",
     "`year` is given together with `year_from` or `year_to`.",
@@ -104,9 +107,15 @@ def search_page(
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     # One more than is shown, to know whether there is a next page.
-    depth = min(end + 1, MAX_DEPTH)
-    result = engine.find(query, depth, tier="full", cancel=cancel)
+    result = engine.find(query, min(end, HEAD) + 1, tier="full", cancel=cancel)
+    if end > HEAD:
+        deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
+        head = result.hits[:HEAD]
+        shown = {hit.work.id for hit in head}
+        rest = (hit for hit in deep.hits if hit.work.id not in shown)
+        result = msgspec.structs.replace(deep, hits=(*head, *rest)[: end + 1])
     if online_seconds:
+        depth = min(end + 1, MAX_DEPTH)
         (result,) = engine.ask_sources(
             [query], [result], depth, seconds=online_seconds, cancel=cancel
         )

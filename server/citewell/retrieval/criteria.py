@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.library import Library
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -32,6 +33,11 @@ STEPS = 4
 """Steps in which the share of the topic's words counts: finer differences are the ranker's."""
 TOPIC_WORDS = 0.1
 """At most what the words of the topic add: they decide between papers that meet the same."""
+MOST_WORDS, MOST_NAMED = 6, 3
+"""Words of a topic among which a name is looked for by which others cite a paper, and words of such
+a name."""
+NAMED_BY = 0.1
+"""Share of those who use a name that must mean a paper by it."""
 _REMEMBERED = 8
 
 Rows = NDArray[np.bool_]
@@ -44,8 +50,19 @@ class Criteria(Retriever):
 
     name = NAME
 
-    def __init__(self, filters: Filters, terms: Bm25Retriever, library: Library,
-                 live: Rows) -> None:  # fmt: skip
+    def __init__(
+        self,
+        filters: Filters,
+        terms: Bm25Retriever,
+        library: Library,
+        live: Rows,
+        *,
+        aliases: Aliases = NO_ALIASES,
+        keys: NDArray[np.uint64] | None = None,
+    ) -> None:
+        """`live` says which rows stand, `aliases` by which names others cite papers, and `keys` are
+        the title keys of the rows, where they are known."""
+        self._aliases, self._keys = aliases, keys
         self._filters, self._terms, self._library, self._live = filters, terms, library, live
         self._years = library.columns().year
         self.related: Related | None = None
@@ -87,10 +104,24 @@ class Criteria(Retriever):
                 rows = self.related(work, direction)
                 points[rows] += np.float32(RELATED)
         covered = self._terms.coverage(typed.topic, count) if typed.topic else None
+        for rows, share in self._called(typed.topic):
+            covered = np.zeros(count, np.float32) if covered is None else covered
+            covered[rows] = np.minimum(covered[rows] + np.float32(share), 1)
         if covered is not None:
             rows = np.flatnonzero(covered > 0)
             points[rows] += np.float32(TOPIC) * (np.floor(covered[rows] * STEPS + 1e-3) / STEPS)
         return points
+
+    def _called(self, topic: str) -> Iterator[tuple[NDArray[np.int64], float]]:
+        """The rows of the papers that others call by words of a topic, such as "resnet", and the
+        share of its words."""
+        words = topic.split()[:MOST_WORDS] if self._keys is not None else []
+        for count in range(1, MOST_NAMED + 1):
+            for at in range(len(words) - count + 1):
+                for alias in self._aliases.of("".join(words[at : at + count])):
+                    if alias.strength >= NAMED_BY:
+                        rows = np.flatnonzero(self._keys == np.uint64(alias.key))
+                        yield rows, count / len(words)
 
     def _holding(self, phrase: str) -> NDArray[np.int64]:
         """The rows that hold a phrase. Those of the last phrases are kept: it takes up to a
@@ -181,4 +212,7 @@ def open_criteria(opening: Opening) -> Criteria | None:
     terms = opening.known_terms
     if terms is None:
         return None
-    return Criteria(opening.mask, terms, opening.library, opening.live)
+    keys = None if opening.columns is None else opening.columns.keys()
+    return Criteria(
+        opening.mask, terms, opening.library, opening.live, aliases=opening.aliases, keys=keys
+    )

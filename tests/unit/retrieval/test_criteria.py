@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from citewell.corpus.aliases import Alias, Aliases
 from citewell.corpus.library import Library
 from citewell.model import Query
 from citewell.model.cancel import Cancel
@@ -79,6 +80,24 @@ def test_the_topic_decides_between_papers_that_meet_the_same(retriever: Criteria
     assert by_ruiz == rows[: len(BY_RUIZ)]
     about = [bool(row % 2) for row in by_ruiz]
     assert about == sorted(about, reverse=True)
+
+
+def test_a_paper_that_others_call_by_the_topic_meets_it(library: Library) -> None:
+    opening = Opening(library, Options())
+    assert opening.known_terms is not None
+    assert opening.columns is not None
+    keys = opening.columns.keys()
+    names = Aliases({
+        "graftnet": (Alias(int(keys[8]), 9, 9), Alias(int(keys[10]), 1, 9)),
+        "riversnet": (Alias(int(keys[14]), 0, 9),),
+    })  # fmt: skip
+    retriever = Criteria(
+        opening.mask, opening.known_terms, library, opening.live, aliases=names, keys=keys
+    )
+    by_ruiz = [row for row in BY_RUIZ if row not in {8, 10}]
+    assert found(retriever, authors=("Ruiz",), topic="GraftNets") == [8, 10, *by_ruiz]
+    assert found(retriever, 1, authors=("Ruiz",), topic="graftnet wombats") == [8]
+    assert found(retriever, 1, authors=("Ruiz",), topic="riversnet") == [1], "too seldom called so"
 
 
 def test_each_paper_is_explained_by_what_it_meets(retriever: Criteria) -> None:

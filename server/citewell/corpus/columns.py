@@ -223,8 +223,7 @@ class LibraryColumns:
         ]
         if len(counted) == 1:
             return counted[0]
-        words = [words for words, _ in counted]
-        every = np.concatenate(words) if words else np.zeros(0, np.uint32)
+        every = np.concatenate([words for words, _ in counted] or [np.zeros(0, np.uint32)])
         found, place = np.unique(every, return_inverse=True)
         counts = np.concatenate([counts for _, counts in counted] or [np.zeros(0, np.int64)])
         return found, np.bincount(place, counts, len(found)).astype(np.int64)

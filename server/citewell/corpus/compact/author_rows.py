@@ -26,8 +26,8 @@ _SOURCES = (
 
 
 class Crowds:
-    """The works with so many authors that their records name them all: row, and the authors'
-    numbers end to end, those of work i at `[starts[i], starts[i + 1])`."""
+    """Works with hundreds of authors: `rows`, rising, and the numbers of their authors end to end,
+    those of work i at `[starts[i], starts[i + 1])`."""
 
     def __init__(
         self, rows: NDArray[np.int32], starts: NDArray[np.int64], numbers: NDArray[np.int32]

@@ -329,6 +329,14 @@ def test_a_library_from_which_a_paper_was_removed_stands_on_the_starter(
     assert "A Survey of Beeches" not in [work["title"] for work in works]
 
 
+def test_a_work_that_both_hold_passes_the_filters_of_both_records(site: Path, own: Path) -> None:
+    for more in (["--author", "Shazeer"], ["--venue", "NeurIPS"]):
+        works = found(run(own, site, "find", "attention is all you need", *more, "--json"))
+        assert [work["booktitle"] for work in works if "Attention Is" in work["title"]] == [
+            "My notes"
+        ], more
+
+
 def test_an_identifier_that_only_the_starter_knows_finds_its_record(site: Path, own: Path) -> None:
     entry = ENTRY.format(kind="misc", year=2019, more="")
     (own / "thin.bib").write_text(entry, encoding="utf-8")

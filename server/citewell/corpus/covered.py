@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,17 +17,25 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError
 
 
-def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[np.bool_]:
-    """Mask of a segment's rows whose work is also in one of the segments above, shape (count,).
+class Covered(msgspec.Struct, frozen=True):
+    """Which rows of a segment are also in the segments above."""
 
-    All False where a segment was built without columns.
-    """
+    rows: NDArray[np.bool_]
+    """Mask of the rows whose work is there, shape (count,)."""
+    holder: NDArray[np.int32]
+    """The row above that holds the work of each row, shape (count,); -1 where none does, and where
+    several works there have the title."""
+
+
+def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> Covered:
+    """None of the rows where a segment was built without columns."""
     out = np.zeros(segment.count, np.bool_)
+    holder = np.full(segment.count, -1, np.int32)
     own = SegmentView(path=segment.path, base=0, count=segment.count)
     try:
         upper, lower = LibraryColumns(above), LibraryColumns([own])
     except CitewellError:
-        return out
+        return Covered(out, holder)
     keys = upper.keys()
     if any(view.dead is not None for view in above):
         keys = keys.copy()  # those of one segment are mapped from its file
@@ -35,7 +44,11 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[
             keys[view.base : view.base + view.count][view.dead] = 0
     rows, title, held, own_title = _shared_titles(lower.keys(), keys)
     if not len(rows):
-        return out
+        return Covered(out, holder)
+    holder_of = np.full(len(np.bincount(own_title)), -1, np.int32)
+    holder_of[own_title] = held
+    holder_of[np.bincount(own_title) > 1] = -1
+    holders = holder_of[title]
     year, own_year = lower.years()[rows], upper.years()[held]
     # A title that each has once, of about the same year, is one work; of other titles the authors
     # decide, which take longer to read.
@@ -61,7 +74,8 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[
         nameless = np.isin(title, own_title[~named])
         same[left] = by_author | (close & ((author == 0) | nameless))
     out[rows[same]] = True
-    return out
+    holder[rows[same]] = holders[same]
+    return Covered(out, holder)
 
 
 def _shared_titles(

@@ -77,15 +77,18 @@ class Library(Closing):
         except LibraryError:
             self.close()
             raise
-        self._own = len(self._segments)
-        self._covered = 0
+        self._own, self._covered = len(self._segments), 0
+        holders = [np.full(base, -1, np.int32)]
         for segment in () if below is None else below._segments:
-            views = [one.view() for one in self._segments[: self._own]]
-            covered = covered_rows(views, segment.view())
-            lower = segment.below(base, covered)
+            views = (one.view() for one in self._segments[: self._own])
+            covered = covered_rows(list(views), segment.view())
+            lower = segment.below(base, covered.rows)
             self._covered += segment.live_count - lower.live_count
             self._segments.append(lower)
+            holders.append(covered.holder)
             base += segment.count
+        self.holder = np.concatenate(holders) if below else None
+        """Of each row of the library below the row of this one that holds its work, else -1."""
         self.rows = base
         """Number of rows, dead ones included."""
         self._bases = [*(segment.base for segment in self._segments), base]

@@ -77,7 +77,8 @@ class Filters:
 
     `years` has one entry per row, 0 where unknown: a paper of unknown year meets no year filter.
     Without `facets`, in a library built before there were any, surnames and short names of venues
-    are looked up in the terms of the BM25 index.
+    are looked up in the terms of the BM25 index. `holder` is `Library.holder`: a work that two
+    libraries hold has the authors and venues of both records.
     """
 
     def __init__(
@@ -87,7 +88,10 @@ class Filters:
         facets: Facets | None = None,
         live: _Rows | None = None,
         kinds: KindsAndLanguages | None = None,
+        *,
+        holder: NDArray[np.int32] | None = None,
     ) -> None:
+        self._holder = holder
         self._years = years
         self._terms = terms
         self._facets = facets
@@ -222,6 +226,13 @@ class Filters:
         found = np.full(len(self._years), bool(people))
         for person in people:
             found &= self._by_person(person)
+        return self._held(found)
+
+    def _held(self, found: _Rows) -> _Rows:
+        """The rows, and those that hold their works in the library above."""
+        if self._holder is not None:
+            rows = self._holder[np.flatnonzero(found)]
+            found[rows[rows >= 0]] = True
         return found
 
     def _by_person(self, person: tuple[NameForm, ...]) -> _Rows:
@@ -245,6 +256,7 @@ class Filters:
             )
         else:
             rows = self._at_by_terms(wanted)
+        rows = self._held(rows)
         if wanted.year is None:
             return rows
         in_year: _Rows = self._years == wanted.year

@@ -67,8 +67,8 @@ class Opening:
     def mask(self) -> Filters:
         """Which rows pass the filters of a query."""
         years = self.library.columns().year
-        return Filters(years, self.known_terms, self._facets(), self.live,
-                       KindsAndLanguages(self.library))  # fmt: skip
+        kinds, holder = KindsAndLanguages(self.library), self.library.holder
+        return Filters(years, self.known_terms, self._facets(), self.live, kinds, holder=holder)
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ def make(tmp_path: Path, write_jsonl: Callable[..., Path]) -> Make:
 
 
 def titles_covered(own: Library, lower: Library) -> list[str]:
-    rows = covered_rows(own.segments, lower.segments[0])
+    rows = covered_rows(own.segments, lower.segments[0]).rows
     works = dict(lower.iter_rows())
     return [f"{works[row].title} {works[row].year}" for row in range(len(rows)) if rows[row]]
 
@@ -130,7 +130,8 @@ def test_many_works_are_compared_as_each_would_be_alone(
         segment(tmp_path / str(number), part, sum(sizes[:number]), dead[number])
         for number, part in enumerate(upper)
     ]
-    rows = covered_rows(views, segment(tmp_path / "lower", lower, 0, [False] * 120))
+    found = covered_rows(views, segment(tmp_path / "lower", lower, 0, [False] * 120))
+    rows, every = found.rows, [one for part in upper for one in part]
     above = [one for part, gone in zip(upper, dead, strict=True)
              for one, is_gone in zip(part, gone, strict=True) if not is_gone]  # fmt: skip
     alone = [
@@ -143,6 +144,12 @@ def test_many_works_are_compared_as_each_would_be_alone(
         for work, once in zip(lower, alone, strict=True)
     ]
     assert rows.tolist() == expected
+    titles = [one.title for one in above]
+    for work, is_covered, holder in zip(lower, expected, found.holder.tolist(), strict=True):
+        if is_covered and titles.count(work.title) == 1:
+            assert every[holder].title == work.title
+        else:
+            assert holder == -1
     assert 10 < sum(expected) < 110
 
 

@@ -13,6 +13,7 @@ from citewell.corpus.columns import name_hash
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
+from citewell.engine.typed_text import as_read
 from citewell.model import Query
 from citewell.model.typed_query import Understood
 from citewell.retrieval.bm25 import Bm25Retriever
@@ -43,13 +44,20 @@ class QueryPreprocessor:
             )
 
     def read(self, query: Query) -> tuple[Query, Understood]:
-        """The query as it is asked, and what was understood of it.
+        """The query as it is asked, and what was understood of it, at its place in what was typed.
 
         A title that the library holds is taken as it stands: "What does BERT look at?" asks for one
         paper and is no question for papers.
         """
         if not query.typed:
             return structured(query), Understood()
+        typed = as_read(query.text)
+        if typed.text == query.text:
+            return self._read(query)
+        read, understood = self._read(msgspec.structs.replace(query, text=typed.text))
+        return read, typed.in_original(understood)
+
+    def _read(self, query: Query) -> tuple[Query, Understood]:
         if self._is_title(query.text):
             return msgspec.structs.replace(query, literature=False), Understood()
         if not query.sentence and asks_for_papers(query.text):

@@ -1,0 +1,50 @@
+"""Typed words with their accents composed, and the way back to what was typed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.engine.typed_text import as_read
+from citewell.model.typed_query import QueryPart, Understood
+
+
+@pytest.mark.parametrize(
+    "text", ["Müller", "Đặng", "がくせい", "한국어", "Ω Å", "Kovač — Ṩ", "naïve…"]
+)
+def test_decomposed_letters_are_composed(text: str) -> None:
+    assert as_read(unicodedata.normalize("NFD", text)).text == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (r"{\O}rsted", "Ørsted"),
+        (r"\O rsted and S{\o}gaard", "Ørsted and Søgaard"),
+        (r"\'{\i}", "í"),
+        (r"{\'{\i}}", "í"),
+        (r"Mikolaj{\'c}zyk", "Mikolajćzyk"),
+        (r"\c{C}a\u{g}lar", "Çağlar"),
+        (r"Stra\ss{}e", "Straße"),
+        (r"\L{}ukasz", "Łukasz"),
+        (r"C:\users\option", r"C:\users\option"),
+        (r"\"quoted text\"", r"\"quoted text\""),
+    ],
+)
+def test_latex_accents_are_letters(text: str, read: str) -> None:
+    assert as_read(text).text == read
+
+
+@given(st.text(st.sampled_from("aou \u0301\u0308\\{}\"'~ovc\u1100\u1161ø한")))
+def test_each_part_has_a_place_in_the_original(text: str) -> None:
+    read = as_read(text)
+    size = len(read.text)
+    assert len(read.starts) == len(read.ends) == size
+    parts = tuple(QueryPart(start=n, end=n + 1, kind="author", value="x") for n in range(size))
+    at = 0
+    for part in read.in_original(Understood(parts=parts)).parts:
+        assert at <= part.start < part.end <= len(text)
+        at = part.end

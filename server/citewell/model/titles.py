@@ -22,6 +22,17 @@ _SPECIAL = str.maketrans(
         "´": "", "'": "",
     }
 )  # fmt: skip
+_LETTERS = {code: plain for code, plain in _SPECIAL.items() if chr(code).isalpha() and plain} | {
+    ord("ß"): "ss"
+}
+_SPELT_OUT = str.maketrans(
+    {chr(code): plain for code, plain in _LETTERS.items()}
+    | {
+        chr(code).upper(): plain.capitalize()
+        for code, plain in _LETTERS.items()
+        if len(chr(code).upper()) == 1 and not chr(code).upper().isascii()
+    }
+)
 _GREEK_NAMES = dict(
     zip(
         "αβγδεζηθικλμνξοπρςστυφχψω",
@@ -53,6 +64,13 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     return _COMBINING.sub("", text)
+
+
+def without_special_letters(word: str) -> str:
+    """`word` in plain letters, in its case, if it has one that is more than a letter with an
+    accent: "Søgaard" is "Sogaard", "Đặng" is "Dang". Any other word stays."""
+    plain = word.translate(_SPELT_OUT)
+    return word if plain == word else _COMBINING.sub("", unicodedata.normalize("NFKD", plain))
 
 
 def plain_title(title: str) -> str:

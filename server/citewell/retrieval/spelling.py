@@ -26,7 +26,7 @@ RARE = 2
 COMMONER = 20
 """How many times commoner the word must be that is put in its place."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]+")
 
 Counts = Callable[[Sequence[int]], NDArray[np.int64]]
 """Maps word hashes to the number of titles that contain each word."""
@@ -40,7 +40,8 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
     # A colon within the first word makes it an identifier; one behind it, the name of a title.
     if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0][:-1]:
         return text
-    long = [m for m in found if SHORTEST <= len(m[0]) <= LONGEST]
+    # A word with other letters is a name ("Søgaard"), or of a language with words of its own.
+    long = [m for m in found if SHORTEST <= len(m[0]) <= LONGEST and m[0].isascii()]
     if not long:
         return text
     held = counts([word_hash(match[0].lower()) for match in long])

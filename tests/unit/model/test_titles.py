@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.model.tex import tex_to_unicode
-from citewell.model.titles import fold, normalise_title, plain_title, title_key
+from citewell.model.titles import (
+    fold,
+    normalise_title,
+    plain_title,
+    title_key,
+    without_special_letters,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,3 +73,20 @@ def test_no_markup_makes_the_title_functions_fail(text: str) -> None:
     tex_to_unicode(text)
     normal = normalise_title(text)
     assert normal == " ".join(normal.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"),
+    [
+        ("Søgaard", "Sogaard"),
+        ("ŁUKASZ", "LUKASZ"),
+        ("Đặng", "Dang"),
+        ("Ærø", "Aero"),
+        ("Weiß", "Weiss"),
+        ("Yıldız", "Yildiz"),
+        ("Müller", "Müller"),
+        ("Kit", "Kit"),
+    ],
+)
+def test_special_letters_are_written_in_plain_ones(word: str, plain: str) -> None:
+    assert without_special_letters(word) == plain

@@ -70,3 +70,13 @@ def test_neighbours_are_one_edit_away_and_keep_the_first_letter():
     assert {"grpah", "grph", "graphs", "graqh", "ggraph"} <= set(found)
     assert "graph" not in found
     assert all(word[0] == "g" for word in found)
+
+
+def test_no_part_of_a_word_is_corrected():
+    held = {word_hash("guard"): 90}
+
+    def counts(words):
+        return np.array([held.get(word, 0) for word in words], np.int64)
+
+    assert corrected("gaard", counts, lambda word: False) == "guard"
+    assert corrected("søgaard", counts, lambda word: False) == "søgaard"

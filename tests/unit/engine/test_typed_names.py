@@ -1,0 +1,144 @@
+"""Names as authors type them, with accents, apostrophes and initials, asked of a real library."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from citewell.engine.local import LocalEngine
+from citewell.engine.typed_text import as_read
+from citewell.model import Query, SearchResult
+from citewell.options import Options
+
+PAPERS = (
+    ("Hedges in Winter", "Hedges freeze.", 2019, ("Ida Müller", "Jo Pérez-Rosas")),
+    ("Hedges of a Coast", "Hedges and salt.", 2011, ("Kai Schölkopf", "Li Mu")),
+    ("Hedges for Sparrows", "Hedges and birds.", 2013, ("Pia Söğüt", "Ian Kovač")),
+    ("Walls of Peat", "Peat is dry.", 2016, ("Ann Søgaard", "Yo Goldman")),
+    ("Walls of Slate", "Slate is grey.", 2014, ("Ola Mikolajczyk", "Vy Dang")),
+    ("Walls of Chalk", "Chalk is white.", 2012, ("Uwe Weiss", "Ulf Straßer")),
+    *((f"Guard {n} of a Wall", "Guards and hedges.", 2011, ("Zoe Tor",)) for n in range(40)),
+)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    folder = tmp_path_factory.mktemp("libraries")
+    records = folder / "records.jsonl"
+    lines = [
+        {
+            "id": f"t:{number}",
+            "title": title,
+            "abstract": abstract,
+            "year": year,
+            "venue": "ACL",
+            "authors": list(authors),
+            "kind": "inproceedings",
+            "citations": 1,
+            "source": "test-records",
+        }
+        for number, (title, abstract, year, authors) in enumerate(PAPERS)
+    ]
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    base = Options()
+    build_library(
+        folder / "small",
+        add=[Source(path=str(records), format="records")],
+        builders=default_builders(base),
+    )
+    library = replace(base.library, path=folder, name="small")
+    learning = replace(base.learning, enabled=False)
+    engine = LocalEngine.open(replace(base, library=library, learning=learning))
+    yield engine
+    engine.close()
+
+
+def find(engine: LocalEngine, text: str, k: int = 20) -> SearchResult:
+    return engine.find(Query(text=text), k)
+
+
+def titles(result: SearchResult) -> list[str]:
+    return [hit.work.title for hit in result.hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "part", "title"),
+    [
+        ("by Müller 2019", "Müller", "by Müller", "Hedges in Winter"),
+        ("hedges, Schölkopf", "Schölkopf", "Schölkopf", "Hedges of a Coast"),
+        ("Pérez-Rosas 2019", "Pérez-Rosas", "Pérez-Rosas", "Hedges in Winter"),
+        ("façade “hedges” by Ida Müller — 2019", "Ida Müller", "by Ida Müller", "Hedges in Winter"),
+    ],
+)
+def test_accents_typed_as_marks_of_their_own_are_read(
+    engine: LocalEngine, text: str, author: str, part: str, title: str
+) -> None:
+    composed = find(engine, text)
+    text, part = (unicodedata.normalize("NFD", one) for one in (text, part))
+    found = find(engine, text)
+    assert titles(found) == titles(composed) and titles(found)[0] == title
+    assert found.understood.query == composed.understood.query
+    (named,) = (one for one in found.understood.parts if one.kind == "author")
+    assert (named.value, text[named.start : named.end]) == (author, part)
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "part"),
+    [
+        (r"M{\"u}ller 2019", "Müller", r"M{\"u}ller"),
+        (r"hedges by Ida M\"uller, 2019", "Ida Müller", r"by Ida M\"uller"),
+        (r"Sch\"{o}lkopf hedges", "Schölkopf", r"Sch\"{o}lkopf"),
+        (r"Jo P{\'e}rez-Rosas 2019", "Jo Pérez-Rosas", r"Jo P{\'e}rez-Rosas"),
+        (r"by Pia S{\"o}{\u g}{\"{u}}t", "Pia Söğüt", r"by Pia S{\"o}{\u g}{\"{u}}t"),
+        (r"hedges by Kova\v{c}", "Kovač", r"by Kova\v{c}"),
+    ],
+)
+def test_accents_typed_as_latex_are_read(
+    engine: LocalEngine, text: str, author: str, part: str
+) -> None:
+    found = find(engine, text)
+    (named,) = (one for one in found.understood.parts if one.kind == "author")
+    assert (named.value, text[named.start : named.end]) == (author, part)
+    assert author.rsplit(maxsplit=1)[-1] in {one.family for one in found.hits[0].work.authors}
+
+
+@pytest.mark.parametrize("text", [r"\cite hedges", r"\beta hedges \alpha", "hedges \\\\", "a\\"])
+def test_a_backslash_that_is_no_accent_stays(engine: LocalEngine, text: str) -> None:
+    assert not find(engine, text).failed
+    assert as_read(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "part"),
+    [
+        ("Mikołajczyk", "Mikolajczyk", "Mikołajczyk"),
+        ("walls by Mikołajczyk", "walls by Mikolajczyk", "by Mikołajczyk"),
+        (r"Miko{\l}ajczyk 2014", "Mikolajczyk 2014", r"Miko{\l}ajczyk"),
+        ("Đặng", "Dang", "Đặng"),
+        ("Mikołajczyk and Đặng 2014", "Mikolajczyk and Dang 2014", "Mikołajczyk and Đặng"),
+        ("Weiß 2012", "Weiss 2012", "Weiß"),
+    ],
+)
+def test_letters_that_no_index_folds_are_names_as_in_their_plain_spelling(
+    engine: LocalEngine, text: str, plain: str, part: str
+) -> None:
+    found, same = find(engine, text), find(engine, plain)
+    assert titles(found) == titles(same)
+    assert titles(found)[0].startswith("Walls of")
+    assert found.understood.query == same.understood.query
+    named = found.understood.parts[0]
+    assert (named.kind, text[named.start : named.end]) == ("author", part)
+
+
+@pytest.mark.parametrize("text", ["Søgaard", "søgaard", "Søgaard and Goldman 2016", "Straßer 2012"])
+def test_a_name_that_records_write_so_is_found_as_it_is(engine: LocalEngine, text: str) -> None:
+    found = find(engine, text)
+    assert found.understood.parts[0].kind == "author"
+    assert titles(found)[0] in ("Walls of Peat", "Walls of Chalk")

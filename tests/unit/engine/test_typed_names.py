@@ -21,6 +21,13 @@ PAPERS = (
     ("Walls of Peat", "Peat is dry.", 2016, ("Ann Søgaard", "Yo Goldman")),
     ("Walls of Slate", "Slate is grey.", 2014, ("Ola Mikolajczyk", "Vy Dang")),
     ("Walls of Chalk", "Chalk is white.", 2012, ("Uwe Weiss", "Ulf Straßer")),
+    ("PATH: Gates of Iron", "Gates rust.", 2019, ("Jan Hallow", "Bea Marie Stone")),
+    (
+        "Gates of Wood",
+        "Gates rot.",
+        2018,
+        ("Joe Path", "Max Garcia Lorca", "C. Lena Frost", "Zed Garcia Lopez"),
+    ),
     *((f"Guard {n} of a Wall", "Guards and hedges.", 2011, ("Zoe Tor",)) for n in range(40)),
 )
 
@@ -142,3 +149,24 @@ def test_a_name_that_records_write_so_is_found_as_it_is(engine: LocalEngine, tex
     found = find(engine, text)
     assert found.understood.parts[0].kind == "author"
     assert titles(found)[0] in ("Walls of Peat", "Walls of Chalk")
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "topic"),
+    [
+        ("J. Hallow path", "J. Hallow", "path"),
+        ("J. Hallow PATH gates 2019", "J. Hallow", "PATH gates"),
+        ("by J. Hallow path", "J. Hallow", "path"),
+        ("Jan Hallow path", "Jan Hallow", "path"),
+        ("B. Marie Stone gates", "B. Marie Stone", "gates"),
+        ("B. M. Stone gates", "B. M. Stone", "gates"),
+        ("c. lena frost gates", "c. lena frost", "gates"),
+        ("M. Garcia Lorca gates", "M. Garcia Lorca", "gates"),
+        ("J. Path gates", "J. Path", "gates"),
+    ],
+)
+def test_a_word_between_an_initial_and_a_surname_is_of_the_name(
+    engine: LocalEngine, text: str, author: str, topic: str
+) -> None:
+    query = find(engine, text).understood.query
+    assert (query.authors, query.topic) == ((author,), topic)

@@ -144,11 +144,34 @@ def _is_full_name(cursor: Cursor, at: int, last: int, count: int, *, is_marked: 
         middle = cursor.tokens[at + 1].text
         if len(middle) > 1 and middle.lower() not in PARTICLES:
             return False
+    if len(first) == 1 and _has_stranger_between(cursor, at, last, is_name=is_marked or capitals):
+        return False
     if count == 2 and len(first) > 1:
         return cursor.names.has_person(first, family) or (
             is_marked and cursor.names.has_author(cursor.slice(at, last + 1))
         )
     return cursor.names.has_author(cursor.slice(at, last + 1))
+
+
+def _has_stranger_between(cursor: Cursor, at: int, last: int, *, is_name: bool) -> bool:
+    """ "J. Devlin Bert": the library has a J. Bert, but "Devlin" is no given name of that author.
+
+    Records abbreviate given names, so that one that looks like a name (`is_name`) and that the
+    library does not know is ignored, unless a name ends with it.
+    """
+    between = [
+        n
+        for n in range(at + 1, last)
+        if len(cursor.tokens[n].text) > 1 and cursor.tokens[n].low not in PARTICLES
+    ]
+    if not between:
+        return False
+    names, family = cursor.names, cursor.tokens[last].text
+    given = cursor.slice(between[0], between[-1] + 1)
+    is_known = names.has_person(given, family) or names.has_author(
+        f"{cursor.slice(between[0], last + 1)}, {cursor.tokens[at].text}"  # of a surname in words
+    )
+    return not is_known and (not is_name or names.has_author(cursor.slice(at, between[-1] + 1)))
 
 
 def _is_surname(cursor: Cursor, word: str, at: int, *, is_marked: bool) -> bool:

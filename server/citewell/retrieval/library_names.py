@@ -5,6 +5,7 @@ Every answer is a look-up in an index that searches use anyway; nothing is loade
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -31,6 +32,7 @@ MOST_TITLES = 200
 """Titles that are read for one phrase."""
 NO_VENUE = frozenset({"ml", "nlp", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
 """Short names that are no venue unless something marks them as one."""
+_PREFIXED = re.compile(r"[^\W\d_]['’](?=[^\W\d_]{2})")
 _SURE = 0.6
 """Share of the users of a name who mean one work, from which the name stands for it."""
 
@@ -58,9 +60,13 @@ class LibraryNames:
     def surname(self, word: str) -> int:
         """Number of papers by authors with this surname, including dead papers."""
         pieces = split(word)
+        has_prefix = _PREFIXED.match(word) is not None
+        pieces = pieces[1:] if has_prefix else pieces
         if not pieces or self._terms is None:
             return 0
-        return min(self._terms.frequency(b"a:" + piece) for piece in pieces)
+        papers = min(self._terms.frequency(b"a:" + piece) for piece in pieces)
+        # The index leaves out the "o" of "O'Connor", so that it has those of "Connor", too.
+        return min(papers, self._filters.count_by(word)) if has_prefix and papers else papers
 
     def titled(self, word: str) -> int:
         """Number of titles with this word; of several joined by hyphens, with the rarest."""

@@ -41,7 +41,13 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
     if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0][:-1]:
         return text
     # A word with other letters is a name ("Søgaard"), or of a language with words of its own.
-    long = [m for m in found if SHORTEST <= len(m[0]) <= LONGEST and m[0].isascii()]
+    long = [
+        match
+        for match in found
+        if SHORTEST <= len(match[0]) <= LONGEST
+        and match[0].isascii()
+        and not _is_behind_apostrophe(text, match.start())
+    ]
     if not long:
         return text
     held = counts([word_hash(match[0].lower()) for match in long])
@@ -55,6 +61,11 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
             better = better.capitalize() if word[0].isupper() else better
             text = text[: match.start()] + better + text[match.end() :]
     return text
+
+
+def _is_behind_apostrophe(text: str, at: int) -> bool:
+    """Whether what begins here is the end of a word such as "O'Connor"."""
+    return at > 1 and text[at - 1] in "'’" and text[at - 2].isalpha()
 
 
 def _neighbour(word: str, count: int, counts: Counts) -> str:

@@ -28,6 +28,9 @@ PAPERS = (
         2018,
         ("Joe Path", "Max Garcia Lorca", "C. Lena Frost", "Zed Garcia Lopez"),
     ),
+    ("Roofs of Reed", "Reed is light.", 2010, ("Brendan O'Connor", "Lia Tull")),
+    ("Roofs of Tile", "Tiles are red.", 2012, ("Mia O’Connor", "Rob D'Souza")),
+    ("Roofs of Zinc", "Zinc is light.", 2014, ("Sam Connor", "Don Pratt")),
     *((f"Guard {n} of a Wall", "Guards and hedges.", 2011, ("Zoe Tor",)) for n in range(40)),
 )
 
@@ -170,3 +173,29 @@ def test_a_word_between_an_initial_and_a_surname_is_of_the_name(
 ) -> None:
     query = find(engine, text).understood.query
     assert (query.authors, query.topic) == ((author,), topic)
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "title"),
+    [
+        ("by O'Connor", "O'Connor", ""),
+        ("O’Connor 2010", "O’Connor", "Roofs of Reed"),
+        ("o'connor 2012", "o'connor", "Roofs of Tile"),
+        ("Brendan O’Connor", "Brendan O’Connor", "Roofs of Reed"),
+        ("B. O'Connor roofs", "B. O'Connor", "Roofs of Reed"),
+        ("roofs by O’Connor and D'Souza", "O’Connor", "Roofs of Tile"),
+        ("O'Connor's papers on roofs", "O'Connor", ""),
+        ("Connor 2014", "Connor", "Roofs of Zinc"),
+    ],
+)
+def test_surnames_with_an_apostrophe_are_names(
+    engine: LocalEngine, text: str, author: str, title: str
+) -> None:
+    found = find(engine, text)
+    assert found.understood.query.authors[0] == author
+    assert titles(found)[0] in ({title} if title else {"Roofs of Reed", "Roofs of Tile"})
+
+
+@pytest.mark.parametrize("text", ["don't guard", "O'Pratt 2014", "by D'Tull", "l'roofs", "d'or"])
+def test_other_words_with_an_apostrophe_are_no_names(engine: LocalEngine, text: str) -> None:
+    assert not find(engine, text).understood.query.authors

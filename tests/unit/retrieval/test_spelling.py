@@ -80,3 +80,5 @@ def test_no_part_of_a_word_is_corrected():
 
     assert corrected("gaard", counts, lambda word: False) == "guard"
     assert corrected("søgaard", counts, lambda word: False) == "søgaard"
+    assert corrected("O'Gaard", counts, lambda word: False) == "O'Gaard"
+    assert corrected("'gaard'", counts, lambda word: False) == "'guard'"

@@ -33,7 +33,7 @@ def structured(query: Query, now: int | None = None) -> Query:
 def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     """The query as its words are understood. Filters that it already has stay.
 
-    Where no word is left ("NeurIPS 2017"), the conditions are filters.
+    Where no word is left ("NeurIPS 2017", "kind:survey"), the conditions are filters.
     """
     understood = reading.understood
     typed = understood.query
@@ -55,16 +55,21 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     year_from, year_to = reading.year_from, reading.year_to
     author, venue = reading.author, reading.venue
     kind, language = query.kind or reading.kind, query.language or reading.language
-    if not typed.topic and not query.sentence:
+    has_topic = typed.topic and (kind or typed.topic != reading.title_kind)
+    if not has_topic and not query.sentence:
         related = [part.value for part in understood.parts if part.kind in _RELATIONS]
         if related:
             words = " ".join(related)  # "papers citing BERT": its name is the only word there is
         elif not typed.authors and not typed.phrases:
             # "NeurIPS 2017": the conditions are all that is asked.
             venue = venue or next(iter(typed.venues), "")
-            if typed.venues:
+            kind = kind or reading.title_kind
+            if typed.venues or reading.title_kind or typed.min_citations is not None:
                 words, year_from, year_to = "", typed.year_from, typed.year_to
-    given = (query.author, query.venue, author, venue, kind, language, year_from, year_to)
+    given = (
+        query.author, query.venue, author, venue, kind, language, year_from, year_to,
+        typed.min_citations,
+    )  # fmt: skip
     if not words.strip() and not any(given):
         words = query.text
     if words == query.text and not understood.parts:

@@ -184,6 +184,42 @@ def test_conditions_alone_list_what_meets_them(engine: LocalEngine) -> None:
     assert {hit.work.venue for hit in found.hits} == {"NeurIPS"}
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("citations:>50", {"Attention in Orchards", "Attention over Valleys"}),
+        ("papers with at least 100 citations", {"Attention in Orchards", "Attention over Valleys"}),
+        ("at least 100 citations 2017", {"Attention in Orchards"}),
+        ("citations:>=100 year:2018", {"Attention over Valleys"}),
+        ("NeurIPS 2018 citations:>50", {"Attention over Valleys"}),
+        ("kind:survey", {"A Survey of Grafting"}),
+        ("type:surveys ACL", {"A Survey of Grafting"}),
+        ("kind:survey 2012", {"A Survey of Grafting"}),
+    ],
+)
+def test_numbers_of_citations_and_kinds_alone_list_what_meets_them(
+    engine: LocalEngine, text: str, found: set[str]
+) -> None:
+    result = find(engine, text)
+    assert set(titles(result)) == found
+    assert {one.retriever for hit in result.hits for one in hit.evidence} == {"filters"}
+    assert "\n".join(titles(engine.find_batch([Query(text=text)], 20)[0])) == "\n".join(
+        titles(result)
+    )
+
+
+def test_a_limit_that_no_paper_passes_is_named(engine: LocalEngine) -> None:
+    none = find(engine, "citations:>100")
+    assert not none.hits and "cited 101 times or more" in none.problems[0].message
+    assert not find(engine, "kind:survey citations:>50").hits
+
+
+def test_a_kind_beside_other_words_stays_a_preference(engine: LocalEngine) -> None:
+    found = titles(find(engine, "grafting kind:survey"))
+    assert found[0] == "A Survey of Grafting" and "Grafting by Robots" in found
+    assert len(titles(find(engine, "surveys by Ana Ruiz"))) > 1
+
+
 def test_recent_and_early_prefer_and_do_not_filter(engine: LocalEngine) -> None:
     recent = [hit.work.year for hit in find(engine, "recent papers on translation", 10).hits]
     early = [hit.work.year for hit in find(engine, "early work on translation", 10).hits]

@@ -50,6 +50,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     venue: str = ""
     kind: str = ""
     """An entry type named in a field, which is a filter."""
+    title_kind: str = ""
+    """A kind known by words of titles that is named in a field: a filter if no topic is."""
     language: str = ""
     has_bare_names_only: bool = True
     """Nothing but surnames and years was understood, which may as well be words of a title."""

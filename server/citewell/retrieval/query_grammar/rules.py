@@ -36,7 +36,9 @@ def field(cursor: Cursor, at: int) -> Part | None:
         return years(cursor, at)
     if name in ("citations", "min-citations"):
         found = _LEAST.match(cursor.text, token.end)
-        return _least_citations(cursor, at, int(found[1]), found.end()) if found else None
+        if found is None:
+            return None
+        return _least_citations(cursor, at, int(found[2]) + (found[1] == ">"), found.end())
     value, end = _value(cursor, at + 1)
     return _valued(cursor, name, value, at + 1, end) if value else None
 
@@ -49,17 +51,20 @@ def _valued(cursor: Cursor, name: str, value: str, begin: int, end: int) -> Part
     if name in ("type", "kind"):
         if value.lower() in ENTRY_TYPES:
             return Part("kind", end, value.lower(), {}, filters={"kind": value.lower()})
-        wanted = KINDS.get(value.lower())
-        return (
-            None if wanted is None else Part("kind", end, wanted, {"kinds": (wanted,)}, kept=None)
-        )
+        return _title_kind(KINDS.get(value.lower()), end)
     if name == "language":
         code = language_code(value)
         return Part("language", end, code, {}, filters={"language": code}) if code else None
     return _related(cursor, begin, end, _RELATIONS[name])
 
 
-_LEAST = re.compile(r"\s*[>=≥]*\s*(\d{1,7})\+?")
+def _title_kind(kind: str | None, end: int) -> Part | None:
+    if kind is None:
+        return None
+    return Part("kind", end, kind, {"kinds": (kind,)}, kept=kind, filters={"title_kind": kind})
+
+
+_LEAST = re.compile(r"\s*([>=≥]*)\s*(\d{1,7})\+?")
 _RELATIONS: dict[str, PartKind] = {
     "cites": "cites", "citing": "cites", "cited-by": "cited_by", "citedby": "cited_by",
     "like": "like",
@@ -143,11 +148,13 @@ def years(cursor: Cursor, at: int) -> Part | None:
 
 
 _CITATIONS = re.compile(
-    r"(?:with\s+)?(?:(?:at\s+least|more\s+than|over|min(?:imum)?(?:\s+of)?|[>≥]=?)\s*(\d{1,7})|"
+    r"(?:with\s+)?(?:(at\s+least|more\s+than|over|min(?:imum)?(?:\s+of)?|[>≥]=?)\s*(\d{1,7})|"
     r"(\d{1,7})(?:\s*\+|\s+or\s+more))\s*(?:citations?|cites)\b|"
-    r"cited\s+(?:(?:by\s+)?(?:at\s+least|more\s+than|over)\s+)(\d{1,7})(?:\s+times|\s+papers)",
+    r"cited\s+(?:by\s+)?(at\s+least|more\s+than|over)\s+(\d{1,7})(?:\s+times|\s+papers)",
     re.IGNORECASE,
 )
+_EXCLUSIVE = ("more", "over")
+"""First words of a limit that is not enough itself."""
 
 
 def citations(cursor: Cursor, at: int) -> Part | None:
@@ -155,7 +162,8 @@ def citations(cursor: Cursor, at: int) -> Part | None:
     found = _CITATIONS.match(cursor.text[:LONGEST], cursor.tokens[at].start)
     if found is None:
         return None
-    count = int(found[1] or found[2] or found[3])
+    limit = (found[1] or found[4] or "").lower()
+    count = int(found[2] or found[3] or found[5]) + (limit == ">" or limit.startswith(_EXCLUSIVE))
     return _least_citations(cursor, at, count, found.end())
 
 

@@ -14,9 +14,7 @@ from citewell.corpus.columns import name_hash
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
-from citewell.engine.typed_text import as_read
 from citewell.model import Query
-from citewell.model.titles import without_special_letters
 from citewell.model.typed_query import Understood
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.library_names import LibraryNames
@@ -25,6 +23,7 @@ from citewell.retrieval.query_grammar.reading import read_query
 from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.spelling import corrected
 from citewell.retrieval.structure import structured, with_conditions
+from citewell.retrieval.typed_text import as_read
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -57,7 +56,7 @@ class QueryPreprocessor:
             return structured(query), Understood()
         typed = as_read(query.text)
         if not typed.text.isascii():
-            typed = typed.replaced(_WORD, self._spelt_as_held)
+            typed = typed.replaced(_WORD, self._names.spelling)
         if typed.text == query.text:
             return self._read(query)
         read, understood = self._read(msgspec.structs.replace(query, text=typed.text))
@@ -78,19 +77,6 @@ class QueryPreprocessor:
         topic = corrected(query.typed_query.topic, self._counts, self._is_name)
         typed_query = msgspec.structs.replace(query.typed_query, topic=topic)
         return msgspec.structs.replace(query, text=text, typed_query=typed_query), understood
-
-    def _spelt_as_held(self, word: str) -> str:
-        """The word with "o" for "ø" and the like, if the library writes it so.
-
-        The index of words keeps such letters, so that it has "Mikołajczyk" and "Mikolajczyk" apart.
-        """
-        plain = without_special_letters(word)
-        if plain == word:
-            return word
-        names = self._names
-        held = names.surname(word) + names.papers_on(word)
-        is_better = names.surname(plain) > held or (not held and names.papers_on(plain) > 0)
-        return plain if is_better else word
 
     def _is_title(self, text: str) -> bool:
         return self._library is not None and bool(self._library.by_title_rows(text))

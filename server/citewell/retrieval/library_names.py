@@ -16,7 +16,7 @@ from citewell.corpus.columns import LibraryColumns, word_hash
 from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
 from citewell.model.name_forms import NameForm
-from citewell.model.titles import fold, fold_name
+from citewell.model.titles import fold, fold_name, without_special_letters
 from citewell.model.venue_names import ACRONYMS
 from citewell.model.venue_shown import shown_venue
 from citewell.model.venues import venue_ids
@@ -59,6 +59,25 @@ class LibraryNames:
 
     def surname(self, word: str) -> int:
         """Number of papers by authors with this surname, including dead papers."""
+        plain = without_special_letters(word)
+        papers = self._written_by(word)
+        # Where records write the name in both ways, the index has each by itself.
+        return papers if plain == word else max(papers, self._written_by(plain))
+
+    def spelling(self, word: str) -> str:
+        """The word with "o" for "ø" and the like, if the library writes it so.
+
+        The index of words keeps such letters, so that it has "Mikołajczyk" and "Mikolajczyk" apart.
+        """
+        plain = without_special_letters(word)
+        if plain == word:
+            return word
+        held = self._written_by(word) + self.papers_on(word)
+        is_better = self._written_by(plain) > held or (not held and self.papers_on(plain) > 0)
+        return plain if is_better else word
+
+    def _written_by(self, word: str) -> int:
+        """Number of papers by authors with this surname in this spelling."""
         pieces = split(word)
         has_prefix = _PREFIXED.match(word) is not None
         pieces = pieces[1:] if has_prefix else pieces

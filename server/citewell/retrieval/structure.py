@@ -13,6 +13,7 @@ import msgspec
 from citewell.model import Query
 from citewell.model.typed_query import TypedQuery, Understood
 from citewell.retrieval.query_grammar.reading import Reading, read_query
+from citewell.retrieval.typed_text import as_read
 
 _RELATIONS = ("cites", "cited_by", "like")
 
@@ -26,6 +27,7 @@ def structured(query: Query, now: int | None = None) -> Query:
     """
     if not query.text:
         return query
+    query = msgspec.structs.replace(query, text=as_read(query.text).text)
     found, _ = with_conditions(query, read_query(query.text, now=now or query.paper.year))
     return msgspec.structs.replace(found, typed_query=TypedQuery())
 

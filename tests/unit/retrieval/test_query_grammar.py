@@ -26,6 +26,9 @@ class Names:
         indexed = {f: n for (_, f), n in self.people.items() if f != "he"}
         return indexed.get(word.lower(), 0)
 
+    def spelling(self, word: str) -> str:
+        return word
+
     def titled(self, word: str) -> int:
         return self.titles.get(word.lower(), 0)
 

@@ -22,6 +22,10 @@ class Names(Protocol):
         """Number of papers by authors with this surname; a look-up in an index."""
         ...
 
+    def spelling(self, word: str) -> str:
+        """The word as the library writes it: "Mikolajczyk" for "Mikołajczyk"."""
+        ...
+
     def titled(self, word: str) -> int:
         """Number of titles with this word."""
         ...
@@ -62,6 +66,9 @@ class NoNames:
 
     def surname(self, word: str) -> int:
         return 0
+
+    def spelling(self, word: str) -> str:
+        return word
 
     def titled(self, word: str) -> int:
         return 0

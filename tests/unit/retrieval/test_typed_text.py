@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.engine.typed_text import as_read
 from citewell.model.typed_query import QueryPart, Understood
+from citewell.retrieval.typed_text import as_read
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ class _Build:
             citing = self._citing(staged, base)
             merged = self._merge(plan, staged, base)
             uses = self._segments(plan, merged, base)
-            manifest = manifest_of(plan, staged, citing, merged, base, self.previous)
+            works = sum(use.count - len(use.dead) for use in uses)
+            manifest = manifest_of(plan, staged, citing, merged, base, works, self.previous)
         finally:
             if base is not None:
                 base.close()

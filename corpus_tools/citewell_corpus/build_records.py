@@ -11,9 +11,14 @@ from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
 from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell_corpus.import_stage import StagedSource
+from citewell_corpus.importers.openalex_merged import MergedIdsImporter
+from citewell_corpus.importers.semantic_scholar_deletes import DeletedPapersImporter
 from citewell_corpus.merge_stage import MergeCounts, Merged
 from citewell_corpus.read_records import ImportedSource
 from citewell_corpus.sources import Source
+
+_ONLY_IDS = (MergedIdsImporter.name, DeletedPapersImporter.name)
+"""Formats of files that name works by their ids and describe none."""
 
 
 class BuildReport(MergeCounts, kw_only=True):
@@ -55,9 +60,10 @@ def manifest_of(
     citing: dict[str, CitingUse | None],
     merged: Merged,
     base: Library | None,
+    works: int,
     previous: str,
 ) -> Manifest:
-    """The manifest of the new snapshot; `previous` is the snapshot before it."""
+    """The manifest of the new snapshot with so many works; `previous` is the one before it."""
     uses = dict(base.manifest.sources) if base is not None else {}
     for source in staged:
         done = source.imported
@@ -79,9 +85,19 @@ def manifest_of(
     return Manifest(
         sources=uses,
         indexes=plan.indexes,
-        merged=(base.manifest.merged if base is not None else 0)
-        + merged.by_identifier
-        + merged.by_title,
+        merged=_merged(uses, merged, base, works),
         titles=titles,
         previous=previous,
     )
+
+
+def _merged(uses: dict[str, SourceUse], merged: Merged, base: Library | None, works: int) -> int:
+    """The duplicates of all sources.
+
+    Each record that gave no work of its own is one: merges of a source that is read again would be
+    added once more. Only files of ids have records that are no duplicates either.
+    """
+    if base is None or any(use.format in _ONLY_IDS for use in uses.values()):
+        before = base.manifest.merged if base is not None else 0
+        return before + merged.by_identifier + merged.by_title
+    return max(0, sum(use.records for use in uses.values()) - works)

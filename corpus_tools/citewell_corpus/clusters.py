@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from citewell.model.titles import normalise_title
+from citewell_corpus.continued_rows import ContinuedRows, Earlier
 from citewell_corpus.staging import (
     CURATED_FLAG,
     GENERIC_FLAG,
     LONG_TITLE,
+    ONLY_IDS,
     OWN_DOI,
     PREPRINT,
     WORKSHOP,
@@ -67,17 +69,21 @@ class Clusters(msgspec.Struct):
         yield from np.split(order, cuts) if len(order) else ()
 
 
-def cluster(table: KeyTable, title_of: Callable[[int], str]) -> Clusters:
+def cluster(
+    table: KeyTable, title_of: Callable[[int], str], earlier: Earlier | None = None
+) -> Clusters:
     """Partition the records; deterministic for a given order.
 
     `title_of(record)` is called only for records that share an identifier but not a title.
+    `earlier` are the records of the library whose sources are read again.
     """
-    return _Clustering(table, title_of).run()
+    return _Clustering(table, title_of, earlier or Earlier()).run()
 
 
 class _Clustering:
-    def __init__(self, table: KeyTable, title_of: Callable[[int], str]) -> None:
+    def __init__(self, table: KeyTable, title_of: Callable[[int], str], earlier: Earlier) -> None:
         self.table = table
+        self.earlier = earlier
         self._title_of = title_of
         self._titles: dict[int, str] = {}
         # Views of mapped columns: a list would take forty bytes for each of their numbers.
@@ -94,25 +100,37 @@ class _Clustering:
         self.flags = table.flags.data
         self.trust = table.trust.data
         self._names: dict[int, frozenset[int]] = {}
+        self._rows = ContinuedRows(earlier, lambda record: bool(self.flags[record] & ONLY_IDS))
+        self._met: set[int] = set()
+        """Remnants that were joined with a new record."""
 
     def run(self) -> Clusters:
         everyone = np.arange(len(self.table))
         table = self.table
         owners = np.repeat(everyone, np.diff(table.own_end, prepend=0))
         for bucket in _runs(table.own, owners):
-            for record in bucket[1:]:
-                if self.find(record) != self.find(bucket[0]):
-                    self.union(record, bucket[0])
-                    self.result.by_identifier += 1
+            # The ids of what remains of a work may be those of a source that is read again.
+            rest = [one for one in self._rows.named(bucket) if one not in self.earlier.remnants]
+            for record in rest[1:]:
+                if self.find(record) != self.find(rest[0]):
+                    self.result.by_identifier += self.union(record, rest[0])
+        for one, other in self._rows.bridged():
+            if self.find(one) != self.find(other) and self._same_by_identifier(one, other):
+                self.result.by_identifier += self.union(one, other)
         # Joined with the ids, because another record may refer to a record's own id.
         pointed = np.repeat(everyone, np.diff(table.id_end, prepend=0))
         every_id = np.concatenate([table.own, table.ids]), np.concatenate([owners, pointed])
         for numbers, records in (every_id, (table.arxiv, everyone)):
             for bucket in _runs(numbers, records):
-                self._join_by_identifier(bucket)
-        self._doubt_dois(_runs(self.table.doi, everyone))
+                self._join_by_identifier(self._rows.known(bucket))
+        self._doubt_dois(map(self._rows.without_rows, _runs(self.table.doi, everyone)))
         for bucket in _runs(self.table.title, everyone):
-            self._join_by_title(bucket[:_BUCKET])
+            self._join_by_title(self._rows.titled(bucket)[:_BUCKET])
+        for row, record in self._rows.successors(
+            self.find, self._has_id, self._same_by_identifier, self._title_match
+        ):
+            # Not counted: that a source was read again merges nothing.
+            self.union(row, record)
         self.result.root = self._roots()
         return self.result
 
@@ -132,10 +150,21 @@ class _Clustering:
     def cluster_of(self, root: int) -> list[int]:
         return self.members.get(root, [root])
 
-    def union(self, one: int, other: int) -> None:
+    def union(self, one: int, other: int) -> bool:
+        """Join two clusters; False if this is no merge but a source that was read again."""
         low, high = sorted((self.find(one), self.find(other)))
         self.parent[high] = low
-        self.members[low] = self.cluster_of(low) + self.members.pop(high, [high])
+        members = self.cluster_of(low) + self.members.pop(high, [high])
+        self.members[low] = members
+        left = self.earlier.remnants.intersection(members) - self._met
+        if not left or max(members) < self.earlier.first_new:
+            return True
+        self._met |= left
+        return False
+
+    def _has_id(self, record: int, number: int) -> bool:
+        begin = int(self.table.own_end[record - 1]) if record else 0
+        return number in self.table.own[begin : int(self.table.own_end[record])]
 
     def names(self, record: int) -> frozenset[int]:
         found = self._names.get(record)
@@ -155,8 +184,7 @@ class _Clustering:
                 if self.find(record) == self.find(other):
                     break
                 if self._same_by_identifier(record, other):
-                    self.union(record, other)
-                    self.result.by_identifier += 1
+                    self.result.by_identifier += self.union(record, other)
                     break
             else:
                 self.result.refused_identifier += 1
@@ -182,7 +210,15 @@ class _Clustering:
             claims: dict[int, list[int]] = {}
             for record in bucket:
                 claims.setdefault(self.find(record), []).append(record)
-            if len(claims) == 1:
+            # What remains of a work may have the DOI from the source that is read again.
+            weak = [
+                root
+                for root, records in claims.items()
+                if self.earlier.remnants.issuperset(records)
+            ]
+            for root in weak if len(weak) < len(claims) else ():
+                doubtful.update(claims.pop(root))
+            if len(claims) <= 1:
                 continue
             shown = {
                 root
@@ -218,8 +254,7 @@ class _Clustering:
                 continue
             left, right = (self.cluster_of(root) for root in roots)
             if all(self._compatible(a, b) for a in left for b in right):
-                self.union(one, other)
-                self.result.by_title += 1
+                self.result.by_title += self.union(one, other)
             else:
                 self.result.refused_title += 1
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from citewell.corpus.library import Library
 from citewell.model import Work
-from citewell.sources.combine import combine, same_content, update
 from citewell.sources.malformed_names import malformed_name
 from citewell_corpus.clusters import Clusters, cluster
 from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.merged_pairs import MergedPair, merged_pairs
+from citewell_corpus.merged_works import is_changed, origins_of, work_of
 from citewell_corpus.progress import Progress
 from citewell_corpus.record_pool import RecordPool
 from citewell_corpus.segment_writer import Row, write_catalogue
@@ -82,7 +82,7 @@ def merge_sources(
     """
     with RecordPool(work_folder, staged, base) as pool:
         progress.stage("Merge duplicates", 0)
-        decided = _decide(pool, staged, base)
+        decided = _decide(pool, base)
         absorbed = _absorb(base, decided, compact=compact)
         rows = _Rows(pool, base, decided, absorbed, released)
         if not len(rows):
@@ -116,9 +116,9 @@ class _Decided(msgspec.Struct):
     pairs: list[MergedPair] = msgspec.field(default_factory=list)
 
 
-def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
-    clusters = cluster(pool.table, lambda record: pool.work(record).title)
-    pool.doubtful = clusters.doubtful_doi
+def _decide(pool: RecordPool, base: Library | None) -> _Decided:
+    clusters = cluster(pool.table, lambda record: pool.work(record).title, pool.earlier)
+    pool.doubtful, pool.root = clusters.doubtful_doi, clusters.root
     gone = withdrawn_records(pool, clusters.root)
     order = np.argsort(clusters.root, kind="stable")
     order = order[~gone[order]]
@@ -149,8 +149,8 @@ def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | No
             members = order[begin[group] : end[group]].tolist()
             held = [pool.base_rows[record] for record in members if record < pool.first_new]
             new = [record for record in members if record >= pool.first_new]
-            keep[group] = bool(new) and _changes(pool, base, members, held, new)
-            if new:
+            keep[group] = is_changed(pool, base, members)
+            if new or keep[group]:
                 touched.update(held)
             if keep[group]:
                 decided.updated += 1
@@ -161,47 +161,10 @@ def _decide(pool: RecordPool, staged: Sequence[StagedSource], base: Library | No
         decided.begin, decided.end = begin[keep], end[keep]
     if base is not None:
         deleted = {pool.base_rows[at] for at in np.flatnonzero(gone[: pool.first_new]).tolist()}
-        removed = deleted | _vanished(base, staged, touched)
+        removed = deleted | (pool.reread.sole - touched)
         decided.removed = len(removed)
         decided.dead |= removed
     return decided
-
-
-def _changes(
-    pool: RecordPool, base: Library, members: list[int], held: list[int], new: list[int]
-) -> bool:
-    if len(held) > 1:
-        return True
-    known = base.origins_of(held[0])
-    if any(pool.source(record) not in known for record in new if not pool.is_only_ids(record)):
-        return True
-    return not same_content(_work_of(pool, members), pool.work(members[0]))
-
-
-def _work_of(pool: RecordPool, members: Sequence[int]) -> Work:
-    works = [pool.work(record) for record in members if not pool.is_only_ids(record)]
-    held = sum(record < pool.first_new for record in members)
-    if not held:
-        work = combine(works)
-    elif len(works) == 1:
-        work = works[0]
-    elif held == 1:
-        work = update(works[0], works[1:])
-    else:
-        work = combine([*works[held:], *works[:held]], works[0].id)
-    named = [pool.work(record) for record in members if pool.is_only_ids(record)]
-    if not named:
-        return work
-    ids = dict.fromkeys((*work.same_as, *(id_ for one in named for id_ in (one.id, *one.same_as))))
-    ids.pop(work.id, None)
-    return msgspec.structs.replace(work, same_as=tuple(ids))
-
-
-def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) -> set[int]:
-    """Rows of reread sources that these no longer contain and no other source provides."""
-    reread = {source.imported.name for source in staged}
-    rows = {row for name in reread for row in base.rows_from(name)} - touched
-    return {row for row in rows if reread.issuperset(base.origins_of(row))}
 
 
 def _absorb(base: Library | None, decided: _Decided, *, compact: bool) -> list[int]:
@@ -293,16 +256,7 @@ class _Rows:
     def _group(self, group: int) -> Row:
         decided, pool = self._decided, self._pool
         members = decided.order[decided.begin[group] : decided.end[group]].tolist()
-        origins = {
-            pool.source(record)
-            for record in members
-            if record >= pool.first_new and not pool.is_only_ids(record)
-        }
-        if self._base is not None:
-            for record in members:
-                if record < pool.first_new:
-                    origins.update(self._base.origins_of(pool.base_rows[record]))
-        return _work_of(pool, members), origins
+        return work_of(pool, members), origins_of(pool, self._base, members)
 
 
 def _outcome(decided: _Decided, base: Library | None, absorbed: list[int], *, count: int) -> Merged:

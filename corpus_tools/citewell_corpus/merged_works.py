@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -10,6 +10,7 @@ from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
 from citewell_corpus.record_pool import RecordPool
+from citewell_corpus.rereading import ids_without_files
 
 
 def is_changed(pool: RecordPool, base: Library, members: Sequence[int]) -> bool:
@@ -55,15 +56,10 @@ def work_of(pool: RecordPool, members: Sequence[int]) -> Work:
     else:
         work = combine([*new, *current])
     named = [pool.work(record) for record in other if pool.is_only_ids(record)]
-    # Former ids stay valid; DOIs and the ids of other works now do not.
-    former = [pool.held_work(record) for record in held if record in pool.sole]
     ids = dict.fromkeys(work.same_as)
-    ids |= dict.fromkeys(
-        one
-        for old in former
-        for one in (old.id, *old.same_as)
-        if not one.startswith("doi:") and not pool.is_taken(one, members)
-    )
+    for record in held:
+        if record in pool.sole:
+            ids |= dict.fromkeys(_former_ids(pool, pool.held_work(record), work, members))
     ids |= dict.fromkeys(one for record in named for one in (record.id, *record.same_as))
     if held:
         first = pool.held_work(held[0]).id
@@ -73,3 +69,13 @@ def work_of(pool: RecordPool, members: Sequence[int]) -> Work:
     if named:
         ids.pop(work.id, None)
     return msgspec.structs.replace(work, same_as=tuple(ids)) if tuple(ids) != work.same_as else work
+
+
+def _former_ids(pool: RecordPool, old: Work, work: Work, members: Sequence[int]) -> Iterator[str]:
+    """Ids of the row `old` that stay valid for the `work` that continues it: no DOIs, no ids that
+    name another work now, and none of a file that no longer has the work."""
+    sources = {origin.source for origin in work.provenance}
+    gone = {origin.source for origin in old.provenance} - sources
+    for one in ids_without_files((old.id, *old.same_as), gone):
+        if not one.startswith("doi:") and not pool.is_taken(one, members):
+            yield one

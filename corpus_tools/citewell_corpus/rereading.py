@@ -66,16 +66,23 @@ def remaining(work: Work, again: Collection[str], remain: Sequence[str]) -> Work
         variants = variants_of(records[0], records)
         work = msgspec.structs.replace(records[0], variants=variants)
     names = [origin.source_id for origin in kept]
-    marks = [_mark(source) for source in gone if _is_of_file(source)]
     ids = [
         one
-        for one in work.same_as
-        if not any(mark in one for mark in marks)
-        and (not _named(one, gone_ids) or _named(one, names))
+        for one in ids_without_files(work.same_as, gone)
+        if not _named(one, gone_ids) or _named(one, names)
     ]
     own = [one for one in ids if not one.startswith("doi:")]
     identifier = work.id if work.id in own or not own else own[0]
     return msgspec.structs.replace(work, id=identifier, same_as=tuple(ids), provenance=kept)
+
+
+def ids_without_files(ids: Iterable[str], gone: Iterable[str]) -> list[str]:
+    """The ids but those that a file among the sources `gone`, named as in the provenance, gave.
+
+    The file may give them to other entries when it is read again.
+    """
+    marks = [_mark(source) for source in gone if _is_of_file(source)]
+    return [one for one in ids if not any(mark in one for mark in marks)]
 
 
 def _gone(work: Work, again: Collection[str], remain: Sequence[str]) -> set[str]:

@@ -179,3 +179,13 @@ def test_merges_of_a_source_that_is_read_again_are_counted_once(
         build(bib("a.bib", p="Apples", twin="Apples", r="Emu"))
         assert as_fresh().manifest.merged == 1
         build(bib("a.bib", p="Apples", twin="Apples", q="Wombat"))
+
+
+def test_two_sources_read_again_together_and_then_one_of_them_lose_no_paper(
+    build: Build, bib: Bib, as_fresh: Callable[[], Library]
+) -> None:
+    build(bib("a.bib", one="Apples", two="Wombat"), bib("b.bib", x="Apples", y="Wombat"))
+    build(bib("a.bib", three="Emu"), bib("b.bib", x="Wombat", y="Wombat"))
+    as_fresh()
+    build(bib("a.bib", one="Quokka", two="Wombat"))
+    assert len(as_fresh()) == 2

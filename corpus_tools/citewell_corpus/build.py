@@ -33,10 +33,10 @@ from citewell.corpus.layout import (
 from citewell.corpus.library import Library
 from citewell_corpus import sources as source_list
 from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of
+from citewell_corpus.changed_sources import all_exist, changed_sources
 from citewell_corpus.citing_stage import (
     MAX_LISTS,
     MAX_PASSAGES,
-    encoder_fingerprint,
     finish_citing,
 )
 from citewell_corpus.import_stage import StagedSource, stage_source
@@ -60,6 +60,7 @@ def build_library(
     path: Path,
     *,
     add: Sequence[Source] = (),
+    remove: Sequence[str] = (),
     builders: Sequence[IndexBuilder] = (),
     fresh: bool = False,
     compact: bool = False,
@@ -67,7 +68,8 @@ def build_library(
     progress: Progress | None = None,
     pdf: PdfReading | None = None,
 ) -> BuildReport:
-    """Create or update the library in the folder `path` from its sources and `add`; the report.
+    """Create or update the library in the folder `path` from its sources and `add`, without
+    the sources named in `remove`; the report.
 
     Reads only new or changed sources, and rebuilds indexes made by other builders. `fresh` rebuilds
     everything; `compact` merges all segments into one; `jobs` processes read the files of patterns
@@ -84,7 +86,7 @@ def build_library(
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
             return _Build(path, builders, progress or Silent(), pdf, jobs).run(
-                list(add), fresh=fresh, compact=compact
+                list(add), remove, fresh=fresh, compact=compact
             )
 
 
@@ -107,9 +109,12 @@ class _Build:
         self.report = BuildReport(library=str(path))
         self._began = time.perf_counter()
 
-    def run(self, add: list[Source], *, fresh: bool, compact: bool) -> BuildReport:
+    def run(
+        self, add: list[Source], remove: Sequence[str], *, fresh: bool, compact: bool
+    ) -> BuildReport:
         known = source_list.read_sources(self.path)
         wanted = known | {source.path: source for source in add}
+        wanted = {name: source for name, source in wanted.items() if name not in remove}
         base = None
         if is_library(self.path) and not fresh:
             base = Library.open(self.path)
@@ -117,7 +122,7 @@ class _Build:
                 # The previous build was interrupted, perhaps by a crash of the machine.
                 base.close()
                 raise LibraryError(damaged[0])
-            if set(base.manifest.sources) - set(wanted):
+            if set(base.manifest.sources) - set(wanted) and all_exist(wanted):
                 # A row may have fields of a removed source: rebuild from scratch.
                 base.close()
                 base = None
@@ -132,7 +137,7 @@ class _Build:
             if self.pdf is not None and base is not None:
                 self.pdf.library = base.lookup
             staged = self._import(plan)
-            citing = self._citing(staged, base)
+            citing = self._citing(staged, base, plan.removed)
             merged = self._merge(plan, staged, base)
             uses = self._segments(plan, merged, base)
             works = sum(use.count - len(use.dead) for use in uses)
@@ -148,25 +153,11 @@ class _Build:
 
     def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> BuildPlan:
         self.progress.stage("Check the sources", len(wanted))
-        changed, prints, stamps = {}, {}, {}
-        for name, source in wanted.items():
-            held = base.manifest.sources.get(name) if base is not None else None
-            try:
-                importer, path = source_list.location(source)
-            except LibraryError as error:
-                if held is None:
-                    raise
-                # Its papers are already in the library; the file is not needed.
-                self.report.problems.append(error.problem)
-                continue
-            stamp = source_list.stamp(importer, path) + source.filters
-            old = held is not None and held.citing is not None
-            old = old and held.citing.encoder != encoder_fingerprint()  # type: ignore[union-attr]
-            if held is None or held.stamp != stamp or old:
-                mark = source_list.fingerprint(importer, path) + source.filters
-                if held is None or held.fingerprint != mark or old:
-                    changed[name], prints[name], stamps[name] = source, mark, stamp
-            self.progress.advance(1)
+        held = base.manifest.sources if base is not None else {}
+        removed = tuple(name for name in held if name not in wanted)
+        # A row may have fields of a removed source: what it shares with others is read anew.
+        changed = changed_sources(wanted, held, self.progress.advance, every=bool(removed))
+        self.report.problems += changed.problems
         indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}
         renew = []
         for segment in base.segments if base is not None else ():
@@ -176,9 +167,10 @@ class _Build:
         self._mark("look")
         return BuildPlan(
             base=base.snapshot if base is not None else "",
-            sources=changed,
-            fingerprints=prints,
-            stamps=stamps,
+            sources=changed.sources,
+            fingerprints=changed.fingerprints,
+            stamps=changed.stamps,
+            removed=removed,
             compact=compact,
             indexes=indexes,
             renew=tuple(renew),
@@ -186,7 +178,7 @@ class _Build:
 
     def _is_done(self, plan: BuildPlan, base: Library) -> bool:
         scattered = len(base.segments) > 1 or any(s.dead is not None for s in base.whole_segments)
-        return not (plan.sources or plan.renew or (plan.compact and scattered))
+        return not (plan.sources or plan.removed or plan.renew or (plan.compact and scattered))
 
     def _prepare(self, plan: BuildPlan) -> None:
         """Resume the staging area if it has the same plan, else start a new one."""
@@ -207,12 +199,12 @@ class _Build:
         return staged
 
     def _citing(
-        self, staged: list[StagedSource], base: Library | None
+        self, staged: list[StagedSource], base: Library | None, removed: Sequence[str]
     ) -> dict[str, CitingUse | None]:
         """The citation data of each staged source, in order, within the limits of the library."""
         held = base.manifest.sources if base is not None else {}
-        staged_names = {source.imported.name for source in staged}
-        kept = [use.citing for name, use in held.items() if use.citing and name not in staged_names]
+        replaced = {*removed, *(source.imported.name for source in staged)}
+        kept = [use.citing for name, use in held.items() if use.citing and name not in replaced]
         lists = MAX_LISTS - sum(use.lists for use in kept)
         passages = MAX_PASSAGES - sum(use.passages for use in kept)
         made: dict[str, CitingUse | None] = {}
@@ -239,6 +231,7 @@ class _Build:
             base,
             compact=plan.compact,
             progress=self.progress,
+            removed=plan.removed,
             released=source_list.read_released(self.path),
         )
         write_whole(marker, msgspec.json.encode(merged))

@@ -48,6 +48,8 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, Source]
     fingerprints: dict[str, str]
     stamps: dict[str, str]
+    removed: tuple[str, ...] = ()
+    """Sources of the base that the library loses."""
     compact: bool
     indexes: dict[str, dict[str, Any]]
     renew: tuple[str, ...]
@@ -65,6 +67,8 @@ def manifest_of(
 ) -> Manifest:
     """The manifest of the new snapshot with so many works; `previous` is the one before it."""
     uses = dict(base.manifest.sources) if base is not None else {}
+    for name in plan.removed:
+        uses.pop(name, None)
     for source in staged:
         done = source.imported
         uses[done.name] = SourceUse(

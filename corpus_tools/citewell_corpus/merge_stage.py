@@ -74,13 +74,15 @@ def merge_sources(
     *,
     compact: bool,
     progress: Progress,
+    removed: Sequence[str] = (),
     released: frozenset[str] = frozenset(),
 ) -> Merged:
     """Write the new segment's catalogue into `folder`; `work_folder` is for scratch files.
 
+    Of sources of the library that are `removed`, nothing stays but what others provide, too.
     Works with a malformed name are quarantined, unless one of their ids is among `released`.
     """
-    with RecordPool(work_folder, staged, base) as pool:
+    with RecordPool(work_folder, staged, base, removed) as pool:
         progress.stage("Merge duplicates", 0)
         decided = _decide(pool, base)
         absorbed = _absorb(base, decided, compact=compact)

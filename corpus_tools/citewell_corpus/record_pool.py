@@ -33,7 +33,13 @@ _MERGED_IDS = "openalex"
 class RecordPool:
     """All records to cluster: works of the library first, then those of each source, in order."""
 
-    def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        staged: Sequence[StagedSource],
+        base: Library | None,
+        removed: Sequence[str] = (),
+    ) -> None:
         paths = [path for source in staged for path in source.tables()]
         self.files: list[RecordFile] = []
         self.doubtful: frozenset[int] = frozenset()
@@ -45,8 +51,8 @@ class RecordPool:
         self._taken: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         new, counts = map_tables(paths, folder / "keys")
         self.names = [source.imported.name for source in staged for _ in source.parts]
-        if base is not None and staged:
-            self._again = sorted({source.imported.name for source in staged})
+        if base is not None and (staged or removed):
+            self._again = sorted({*removed, *(source.imported.name for source in staged)})
             self.reread = reread_rows(base, self._again)
             base_table, file = self._related(folder, new, base)
             new = concatenate([base_table, new])

@@ -254,8 +254,7 @@ def remove(ctx: click.Context, names: tuple[str, ...], yes: bool, name: str, as_
     options = options_of(ctx)
     path = library_path_of(options, name)
     if names:
-        _drop_sources(path, names)
-        ctx.exit(build_and_show(options, name, as_json))
+        ctx.exit(build_and_show(options, name, as_json, remove=_sources_named(path, names)))
     if not yes:
         works = library_status(path).works if path.is_dir() else 0
         click.confirm(f"Delete the library {path} with {works:,} papers?", abort=True, err=True)
@@ -288,21 +287,21 @@ def _show_starter(as_json: bool) -> int:
     return FINDINGS if found.problems else OK
 
 
-def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
+def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     from citewell.corpus.errors import library_error
-    from citewell_corpus.lock import writer_lock
-    from citewell_corpus.sources import read_sources, write_sources
+    from citewell_corpus.sources import read_sources
 
     if not path.is_dir():
         raise library_error("library-missing", "No library in this folder.", path)
-    with writer_lock(path):
-        known = read_sources(path)
-        for name in names:
-            full = name if name in known else str(Path(name).expanduser().absolute())
-            if known.pop(full, None) is None:
-                sources = ", ".join(known) or "none"
-                raise click.UsageError(f"It has no source {name!r}; its sources: {sources}.")
-        write_sources(path, known)
+    known = read_sources(path)
+    found = []
+    for name in names:
+        full = name if name in known else str(Path(name).expanduser().absolute())
+        if full not in known:
+            sources = ", ".join(known) or "none"
+            raise click.UsageError(f"It has no source {name!r}; its sources: {sources}.")
+        found.append(full)
+    return found
 
 
 def _years(found: Any) -> str:

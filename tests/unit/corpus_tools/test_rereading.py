@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from citewell.corpus.errors import LibraryError
 from citewell.corpus.library import Library
 from citewell_corpus.build import BuildReport, build_library
-from citewell_corpus.sources import source_at
+from citewell_corpus.sources import read_sources, source_at
 
 Build = Callable[..., BuildReport]
 Open = Callable[[], Library]
@@ -189,3 +190,38 @@ def test_two_sources_read_again_together_and_then_one_of_them_lose_no_paper(
     as_fresh()
     build(bib("a.bib", one="Quokka", two="Wombat"))
     assert len(as_fresh()) == 2
+
+
+def test_a_source_is_removed_although_another_one_is_missing(
+    build: Build, bib: Bib, opened: Open, tmp_path: Path
+) -> None:
+    a = bib("a.bib", p="Apples", q="Wombat")
+    b = bib("b.bib", p="Apples", r="Emu")
+    build(a, b, bib("c.bib", p="Apples 10.5555/ppp", s="Quokka"))
+    a.unlink()
+    report = build(remove=[str(b)])
+    assert [problem.code for problem in report.problems] == ["source-missing"]
+    library = opened()
+    assert sorted(work.title.split()[0] for work in library.iter_works()) == [
+        "Apples",
+        "Quokka",
+        "Wombat",
+    ]
+    (work,) = library.lookup(title=TITLES["Apples"])
+    origins = sorted(origin.source.rpartition("/")[2] for origin in work.provenance)
+    assert origins == ["a.bib", "c.bib"]
+    assert set(library.manifest.sources) == {str(a), str(tmp_path / "c.bib")}
+    assert build(bib("d.bib", t="Emu")).works == 4
+    report = build(remove=[str(tmp_path / "c.bib"), str(tmp_path / "d.bib")])
+    assert report.works == 2
+    assert build().up_to_date
+
+
+def test_a_removal_that_fails_removes_nothing(
+    build: Build, bib: Bib, opened: Open, tmp_path: Path
+) -> None:
+    build(bib("a.bib", p="Apples"), bib("b.bib", q="Wombat"))
+    (tmp_path / "a.bib").unlink()
+    with pytest.raises(LibraryError):
+        build(remove=[str(tmp_path / "b.bib")], fresh=True)
+    assert len(read_sources(tmp_path / "library")) == len(opened()) == 2

@@ -114,12 +114,27 @@ def source_at(text: str, format: str = "") -> Source:
 
     Raises `LibraryError`: source-missing, source-unknown.
     """
-    path = Path(text).expanduser().absolute()
+    path = plain_path(text)
     _see(path, "File or folder not found.")
     importer = importer_named(format) if format else _recognised(path)
     if importer is None:
         raise library_error("source-unknown", "The format was not recognised.", path)
     return Source(path=str(path), format=importer.name)
+
+
+def plain_path(text: str) -> Path:
+    """The absolute path without `..`, so that a file is one source however its path is written.
+
+    Links are not followed: a `..` behind one stays, because the folder above is that of its target.
+    """
+    path = Path(text).expanduser().absolute()
+    plain = Path(path.anchor)
+    for part in path.parts[1:]:
+        if part == ".." and plain.name != ".." and not plain.is_symlink():
+            plain = plain.parent
+        else:
+            plain /= part
+    return plain
 
 
 def _recognised(path: Path) -> Importer | None:

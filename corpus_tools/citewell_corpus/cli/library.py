@@ -289,14 +289,14 @@ def _show_starter(as_json: bool) -> int:
 
 def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     from citewell.corpus.errors import library_error
-    from citewell_corpus.sources import read_sources
+    from citewell_corpus.sources import plain_path, read_sources
 
     if not path.is_dir():
         raise library_error("library-missing", "No library in this folder.", path)
     known = read_sources(path)
     found = []
     for name in names:
-        full = name if name in known else str(Path(name).expanduser().absolute())
+        full = name if name in known else str(plain_path(name))
         if full not in known:
             sources = ", ".join(known) or "none"
             raise click.UsageError(f"It has no source {name!r}; its sources: {sources}.")

@@ -225,3 +225,30 @@ def test_a_removal_that_fails_removes_nothing(
     with pytest.raises(LibraryError):
         build(remove=[str(tmp_path / "b.bib")], fresh=True)
     assert len(read_sources(tmp_path / "library")) == len(opened()) == 2
+
+
+def test_a_file_is_one_source_however_its_path_is_written(
+    build: Build, bib: Bib, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s").mkdir()
+    build(bib("s/r.bib", p="Apples"))
+    monkeypatch.chdir(tmp_path / "s")
+    for path in ("../s/r.bib", "./r.bib", str(tmp_path / "s" / ".." / "s" / "r.bib")):
+        assert build(Path(path)).up_to_date
+    assert set(read_sources(tmp_path / "library")) == {str(tmp_path / "s" / "r.bib")}
+    with pytest.raises(LibraryError) as caught:
+        source_at("../s/../s/none.bib")
+    assert str(tmp_path / "s" / "none.bib") in str(caught.value.problem)
+
+
+def test_a_path_through_a_link_keeps_its_meaning(bib: Bib, tmp_path: Path) -> None:
+    (tmp_path / "far" / "inner").mkdir(parents=True)
+    far, near = bib("far/r.bib", p="Apples"), bib("r.bib", q="Wombat")
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "inner")
+    through = Path(source_at(f"{tmp_path}/link/../r.bib").path)
+    assert through.samefile(far)
+    assert not through.samefile(near)
+    deep = Path(source_at(f"{tmp_path}/link/../../r.bib").path)
+    assert deep.samefile(near)
+    (tmp_path / "here.bib").symlink_to(far)
+    assert source_at(f"{tmp_path}/far/../here.bib").path == str(tmp_path / "here.bib")

@@ -155,7 +155,7 @@ class _Build:
         self.progress.stage("Check the sources", len(wanted))
         held = base.manifest.sources if base is not None else {}
         removed = tuple(name for name in held if name not in wanted)
-        # A row may have fields of a removed source: what it shares with others is read anew.
+        # A row may have fields of a removed source: all others are read again.
         changed = changed_sources(wanted, held, self.progress.advance, every=bool(removed))
         self.report.problems += changed.problems
         indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}

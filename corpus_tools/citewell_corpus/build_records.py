@@ -65,7 +65,7 @@ def manifest_of(
     works: int,
     previous: str,
 ) -> Manifest:
-    """The manifest of the new snapshot with so many works; `previous` is the one before it."""
+    """The manifest of the new snapshot, which has `works` rows; `previous` is the one before it."""
     uses = dict(base.manifest.sources) if base is not None else {}
     for name in plan.removed:
         uses.pop(name, None)

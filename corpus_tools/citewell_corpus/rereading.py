@@ -1,8 +1,8 @@
 """Rows of the library that hold records of sources which are read again.
 
-What such a source said before no longer counts: a row of these sources alone takes no part in the
-merge except that its successor keeps its id, and a row that another source holds, too, counts as
-what remains of it.
+The earlier records of such a source no longer count: a row of these sources alone takes no part in
+the merge, except that the work which continues it keeps its id. Of a row that another source holds,
+too, the part of that source is merged.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def reread_rows(base: Library, names: Iterable[str]) -> Reread:
 def remaining(work: Work, again: Collection[str], remain: Sequence[str]) -> Work:
     """What a work of the library is without the sources `again`, for the sources that `remain`.
 
-    Fields that no variant tells apart stay, because the library does not record which source they
-    are from; so does all that both may have said.
+    Fields stay where no variant records which source they are from, and so do ids and origins that
+    both kinds of sources may have given.
     """
     gone = _gone(work, again, remain)
     kept = tuple(origin for origin in work.provenance if origin.source not in gone)

@@ -95,6 +95,10 @@ def titles(result: SearchResult) -> list[str]:
         "papers by Ana Ruiz on attention at NeurIPS in 2017",
         "Which papers on attention did Ana Ruiz publish at NIPS in 2017?",
         "attention, Ruiz and He 2017",
+        "see Ruiz and He 2017",
+        "see also Ruiz and He 2017",
+        "cf. Ruiz and He, 2017",
+        "e.g. Ruiz and He, 2017",
     ],
 )
 def test_a_paper_that_meets_every_condition_comes_first(engine: LocalEngine, text: str) -> None:

@@ -89,7 +89,7 @@ REQUEST_ONLY = frozenset(
     provide publication publications published publish publishes references research show some
     studies study tell want wanted work works written wrote authored appeared presented did does
     do has have had what which who whose is are was there about on in at from by for of to the a
-    an with that and or i need looking my their his her among amongst
+    an with that and or i need looking my their his her among amongst see also cf eg e.g
     """.split()
 )
 VENUE_STOPS = frozenset(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
+from tests.unit.engine_of_records import engine_of
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
-from citewell.options import Options
 from citewell.retrieval.typed_text import as_read
 from citewell.usecases.explore.queries import filters_of
 
@@ -40,11 +38,6 @@ PAPERS = (
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
-
-    folder = tmp_path_factory.mktemp("libraries")
-    records = folder / "records.jsonl"
     lines = [
         {
             "id": f"t:{number}",
@@ -59,16 +52,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         }
         for number, (title, abstract, year, authors) in enumerate(PAPERS)
     ]
-    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    base = Options()
-    build_library(
-        folder / "small",
-        add=[Source(path=str(records), format="records")],
-        builders=default_builders(base),
-    )
-    library = replace(base.library, path=folder, name="small")
-    learning = replace(base.learning, enabled=False)
-    engine = LocalEngine.open(replace(base, library=library, learning=learning))
+    engine = engine_of(lines, tmp_path_factory.mktemp("libraries"))
     yield engine
     engine.close()
 

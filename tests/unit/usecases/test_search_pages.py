@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
+from tests.unit.engine_of_records import engine_of
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
-from citewell.options import Options
 from citewell.usecases.search import MAX_DEPTH, search_page
-from citewell_corpus.build import build_library, default_builders
-from citewell_corpus.sources import source_at
 
 WORDS = "attention graft orchard river valley neural tree apple irrigation model".split()
 PAPERS = 500
@@ -23,7 +19,6 @@ PAPERS = 500
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     dice = random.Random(1)
-    folder = tmp_path_factory.mktemp("libraries")
     lines = [
         {
             "id": f"t:{number}",
@@ -37,13 +32,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         }
         for number in range(PAPERS)
     ]
-    records = folder / "records.jsonl"
-    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    base = Options()
-    build_library(folder / "small", add=[source_at(str(records))], builders=default_builders(base))
-    library = replace(base.library, path=folder, name="small")
-    learning = replace(base.learning, enabled=False)
-    engine = LocalEngine.open(replace(base, library=library, learning=learning))
+    engine = engine_of(lines, tmp_path_factory.mktemp("libraries"))
     yield engine
     engine.close()
 

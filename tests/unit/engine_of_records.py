@@ -1,4 +1,4 @@
-"""An engine over a library of a few records, as a user would build it."""
+"""A library of a few records, as a user would build it, and an engine over it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import Source
 
 
-def engine_of(records: Iterable[Mapping[str, Any]], folder: Path) -> LocalEngine:
-    """Builds the library in `folder` and opens it; nothing is learned from use."""
+def options_of(records: Iterable[Mapping[str, Any]], folder: Path) -> Options:
+    """Builds the library in `folder`; the settings that name it."""
     path = folder / "records.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    lines = "".join(json.dumps(one) + "\n" for one in records)
+    path.write_text(lines, encoding="utf-8")
     base = Options()
     build_library(
         folder / "small",
         add=[Source(path=str(path), format="records")],
         builders=default_builders(base),
     )
-    library = replace(base.library, path=folder, name="small")
-    learning = replace(base.learning, enabled=False)
-    return LocalEngine.open(replace(base, library=library, learning=learning))
+    return replace(base, library=replace(base.library, path=folder, name="small"))
+
+
+def engine_of(records: Iterable[Mapping[str, Any]], folder: Path) -> LocalEngine:
+    """An engine over the library of the records; nothing is learned from use."""
+    options = options_of(records, folder)
+    return LocalEngine.open(replace(options, learning=replace(options.learning, enabled=False)))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
+from tests.unit.engine_of_records import engine_of
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
-from citewell.options import Options
 
 WHAT = "What Does a Parser Look at?"
 TITLES = (
@@ -24,11 +22,6 @@ SENTENCE = "Parsers look at words [CITATION]."
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
-
-    folder = tmp_path_factory.mktemp("libraries")
-    records = folder / "records.jsonl"
     others = tuple(
         (f"Attention in Field {n} of Translation", "We translate.", 2000 + n % 20, f"Name{n}")
         for n in range(40)
@@ -45,16 +38,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         }
         for number, (title, abstract, year, family) in enumerate((*TITLES, *others))
     ]
-    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    base = Options()
-    build_library(
-        folder / "small",
-        add=[Source(path=str(records), format="records")],
-        builders=default_builders(base),
-    )
-    library = replace(base.library, path=folder, name="small")
-    learning = replace(base.learning, enabled=False)
-    engine = LocalEngine.open(replace(base, library=library, learning=learning))
+    engine = engine_of(lines, tmp_path_factory.mktemp("libraries"))
     yield engine
     engine.close()
 

@@ -1,12 +1,9 @@
 """A real library, small enough to be built in a second, and papers that cite from it."""
 
-import json
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-
-from citewell.options import Options
+from tests.unit.engine_of_records import options_of
 
 TITLES = [
     (
@@ -35,11 +32,6 @@ TITLES = [
 @pytest.fixture(scope="session")
 def library_options(tmp_path_factory):
     """Settings whose library holds the works above, with both indexes."""
-    from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
-
-    folder = tmp_path_factory.mktemp("libraries")
-    records = folder / "records.jsonl"
     lines = [
         {
             "id": f"t:{n}",
@@ -53,15 +45,7 @@ def library_options(tmp_path_factory):
         }
         for n, (title, abstract, year) in enumerate(TITLES)
     ]
-    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    base = Options()
-    build_library(
-        folder / "small",
-        add=[Source(path=str(records), format="records")],
-        builders=default_builders(base),
-    )
-    library = replace(base.library, path=folder, name="small")
-    return replace(base, library=library)
+    return options_of(lines, tmp_path_factory.mktemp("libraries"))
 
 
 @pytest.fixture

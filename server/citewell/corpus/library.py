@@ -87,7 +87,7 @@ class Library(Closing):
             self._segments.append(lower)
             holders.append(covered.holder)
             base += segment.count
-        self.holder = np.concatenate(holders) if below else None
+        self.holder = None if below is None else np.concatenate(holders)
         """Of each row of the library below the row of this one that holds its work, else -1."""
         self.rows = base
         """Number of rows, dead ones included."""

@@ -13,8 +13,9 @@ from citewell.corpus.array_sets import ranges
 from citewell.corpus.priors import Priors
 
 _KEPT = 4
-"""Sets of references whose counts are kept, 12 bytes a paper: those of the paper being written, of
-the place at hand and of the citation at hand stay the same while an author types."""
+"""Sets of references whose counts are kept, 8 bytes a paper and 12 more where it has a count: those
+of the paper being written, of the place at hand and of the citation at hand stay the same while an
+author types."""
 _Key = tuple[bytes, bytes, bool]
 
 

@@ -144,7 +144,7 @@ def _is_full_name(cursor: Cursor, at: int, last: int, count: int, *, is_marked: 
         middle = cursor.tokens[at + 1].text
         if len(middle) > 1 and middle.lower() not in PARTICLES:
             return False
-    if len(first) == 1 and _has_stranger_between(cursor, at, last, is_name=is_marked or capitals):
+    if len(first) == 1 and _has_other_name_between(cursor, at, last, is_name=is_marked or capitals):
         return False
     if count == 2 and len(first) > 1:
         return cursor.names.has_person(first, family) or (
@@ -153,7 +153,7 @@ def _is_full_name(cursor: Cursor, at: int, last: int, count: int, *, is_marked: 
     return cursor.names.has_author(cursor.slice(at, last + 1))
 
 
-def _has_stranger_between(cursor: Cursor, at: int, last: int, *, is_name: bool) -> bool:
+def _has_other_name_between(cursor: Cursor, at: int, last: int, *, is_name: bool) -> bool:
     """ "J. Devlin Bert": the library has a J. Bert, but "Devlin" is no given name of that author.
 
     Records abbreviate given names, so that one that looks like a name (`is_name`) and that the

@@ -94,6 +94,24 @@ async def test_every_letter_typed_gives_a_list_that_passes_a_filter_on_the_typed
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("bahd|", "Neural Machine Translation by Jointly Learning"),
+        ("attention is all you nee|", "Attention Is All You Need"),
+        ("velič|", "Graph Attention Networks"),
+        ("bahd|anau", "Neural Machine Translation by Jointly Learning"),
+    ],
+)
+async def test_half_a_word_lists_what_the_whole_one_would(start_editor, typed, title):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(rf"translation \cite<{typed}>"))
+    items = await editor.complete("main.tex")
+    assert title in items[0].detail
+    await editor.accept("main.tex", items[0])
+    assert f"\\cite{{{items[0].command.arguments[0]['key']}}}" in editor.text("main.tex")
+
+
 async def test_an_editor_that_replaces_up_to_the_cursor_only_leaves_nothing_behind(start_editor):
     editor = await start_editor(files={"refs.bib": BIB})
     editor.open("main.tex", paper(r"\cite<graph attention|>"))

@@ -32,8 +32,13 @@ FROM_RECORD = frozenset({"abstract", "venue"})
 MOST_MISSPELT = 6
 """Words of a title of which several are misspelt."""
 
+LEAST_CUT = 5
+"""Letters of a word that is cut off; `LEAST_TYPED` of them stay."""
+LEAST_TYPED = 3
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_LAST = re.compile(r"[^\W\d_]+$")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Z].*\d)[\w.+-]{2,20}")
 """A system's name: two capitals, or a capital and a digit."""
@@ -251,6 +256,21 @@ def typed_questions(
             text = KINDS[kind][1](about, random)
             if text.strip():
                 yield _typed(question, kind, text, random)
+
+
+def half_typed(questions: Iterable[Question], *, unfinished: bool) -> Iterator[Question]:
+    """The questions whose last word has `LEAST_CUT` letters or more, its end not typed yet, as an
+    editor asks them on the way; `unfinished` says so in the query."""
+    for question in questions:
+        text = question.query.text
+        word = _LAST.search(text)
+        if word is None or len(word[0]) < LEAST_CUT:
+            continue
+        typed = Random(f"{question.id}:half").randint(LEAST_TYPED, len(word[0]) - 1)
+        query = msgspec.structs.replace(
+            question.query, text=text[: word.start() + typed], unfinished=unfinished
+        )
+        yield msgspec.structs.replace(question, query=query)
 
 
 def _short_venue(work: Work) -> str:

@@ -103,6 +103,10 @@ PATH = click.Path(path_type=Path)
          "authors, years, names.",
 )  # fmt: skip
 @click.option(
+    "--half-typed", type=click.Choice(["completed", "as-typed"]),
+    help="With --typed: cut the last word off within, and have it completed or not.",
+)  # fmt: skip
+@click.option(
     "--rounds", type=click.IntRange(0, 3),
     help="Rounds of a search, with --mode explore. Default: 1; 2 with --without evolve.",
 )  # fmt: skip
@@ -123,6 +127,8 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
         _compare_files(pair, flags["seed"])
         return
     papers: tuple[Path, ...] = flags["papers"]
+    if flags["half_typed"] and not flags["typed"]:
+        raise click.UsageError("--half-typed requires --typed.")
     if flags["own_corpus"] and papers:
         raise click.UsageError("--own-corpus requires --data.")
     if flags["own_corpus"] and flags["corpora"]:

@@ -25,7 +25,7 @@ def evaluate_typed(
     from citewell.evaluation.evaluate import open_engine, sample, with_unique_ids
     from citewell.evaluation.matching import Gold
     from citewell.evaluation.typed import ask_typed
-    from citewell_corpus.datasets.typed import typed_questions
+    from citewell_corpus.datasets.typed import half_typed, typed_questions
 
     questions = with_unique_ids(questions)
     engine = open_engine(options)
@@ -43,6 +43,8 @@ def evaluate_typed(
         settings = (flags["setting"],)
     places: tuple[Place, ...] = ("alone", "sentence")
     typed = list(typed_questions(chosen, records))
+    if flags["half_typed"]:
+        typed = list(half_typed(typed, unfinished=flags["half_typed"] == "completed"))
     return ask_typed(typed, options, places, settings, report, jobs=flags["jobs"])
 
 

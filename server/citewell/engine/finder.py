@@ -89,7 +89,7 @@ class Finder:
             return [SearchResult(problems=self._problems) for _ in queries]
         named = [self._identified.answer(query) for query in queries]
         read = [
-            self._typed.read(query) if answer is None else None
+            self._typed.read(query, waits=True) if answer is None else None
             for query, answer in zip(queries, named, strict=True)
         ]
         listed = [None if one is None else self._filtered(one[0], k) for one in read]

@@ -10,10 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.columns import name_hash
+from citewell.corpus.columns import name_hash, word_hash
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
+from citewell.engine.word_tables import WordTables
 from citewell.model import Query
 from citewell.model.typed_query import Understood
 from citewell.retrieval.bm25 import Bm25Retriever
@@ -21,9 +22,10 @@ from citewell.retrieval.library_names import LibraryNames
 from citewell.retrieval.query_grammar.cursor import Names, NoNames
 from citewell.retrieval.query_grammar.reading import read_query
 from citewell.retrieval.query_grammar.words import asks_for_papers
-from citewell.retrieval.spelling import corrected
+from citewell.retrieval.spelling import RARE, corrected
 from citewell.retrieval.structure import structured, with_conditions
-from citewell.retrieval.typed_text import as_read
+from citewell.retrieval.typed_text import TypedText, as_read
+from citewell.retrieval.word_completion import LAST_WORD, WHOLE, completed
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -40,27 +42,56 @@ class QueryPreprocessor:
         columns = opened.columns
         self._library, self._columns, self._signals = library, columns, signals
         self._names: Names = NoNames()
+        self._words: WordTables | None = None
         if library is not None and opened.filters is not None and signals is not None:
             terms, aliases = opened.of(Bm25Retriever), opened.aliases
             self._names = LibraryNames(
                 library, opened.filters, terms, columns, counts=self._counts, aliases=aliases
             )
+            self._words = WordTables(library, signals)
 
-    def read(self, query: Query) -> tuple[Query, Understood]:
+    def read(self, query: Query, *, waits: bool = False) -> tuple[Query, Understood]:
         """The query as it is asked, and what was understood of it, at its place in what was typed.
 
-        A title that the library holds is taken as it stands: "What does BERT look at?" asks for one
+        An unfinished word stays as it is until words can be completed, unless the query `waits`. A
+        title that the library holds is taken as it stands: "What does BERT look at?" asks for one
         paper and is no question for papers.
         """
+        is_unfinished = query.unfinished
+        if is_unfinished:
+            query = msgspec.structs.replace(query, unfinished=False)
         if not query.typed:
             return structured(query), Understood()
         typed = as_read(query.text)
         if not typed.text.isascii():
             typed = typed.replaced(_WORD, self._names.spelling)
+        if is_unfinished:
+            typed = self._completed(typed, waits)
         if typed.text == query.text:
             return self._read(query)
         read, understood = self._read(msgspec.structs.replace(query, text=typed.text))
         return read, typed.in_original(understood)
+
+    def _completed(self, typed: TypedText, waits: bool) -> TypedText:
+        """The typed words with the last one completed, where it is none yet."""
+        tables = () if self._words is None else self._words.get(waits=waits)
+        word = LAST_WORD.search(typed.text)
+        if (
+            not tables
+            or word is None
+            or self._titles(word[0]) >= WHOLE
+            or self._is_title(typed.text)
+        ):
+            return typed
+        whole = completed(typed.text, tables, self._is_known)
+        return typed.replaced(LAST_WORD, lambda word: whole[len(typed.text) - len(word) :])
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a word is a name, or several titles contain it."""
+        return self._titles(word) > RARE or self._is_name(word) or self._names.is_system(word)
+
+    def _titles(self, word: str) -> int:
+        return int(self._counts([word_hash(word.lower())])[0])
 
     def _read(self, query: Query) -> tuple[Query, Understood]:
         if self._is_title(query.text):

@@ -96,6 +96,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache
     """The words were derived, for example from a key: they hint at a paper, but no author typed
     them."""
 
+    unfinished: bool = False
+    """The author may be in the middle of the last word of `text`: it is completed where it is no
+    word yet. An editor that asks at every letter sets it; `fill` does not."""
     literature: bool = False
     """The words ask for the literature on a topic, not for one paper. A literature search sets it;
     the engine sets it for a request for papers, and takes it back for the title of a paper."""

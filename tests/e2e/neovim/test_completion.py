@@ -44,6 +44,19 @@ def test_a_list_inserts_nothing_by_itself(start_neovim: Any) -> None:
     assert editor.text() == PAPER.replace("Graphs.", "Graphs. \\citep<rechnender raum\n")
 
 
+def test_papers_are_listed_before_a_name_is_typed_to_its_end(start_neovim: Any) -> None:
+    editor = open_paper(start_neovim)
+    editor.keys("3GA")
+    # The first list, for no letter, arrives when these are typed: it must not stay.
+    editor.type(" \\citep<bahda")
+    first = "(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr"
+    editor.wait(f"{first} == 'bahdanau2015neural'")
+    editor.type("nau")
+    editor.wait(
+        f"vim.fn.getline(3) == 'Graphs. \\\\citep<bahdanau' and {first} == 'bahdanau2015neural'"
+    )
+
+
 def test_the_only_paper_of_a_list_is_not_inserted_either(start_neovim: Any, tmp_path: Path) -> None:
     """Without `menuone` a list of one shows no menu, and its only item is taken. Papers of a library
     would be listed beside it as soon as the search process answers."""

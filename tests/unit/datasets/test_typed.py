@@ -4,7 +4,7 @@ import pytest
 
 from citewell.model import Query, Question, Target, Work
 from citewell.model.titles import normalise_title
-from citewell_corpus.datasets.typed import KINDS, typed_questions
+from citewell_corpus.datasets.typed import KINDS, half_typed, typed_questions
 
 BERT = Target(
     titles=("BERT: Pre-training of Deep Bidirectional {Transformers} for Language Understanding",),
@@ -117,3 +117,18 @@ def test_a_paper_is_left_out_of_the_library_for_a_part_of_the_abstracts_alone():
 def test_the_sentence_stays_and_words_that_are_there_already_are_not_replaced():
     assert typed()["title"].query.sentence == "We use DeBERTa-v3 [CITATION]."
     assert not list(typed_questions([question(text="words")], {}))
+
+
+def test_the_last_word_is_cut_where_it_is_long_enough():
+    questions = [question(number=n, text="devlin pre-training") for n in range(40)]
+    short = [question(number=41, text="devlin bert"), question(number=42, text="devlin 2019")]
+    found = list(half_typed([*questions, *short], unfinished=True))
+    assert len(found) == len(questions)
+    cut = {one.query.text for one in found}
+    # Three letters at least stay of the word, and one is missing.
+    assert cut == {"devlin pre-training"[:end] for end in range(14, 19)}
+    assert all(one.query.unfinished for one in found)
+    again = half_typed(questions, unfinished=False)
+    assert [(one.query.text, one.query.unfinished) for one in again] == [
+        (one.query.text, False) for one in found
+    ]

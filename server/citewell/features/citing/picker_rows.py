@@ -76,16 +76,18 @@ def search_query(
 
 
 def _place_query(
-    document: Document | None, offset: int | None, words: str, paper: CitingPaper
+    document: Document | None, offset: int | None, typed: str, paper: CitingPaper
 ) -> Query:
-    words = " ".join(words[:MAX_WORDS].split())
+    words = " ".join(typed[:MAX_WORDS].split())
+    unfinished = bool(words) and typed.endswith(words[-1])
     if document is None or offset is None:
-        return Query(text=words, paper=paper)
+        return Query(text=words, paper=paper, unfinished=unfinished)
     here = wanted_at(document, offset)
     if here is None:
         place = Span(offset, offset)
         here = Placeholder(PlaceholderKind.MARKER, place, "", place, "")
-    return query_for(document, replace(here, query=words or search_words(here)), paper=paper)
+    query = query_for(document, replace(here, query=words or search_words(here)), paper=paper)
+    return replace(query, unfinished=unfinished)
 
 
 def asks_nothing(query: Query) -> bool:

@@ -143,7 +143,7 @@ class BibCompletion:
         words = fold(typed).split()
         if sum(map(len, words)) < MIN_LETTERS:
             return []
-        query = Query(text=typed)
+        query = Query(text=typed, unfinished=True)
         result = await self._engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
         names: Counter[str] = Counter()
         for hit in result.hits:

@@ -114,7 +114,11 @@ class Citing(Struct, frozen=True, eq=False):
 
         def to_query() -> Query:
             query = query_for(snapshot.document, at.placeholder, paper=state.citing)
-            return msgspec.structs.replace(query, text=search_words(at.placeholder))
+            return msgspec.structs.replace(
+                query,
+                text=search_words(at.placeholder),
+                unfinished=at.placeholder.query_span.end == cursor,
+            )
 
         def look_up() -> tuple[Entries, Completion | Query]:
             own = own_of()

@@ -1,0 +1,149 @@
+"""Completes the last word of a query that an author is still typing.
+
+An editor asks for a list at every letter, and half a word ("bahd", "graph atten") finds nothing.
+It is completed by a word from the titles, the authors or the names of the most cited papers: the
+one whose papers are cited most, where papers that hold the words before it count far more
+(context-sensitive query auto-completion, Bar-Yossef and Kraus 2011, with papers in the place of
+former queries).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.array_sets import distinct
+from citewell.corpus.mapped_arrays import Arrays
+from citewell.retrieval.words import Words, split
+
+SHORTEST = 3
+"""Letters from which on a word is completed."""
+MOST_PAPERS = 100_000
+"""The most cited papers of a library, whose words complete others."""
+WHOLE = 1_000
+"""Titles that hold a word from which on it stands for itself."""
+_SHARED = 30.0
+"""How many times more a paper counts for each word before that it holds."""
+_SURER = 300.0
+"""How many times more the papers of the longer word must count where the word itself is known:
+"ber" is a surname, but behind "devlin" it is the beginning of "bert"."""
+_LIKELY = 0.4
+"""Share of all longer words that the best one must then have: around the citation, the word as it
+stands finds more than a wrong one."""
+_CANDIDATES = 8
+LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*$")
+"""A word at the end of a text. It begins with a letter; what stands in an address is none."""
+
+
+class WordTable:
+    """Words and the papers that hold them. Safe to call from any thread."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        """`arrays` are those of `word_arrays`."""
+        blob: Any = arrays["blob"]
+        self._blob = memoryview(blob)
+        self._ends: NDArray[np.int64] = arrays["ends"]
+        self._starts: NDArray[np.int64] = arrays["starts"]
+        self._papers: NDArray[np.int32] = arrays["papers"]
+        self._weights: NDArray[np.float32] = arrays["weights"]
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __contains__(self, word: bytes) -> bool:
+        at = self._place(word)
+        return at < len(self) and self._word(at) == word
+
+    def longer(self, word: bytes, before: Sequence[bytes]) -> tuple[dict[bytes, float], float]:
+        """The likeliest longer words that begin with this one, and what the papers of each count
+        for; and what those of the word itself count for, 0 where there are none."""
+        low, high = self._place(word), self._place(word + b"\xff")
+        if low == high:
+            return {}, 0.0
+        begin = int(self._starts[low])
+        papers = self._papers[begin : int(self._starts[high])]
+        counts = self._weights[papers] * _SHARED ** self._shared(before)[papers]
+        total = np.add.reduceat(counts, self._starts[low:high] - begin)
+        own = 0.0
+        if self._word(low) == word:
+            own, total[0] = float(total[0]), 0.0
+        best = np.argsort(-total, kind="stable")[:_CANDIDATES]
+        return {self._word(low + at): float(total[at]) for at in best if total[at]}, own
+
+    def _shared(self, words: Sequence[bytes]) -> NDArray[np.float32]:
+        """How many of the words each paper holds, shape (papers,)."""
+        found = np.zeros(len(self._weights), np.float32)
+        for word in words:
+            at = self._place(word)
+            if at < len(self) and self._word(at) == word:
+                found[self._papers[self._starts[at] : self._starts[at + 1]]] += 1
+        return found
+
+    def _place(self, word: bytes) -> int:
+        return bisect_left(range(len(self)), word, key=self._word)
+
+    def _word(self, at: int) -> bytes:
+        begin = int(self._ends[at - 1]) if at else 0
+        return self._blob[begin : int(self._ends[at])].tobytes()
+
+
+def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
+    """The table of papers, each with a text that holds its words, and how often it is cited.
+
+    `blob` has the distinct words end to end in alphabetical order, word i up to `ends[i]`; the
+    papers that hold it are `papers[starts[i]:starts[i + 1]]`. A paper counts by the root of its
+    citations (`weights`): else one famous paper would outweigh all others.
+    """
+    known = Words()
+    numbers, starts = known.encode(texts)
+    words = known.since(0)
+    order = sorted(range(len(words)), key=words.__getitem__)
+    rank = np.empty(len(words), np.int64)
+    rank[order] = np.arange(len(words))
+    paper = np.repeat(np.arange(len(texts)), np.diff(starts))
+    pairs = distinct(rank[numbers] << 32 | paper)
+    counts = np.bincount(pairs >> 32, minlength=len(words))
+    return {
+        "blob": np.frombuffer(b"".join(words[at] for at in order), np.uint8),
+        "ends": np.cumsum([len(words[at]) for at in order], dtype=np.int64),
+        "starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        "papers": (pairs & 0xFFFFFFFF).astype(np.int32),
+        "weights": np.sqrt(cited + 1).astype(np.float32),
+    }
+
+
+def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], bool]) -> str:
+    """The text with its last word completed; unchanged where it ends in no word, or where the word
+    stands for itself: `is_known` says so of names and of words of titles."""
+    match = LAST_WORD.search(text)
+    typed = split(match[0]) if match else []
+    if match is None or len(match[0]) < SHORTEST or len(typed) != 1:
+        return text
+    before = list(dict.fromkeys(split(text[: match.start()])))
+    longer: defaultdict[bytes, float] = defaultdict(float)
+    own = 0.0
+    for table in tables:
+        words, same = table.longer(typed[0], before)
+        for word, counted in words.items():
+            longer[word] += counted
+        own += same
+    if not longer:
+        return text
+    best, count = max(longer.items(), key=lambda pair: pair[1])
+    is_sure = count >= _SURER * max(own, 1.0) and count >= _LIKELY * sum(longer.values())
+    if not is_sure and (own or is_known(match[0])):
+        return text
+    return text[: match.start()] + _as_typed(best.decode(), match[0])
+
+
+def _as_typed(word: str, typed: str) -> str:
+    """The word with the capitals of its beginning."""
+    if len(typed) > 1 and typed.isupper():
+        return word.upper()
+    return word.capitalize() if typed[0].isupper() else word

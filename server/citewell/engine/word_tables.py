@@ -99,7 +99,8 @@ class WordTables:
         found: dict[int, str] = {}
         for name, works in self._signals.aliases().items():
             if works and works[0].strength >= _SURE:
-                found[works[0].key] = f"{found.get(works[0].key, '')} {name}"
+                # In capitals: names are coined words.
+                found[works[0].key] = f"{found.get(works[0].key, '')} {name.upper()}"
         return found
 
 

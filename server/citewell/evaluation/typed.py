@@ -84,7 +84,7 @@ def query_as(question: Question, place: Place, setting: Setting) -> Query:
     if place == "sentence":
         return query
     paper = query.paper if setting == "warm" else CitingPaper()
-    return Query(text=query.text, paper=paper, exclude=query.exclude)
+    return Query(text=query.text, paper=paper, exclude=query.exclude, unfinished=query.unfinished)
 
 
 def ask_typed(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,6 +40,9 @@ _CANDIDATES = 8
 LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*$")
 """A word at the end of a text. It begins with a letter; what stands in an address is none."""
 
+COINED = re.compile(r"\b\w+[A-Z]\w*")
+"""A name with a capital inside: "RoBERTa"."""
+
 
 class WordTable:
     """Words and the papers that hold them. Safe to call from any thread."""
@@ -52,6 +55,7 @@ class WordTable:
         self._starts: NDArray[np.int64] = arrays["starts"]
         self._papers: NDArray[np.int32] = arrays["papers"]
         self._weights: NDArray[np.float32] = arrays["weights"]
+        self._coined: NDArray[np.bool_] = arrays["coined"]
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -60,9 +64,11 @@ class WordTable:
         at = self._place(word)
         return at < len(self) and self._word(at) == word
 
-    def longer(self, word: bytes, before: Sequence[bytes]) -> tuple[dict[bytes, float], float]:
-        """The likeliest longer words that begin with this one, and what the papers of each count
-        for; and what those of the word itself count for, 0 where there are none."""
+    def longer(
+        self, word: bytes, before: Sequence[bytes], *, coined: bool = False
+    ) -> tuple[dict[bytes, float], float]:
+        """The likeliest longer words that begin with this one, `coined` names only or all, and what
+        the papers of each count for; and what those of the word itself count for, 0 if none do."""
         low, high = self._place(word), self._place(word + b"\xff")
         if low == high:
             return {}, 0.0
@@ -70,6 +76,8 @@ class WordTable:
         papers = self._papers[begin : int(self._starts[high])]
         counts = self._weights[papers] * _SHARED ** self._shared(before)[papers]
         total = np.add.reduceat(counts, self._starts[low:high] - begin)
+        if coined:
+            total[~self._coined[low:high]] = 0.0
         own = 0.0
         if self._word(low) == word:
             own, total[0] = float(total[0]), 0.0
@@ -98,7 +106,8 @@ def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
 
     `blob` has the distinct words end to end in alphabetical order, word i up to `ends[i]`; the
     papers that hold it are `papers[starts[i]:starts[i + 1]]`. A paper counts by the root of its
-    citations (`weights`): else one famous paper would outweigh all others.
+    citations (`weights`): else one famous paper would outweigh all others. `coined` says of each
+    word whether most texts write it with a capital inside, as names of systems are written.
     """
     known = Words()
     numbers, starts = known.encode(texts)
@@ -115,7 +124,20 @@ def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
         "starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         "papers": (pairs & 0xFFFFFFFF).astype(np.int32),
         "weights": np.sqrt(cited + 1).astype(np.float32),
+        "coined": 2 * _times_coined(texts, words)[order] >= counts,
     }
+
+
+def _times_coined(texts: Sequence[str], words: Sequence[bytes]) -> NDArray[np.int64]:
+    """Of each word, how many of the texts write it with a capital inside; not those in capitals."""
+    times = Counter(
+        word
+        for text in texts
+        if not text.isupper()
+        for name in set(COINED.findall(text))
+        for word in split(name)
+    )
+    return np.array([times[word] for word in words], np.int64)
 
 
 def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], bool]) -> str:
@@ -128,8 +150,9 @@ def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], 
     before = list(dict.fromkeys(split(text[: match.start()])))
     longer: defaultdict[bytes, float] = defaultdict(float)
     own = 0.0
+    coined = COINED.fullmatch(match[0]) is not None
     for table in tables:
-        words, same = table.longer(typed[0], before)
+        words, same = table.longer(typed[0], before, coined=coined)
         for word, counted in words.items():
             longer[word] += counted
         own += same
@@ -139,11 +162,10 @@ def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], 
     is_sure = count >= _SURER * max(own, 1.0) and count >= _LIKELY * sum(longer.values())
     if not is_sure and (own or is_known(match[0])):
         return text
-    return text[: match.start()] + _as_typed(best.decode(), match[0])
+    return text + _rest(best.decode(), match[0])
 
 
-def _as_typed(word: str, typed: str) -> str:
-    """The word with the capitals of its beginning."""
-    if len(typed) > 1 and typed.isupper():
-        return word.upper()
-    return word.capitalize() if typed[0].isupper() else word
+def _rest(word: str, typed: str) -> str:
+    """What the word has behind its beginning."""
+    rest = word[len(split(typed)[0].decode()) :]
+    return rest.upper() if len(typed) > 1 and typed.isupper() else rest

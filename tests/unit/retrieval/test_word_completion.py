@@ -18,6 +18,9 @@ PAPERS = (
     ("Graph Attention Networks Petar Veličković", 15_000),
     ("Graph Attributes", 10),
     ("Atmospheric Models", 90_000),
+    ("Robust Parsing", 50_000),
+    ("Berry Trees", 90_000),
+    ("THE SERIES BERLIN", 90_000),
     ("A Study of 2015 and 2016", 10),
 )
 
@@ -36,12 +39,14 @@ def known(*words: str):
     [
         ("bahd", "bahdanau"),
         ("Bahd", "Bahdanau"),
-        ("BAHD", "BAHDANAU"),
+        ("Robu", "Robust"),
+        ("RobustF", "RobustFill"),
+        ("BER", "BERT"),
         ("vas", "vaswani"),  # vascular comes first in the alphabet
         ("graph att", "graph attention"),  # and not by the much-cited atmosphere
         ("atm", "atmospheric"),
         ("attention is all you nee", "attention is all you need"),
-        ("velič", "velickovic"),
+        ("velič", "veličkovic"),
         ("(bahd", "(bahdanau"),
         ("pre-trai", "pre-training"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from citewell.documents.bib.edit import insert_entry, new_bib_text
@@ -311,3 +312,17 @@ def test_entries_that_are_added_one_after_another_have_their_fields_in_one_order
         for other in orders:
             shared = [name for name in one if name in other]
             assert shared == [name for name in other if name in one]
+
+
+def test_a_field_name_that_is_too_long_for_the_column_does_not_end_the_alignment(
+    applied: Callable[[str, FileEdit | None], str],
+) -> None:
+    text = "@book{a,\n  title  = {T},\n  author = {A, B},\n  year   = {2017},\n}\n"
+    for number in range(4):
+        names = (Author("Doe", "J."),)
+        work = Work(id=str(number), title=f"Paper {number}", authors=names, year=2001 + number)
+        work = msgspec.structs.replace(work, kind="inproceedings", booktitle="Proc. of A")
+        edit, _ = insert_entry(parse_bib(text), work, None, OPTIONS)
+        text = applied(text, edit)
+    assert text.count("  title  = {") == 5
+    assert text.count("  booktitle= {") == 4

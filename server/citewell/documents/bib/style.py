@@ -162,13 +162,15 @@ def _layout(entry: BibEntry) -> tuple[str, _Equals, _End] | None:
 def _equals(names: list[tuple[int, str, str]]) -> _Equals:
     """Where `=` and the value stand, from (length of name, blanks before `=`, blanks after)."""
     widths = {length for length, _, _ in names}
-    columns = {length + len(before) for length, before, _ in names}
+    columns = {length + len(before) for length, before, _ in names if before}
     values = {length + len(before) + len(after) for length, before, after in names}
     before = _most([before for _, before, _ in names], " ")
     after = _most([after for _, _, after in names], " ")
     if "\n" in before or "\n" in after:
         before = after = " "
-    if len(widths) > 1 and len(columns) == 1:
+    # A name too long for the column has its `=` right behind it.
+    long = {length for length, before, _ in names if not before}
+    if len(widths - long) > 1 and len(columns) == 1 and min(long, default=99) >= min(columns):
         return columns.pop(), "", after, 0
     if len(widths) > 1 and len(values) == 1:
         return 0, before, "", values.pop() + 1

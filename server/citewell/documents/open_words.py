@@ -15,6 +15,9 @@ MOST_WORDS = 8
 MOST_TYPED = 25
 """Words before a cursor that may be the author's: as many as a long title has."""
 
+SENTENCE_STOP = r"(?<!\b[A-Z])(?<!\bal)\.\s+(?=[A-Z])"
+"""A pattern for the full stop of a sentence, not of `J. Devlin` or `et al. Neural`."""
+
 _TOKEN = re.compile(r"\S+")
 _PUNCTUATION = ".,;:!?)]}\"'”’"
 _PROSE = frozenset(

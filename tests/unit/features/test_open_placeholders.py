@@ -97,6 +97,30 @@ def check_unattended(before: str, typed: str, after: str, form: Format) -> None:
             assert change.text in (">", "}", "]")
 
 
+@pytest.mark.parametrize(
+    ("typed", "form"),
+    [
+        ("\\cite<kingma & ba 2015", Format.LATEX),
+        ("\\cite{kingma & ba", Format.LATEX),
+        ("\\cite<Zhou et al., 2015; Luo", Format.LATEX),
+        ("\\citep{Zhou et al., 2015; Luo et al., 2016", Format.LATEX),
+        ("\\cite<J. Devlin bert", Format.LATEX),
+        ("\\cite<Zhou et al. Neural", Format.LATEX),
+        ("\\cite<Is it Right? A Study", Format.LATEX),
+        ("[@?J. Devlin bert", Format.MARKDOWN),
+        ("[@?Zhou et al. Neural", Format.MARKDOWN),
+    ],
+)
+def test_names_and_titles_before_the_cursor_are_words(typed: str, form: Format) -> None:
+    before, after = "We agree.\n\n", " which holds. We show more.\n"
+    text, cursor = before + typed + after, len(before) + len(typed)
+    at = wanted(scanned(text, form), cursor)
+    assert at is not None
+    assert at.place.span.end == cursor
+    assert at.placeholder.query == typed.lstrip("\\citep<{[@?")
+    check_unattended(before, typed, after, form)
+
+
 @given(PROSE, LATEX, WORDS, BREAK, PROSE)
 def test_no_edit_of_latex_removes_prose(before, opening, words, gap, after):
     # One word in braces is a key that is being typed.

@@ -179,8 +179,13 @@ class CiteReader:
         return COMMAND.search(inside) is None
 
     def _open_angle(self, site: _Site, place: int) -> Placeholder:
-        words = open_words(self.text, place + 1, self._groups.loose_end(place + 1))
+        words = self._open_words(place + 1, self._groups.loose_end(place + 1))
         return self._query(site, Span(place + 1, words.end), words.end, words)
+
+    def _open_words(self, start: int, reach: int) -> OpenWords:
+        words = open_words(self.text, start, reach)
+        typed = open_words(self.text, start, self._groups.typed_end(start))
+        return msgspec.structs.replace(words, reach=max(words.reach, typed.reach))
 
     def _query(
         self, site: _Site, words: Span, end: int, open_: OpenWords | None = None
@@ -238,7 +243,7 @@ class CiteReader:
         """The keys of a group that nothing closes, and the words that follow them."""
         text, reach = self.text, group.end
         if text[group.start : group.start + 1].isspace():  # only begun, in front of prose
-            words = open_words(text, group.start, reach)
+            words = self._open_words(group.start, reach)
             return KeyList((), Span(group.start, group.start)), words
         keys: list[KeyPiece] = []
         end = group.start
@@ -249,7 +254,7 @@ class CiteReader:
                 end = piece.span.end
                 continue
             start = piece.span.start
-            words = open_words(text, start, reach)
+            words = self._open_words(start, reach)
             query = free_text(text[start : words.end] + " ?") if wanted else ""
             if query or piece.span.end >= reach or not text[piece.span.end : reach].strip():
                 return KeyList(tuple(keys), Span(start, words.end), query or ""), words

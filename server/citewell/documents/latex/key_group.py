@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from citewell.documents.open_words import runs_on
+from citewell.documents.open_words import SENTENCE_STOP, runs_on
 from citewell.documents.placeholders import KeyPiece, key_pieces
 
 COMMAND = re.compile(r"\\[A-Za-z]")
 _KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
-_LOOSE_STOP = re.compile(r"[\r\n\\${}<>%&]|[.!?;]\s+(?=[A-Z])")
+_LOOSE_STOP = re.compile(rf"[\r\n\\${{}}<>%&]|[!?;]\s+(?=[A-Z])|{SENTENCE_STOP}")
+_TYPED_STOP = re.compile(rf"[\r\n\\${{}}<>%]|{SENTENCE_STOP}")
 COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?[ \t]*")
 _BRACE = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
@@ -89,8 +90,17 @@ class KeyGroupReader:
 
     def loose_end(self, start: int) -> int:
         """Where words end that nothing closes: the line, a command or a sentence end."""
-        match = _LOOSE_STOP.search(self.text, start, min(len(self.text), start + 300))
-        return match.start() if match else min(len(self.text), start + 300)
+        return self._end(_LOOSE_STOP, start)
+
+    def typed_end(self, start: int) -> int:
+        """Where words before a cursor end: `kingma & ba` and `Zhou 2015; Luo 2016` are words there,
+        though the rest of a table or of a sentence may look the same."""
+        return self._end(_TYPED_STOP, start)
+
+    def _end(self, stop: re.Pattern[str], start: int) -> int:
+        limit = min(len(self.text), start + 300)
+        match = stop.search(self.text, start, limit)
+        return match.start() if match else limit
 
     def pieces(self, group: KeyGroup) -> Iterator[KeyPiece]:
         """The keys of a group, and its words where they are none."""

@@ -12,7 +12,7 @@ from citewell.documents.markdown.blanks import blanked_spans
 from citewell.documents.markdown.keys import KEY, keys_in, wanted_in
 from citewell.documents.markdown.plaintext import markdown_to_text
 from citewell.documents.markdown.yaml_block import FrontMatter, front_matter_span, read_front_matter
-from citewell.documents.open_words import OpenWords, open_words, runs_on
+from citewell.documents.open_words import SENTENCE_STOP, OpenWords, open_words, runs_on
 from citewell.documents.placeholders import find_markers, is_dummy, squeeze
 from citewell.documents.spans import SpanIndex, merge_spans
 from citewell.model.document import (
@@ -35,7 +35,7 @@ _ALL = re.compile(r"@\*")
 _BARE = re.compile(r"(?<![\w@\\])@\?(?!\w)")
 _LATEX = re.compile(r"\\([A-Za-z]+)")
 _LINK = re.compile(r"\(|\[(?!@)|:")
-_LOOSE = re.compile(r"[\n\r;\[\]@]|[.!?]\s+(?=[A-Z])")
+_LOOSE = re.compile(rf"[\n\r;\[\]@]|[!?]\s+(?=[A-Z])|{SENTENCE_STOP}")
 _MAX_BRACKET = 2_000
 
 

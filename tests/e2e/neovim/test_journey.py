@@ -106,6 +106,13 @@ def test_the_list_comes_back_when_letters_overtake_it(start_neovim: Any) -> None
         "\\parencite{a, b": True,
         "see [@graph at": True,
         "see [@a; @b": True,
+        "\\parencites{a}{b": True,
+        "\\textcites[see][]{a}[p. 3]{b": True,
+        "as @dev": True,
+        "@dev": True,
+        "me@dev": False,
+        "as @dev says": False,
+        "\\cites{a} and {b": False,
         "\\cite{a} and": False,
         "\\cite<a> and": False,
         "[@a] and": False,
@@ -114,6 +121,59 @@ def test_the_list_comes_back_when_letters_overtake_it(start_neovim: Any) -> None
     }
     for head, wanted in places.items():
         assert editor.lua("return require('citewell.typing').is_open(...)", head) is wanted, head
+
+
+def test_a_list_for_fewer_letters_is_asked_for_again(start_neovim: Any) -> None:
+    """The first answer of a session is the slowest: letters typed meanwhile belong to the words."""
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.lua(
+        """
+        local rpc = vim.lsp.get_clients({ name = 'citewell' })[1].rpc
+        local request = rpc.request
+        rpc.request = function(method, params, callback, replied)
+          if method ~= 'textDocument/completion' or _G.release then
+            return request(method, params, callback, replied)
+          end
+          return request(method, params, function(err, result)
+            _G.release = function()
+              replied(_G.number)
+              callback(err, result)
+            end
+          end, function(number)
+            _G.number = number
+          end)
+        end
+        """
+    )
+    editor.call("nvim_win_set_cursor", 0, [4, 0])
+    editor.keys("A")
+    editor.type(" See \\cite<", 0.0)
+    editor.wait("_G.release ~= nil")
+    editor.type("velickovic", 0.0)
+    editor.wait("vim.api.nvim_get_current_line():find('velickovic') ~= nil")
+    editor.lua("_G.release()")
+    editor.wait(
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
+    )
+
+
+def test_no_list_comes_up_over_an_accepted_key(start_neovim: Any) -> None:
+    """A key without a closing bracket looks like one that is still being typed."""
+    paper = "---\nbibliography: refs.bib\n---\n\nSee\n"
+    editor = start_neovim({"paper.md": paper, "refs.bib": BIB}, "paper.md")
+    editor.call("nvim_win_set_cursor", 0, [5, 0])
+    editor.keys("A")
+    editor.type(" @velickovic", 0.0)
+    editor.wait(
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
+    )
+    editor.accept()
+    editor.wait("vim.api.nvim_get_current_line() == 'See @velickovic2018graph'")
+    editor.lua("vim.defer_fn(function() _G.later = true end, 300)")
+    editor.wait("_G.later")
+    assert editor.lua("return vim.fn.pumvisible()") == 0
+    editor.keys("s")
+    editor.wait("vim.fn.pumvisible() == 1")
 
 
 def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> None:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PAPER = """\\documentclass{article}
 \\usepackage{natbib}
 \\begin{document}
@@ -155,6 +157,27 @@ def test_a_list_for_fewer_letters_is_asked_for_again(start_neovim: Any) -> None:
     editor.wait(
         "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
     )
+
+
+@pytest.mark.parametrize("bib", [BIB.rstrip("\n"), "", None])
+def test_a_bib_without_a_last_line_end_gets_no_empty_line(
+    start_neovim: Any, tmp_path: Path, bib: str | None
+) -> None:
+    files = {"main.tex": PAPER} if bib is None else {"main.tex": PAPER, "refs.bib": bib}
+    editor = start_neovim(files, "main.tex")
+    editor.call("nvim_win_set_cursor", 0, [4, 0])
+    editor.keys("A")
+    editor.type(" \\cite<velickovic", 0.0)
+    editor.wait(
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
+    )
+    editor.accept()
+    editor.wait("vim.fn.bufnr('refs.bib') > 0 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
+    editor.keys("<Esc>")
+    editor.call("nvim_command", "silent wall")
+    written = (tmp_path / "paper" / "refs.bib").read_text(encoding="utf-8")
+    assert written.endswith("},\n}\n")
+    assert written.startswith((bib or "@inproceedings") + ("\n\n@inproceedings" if bib else "{"))
 
 
 def test_no_list_comes_up_over_an_accepted_key(start_neovim: Any) -> None:

@@ -127,6 +127,26 @@ async def test_lenses_count_citations_and_lead_to_them(start_editor, encoding):
     assert place(editor, "main.tex", position).endswith("\\citep{")
 
 
+async def test_a_hover_finds_a_bibitem_and_a_key_of_bibtex_in_another_case(start_editor):
+    paper = r"""\documentclass{article}
+\begin{document}
+\cite{item} \cite{Zuse69} \cite{nobody}
+\bibliography{refs}
+\begin{thebibliography}{1}
+\bibitem{item} It.
+\end{thebibliography}
+\end{document}
+"""
+    bib = "@book{zuse69, author = {Zuse, Konrad}, title = {Raum}, year = 1969}\n"
+    editor = await start_editor(files={"refs.bib": bib, "main.tex": paper})
+    editor.open("main.tex")
+    assert await editor.hover("main.tex", "item") == "`\\bibitem{item}` in main.tex:6"
+    card = await editor.hover("main.tex", "Zuse69")
+    assert card.startswith("Zuse, K. (1969).")
+    assert "cited here once: main.tex:3" in card
+    assert (await editor.hover("main.tex", "nobody")).startswith("No entry `nobody`")
+
+
 @ENCODINGS
 async def test_a_hover_in_a_bib_shows_the_entry_and_the_one_it_names(start_editor, encoding):
     editor = await open_both(start_editor, encodings=(encoding,))

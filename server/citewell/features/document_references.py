@@ -140,7 +140,7 @@ def _reference(
         for place in table.uses(key, near)
         if place.kind in (PlaceKind.CITATION, PlaceKind.NOCITE)
     ]
-    definitions = table.definitions(key, near)
+    definitions = [p for form in table.spellings(key) for p in table.definitions(form, near)]
     cited = tuple(uses[:MAX_PLACES])
     if not definitions:
         problem = ReferenceProblem(

@@ -109,3 +109,26 @@ def test_nothing_is_found_where_nothing_stands(at):
     files = at(r"\documentclass{article}", "   |")
     assert references(files.table, files.path, files.cursor) == []
     assert highlights(files.table, files.path, files.cursor) == []
+
+
+CASES = r"""
+%! main.tex
+\documentclass{article}
+\begin{document}
+\cite{Zuse} and \citet{zuse}.
+       |
+\bibliography{refs}
+\end{document}
+%! refs.bib
+@book{ZUSE, title={Raum}}
+"""
+
+
+def test_bibtex_does_not_tell_keys_apart_by_case(write_files):
+    files = write_files(CASES)
+    shown = {files.show(p.path, p.span) for p in references(files.table, files.path, files.cursor)}
+    assert shown == {"main.tex 3 Zuse", "main.tex 3 zuse", "refs.bib 1 ZUSE"}
+    assert len(highlights(files.table, files.path, files.cursor)) == 2
+    files = write_files(CASES.replace("article}", "article}\\usepackage{biblatex}"))
+    shown = {files.show(p.path, p.span) for p in references(files.table, files.path, files.cursor)}
+    assert shown == {"main.tex 3 Zuse"}

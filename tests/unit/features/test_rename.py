@@ -115,6 +115,25 @@ def test_a_bibitem_is_renamed_with_its_citations(at):
     assert renamed(files, "thing") == {"items.tex": [r"\cite{thing}", r"\bibitem{thing} It."]}
 
 
+@pytest.mark.parametrize("new", ["thing", "zuse"])
+def test_what_bibtex_reads_as_one_key_is_renamed_together(write_files, new):
+    text = r"""
+%! main.tex
+\documentclass{article}
+\begin{document}
+\cite{Zuse} and \citet{zuse}.
+       |
+\bibliography{refs}
+\end{document}
+%! refs.bib
+@book{ZUSE, title={Raum}}
+"""
+    assert renamed(write_files(text), new) == {
+        "main.tex": [rf"\cite{{{new}}} and \citet{{{new}}}."],
+        "refs.bib": [f"@book{{{new}, title={{Raum}}}}"],
+    }
+
+
 def test_an_undefined_key_is_renamed_in_its_paper(at):
     files = at(
         r"We \citep[see][p.~1]{old, other} and $x_{\cite{old}}$. % not \cite{old}", " " * 28 + "|"

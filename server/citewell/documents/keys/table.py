@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.keys.case import by_lower_case, folds_case
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document, Span
 
@@ -79,6 +80,11 @@ class DocumentKeys:
             place = KeyPlace(item.key, path, item.span, PlaceKind.BIBITEM)
             self.defined.setdefault(item.key, []).append(place)
 
+    @cached_property
+    def spellings(self) -> Mapping[str, Sequence[str]]:
+        """All keys that stand here, by lower case."""
+        return by_lower_case((*self.cited, *self.defined))
+
     def uses(self, key: str) -> Sequence[KeyPlace]:
         """Where the key is cited, in order."""
         return self.cited.get(key, ())
@@ -106,6 +112,11 @@ class BibKeys:
     def __init__(self, path: Path, source: BibFile) -> None:
         self.path = path
         self.source = source
+
+    @cached_property
+    def spellings(self) -> Mapping[str, Sequence[str]]:
+        """All keys that stand here, by lower case."""
+        return by_lower_case((*self.source.by_key, *self._named[0], *self._named[1]))
 
     def uses(self, key: str) -> Sequence[KeyPlace]:
         """Where other entries name the key."""
@@ -247,7 +258,7 @@ class KeyTable:
 
     def count(self, key: str) -> int:
         """How often documents cite a key."""
-        return self.counts.get(key, 0)
+        return sum(self.counts.get(form, 0) for form in self.spellings(key))
 
     def uses(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
         """Where a key is cited, or named by another entry, file by file."""
@@ -274,10 +285,24 @@ class KeyTable:
 
     def definition(self, key: str) -> KeyPlace | None:
         """The entry or `\\bibitem` of a key."""
-        return next(iter(self.definitions(key)), None)
+        return next((p for form in self.spellings(key) for p in self.definitions(form)), None)
 
     def is_defined(self, key: str) -> bool:
-        return any(file.definitions(key) for file in self.files.values())
+        return any(
+            file.definitions(form) for file in self.files.values() for form in self.spellings(key)
+        )
+
+    def spellings(self, key: str) -> tuple[str, ...]:
+        """The key, and those that differ from it in case only where BibTeX reads them: one key."""
+        if not self._folds_case:
+            return (key,)
+        folded = key.lower()
+        found = {form for file in self.files.values() for form in file.spellings.get(folded, ())}
+        return (key, *sorted(found - {key}))
+
+    @cached_property
+    def _folds_case(self) -> bool:
+        return folds_case([file.source for file in self.documents])
 
     def at(self, path: Path, offset: int) -> KeyPlace | None:
         """The key that a cursor touches."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.keys.case import folds_case, reads_biblatex
 from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.cooperative import cooperative
@@ -106,15 +107,12 @@ class LintPaper:
     @cached_property
     def is_biblatex(self) -> bool:
         """True when biblatex, not BibTeX, reads the bibliographies."""
-        return any(
-            "biblatex" in d.packages or any(b.command == "addbibresource" for b in d.bibliographies)
-            for d in self.manuscripts
-        )
+        return reads_biblatex(self.manuscripts)
 
     @cached_property
     def folds_case(self) -> bool:
         """True when keys that differ in case only are one key, as BibTeX sees it."""
-        return not self.is_biblatex and all(d.format is Format.LATEX for d in self.manuscripts)
+        return folds_case(self.manuscripts)
 
     @cached_property
     def defined(self) -> frozenset[str]:

@@ -45,6 +45,12 @@ def hover_missing(use: KeyUse) -> HoverCard:
     return HoverCard(text, use.span)
 
 
+def hover_item(use: KeyUse, where: str) -> HoverCard:
+    """The card of a key that a `\\bibitem` defines, at a place such as "main.tex:12"."""
+    key = use.key.replace("`", "")
+    return HoverCard(f"`\\bibitem{{{key}}}` in {escape(where)}", use.span)
+
+
 @lru_cache(maxsize=1024)
 def shown_path(path: str, base: str) -> str:
     """A path as the author of `base` would write it, with forward slashes."""

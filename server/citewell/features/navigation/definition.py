@@ -40,7 +40,8 @@ def define(
     """
     place = table.at(path, offset)
     if place is not None:
-        found = table.definitions(place.key, table.near(path))
+        near = table.near(path)
+        found = [p for key in table.spellings(place.key) for p in table.definitions(key, near)]
         targets = (
             Target(p.path, p.entry.span if p.entry is not None else p.span, p.span) for p in found
         )

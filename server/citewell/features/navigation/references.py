@@ -30,10 +30,12 @@ def references(
     place = table.at(path, offset)
     if place is None:
         return [p for p in _macro(table, path, offset) if declarations or not p.defines]
-    reached = table.reach(path, place.key)
-    found = table.uses(place.key, reached)
-    if declarations:
-        found += table.definitions(place.key, reached)
+    found = []
+    for key in table.spellings(place.key):
+        reached = table.reach(path, key)
+        found += table.uses(key, reached)
+        if declarations:
+            found += table.definitions(key, reached)
     places = {Reference(p.path, p.span, p.defines) for p in found}
     return sorted(places, key=lambda place: (place.path != path, place))
 
@@ -44,7 +46,8 @@ def highlights(table: KeyTable, path: Path, offset: int) -> list[Reference]:
     if place is None:
         return _macro(table, path, offset)
     file = table.files[path]
-    found = (*file.uses(place.key), *file.definitions(place.key))
+    keys = table.spellings(place.key)
+    found = [p for key in keys for p in (*file.uses(key), *file.definitions(key))]
     return sorted({Reference(p.path, p.span, p.defines) for p in found})
 
 

@@ -4,7 +4,7 @@ else, or a refusal that says why."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import msgspec
@@ -62,8 +62,9 @@ def rename(
     places = references(table, path, offset)
     own = list(projects)
     if is_key:
-        reached = table.reach(path, old)
-        problem = _bad_key(table, places, old, new) or _taken(table, reached, old, new)
+        olds = table.spellings(old)
+        reached = frozenset().union(*(table.reach(path, key) for key in olds))
+        problem = _bad_key(table, places, old, new) or _taken(table, reached, olds, new)
     else:
         problem = _bad_macro(table, path, new)
     problem = problem or _unwritable(own, places)
@@ -72,15 +73,15 @@ def rename(
     edits: dict[Path, list[TextEdit]] = {}
     for place in places:
         edits.setdefault(place.path, []).append(TextEdit(place.span, new))
-    renamed = {file: _renamed(table, file, old, changes) for file, changes in edits.items()}
+    renamed = {file: _renamed(table, file, changes) for file, changes in edits.items()}
     near = {file for project in own for file in (*project.documents, *project.bibs)} | {path}
     return Renaming(
         tuple(
             FileEdit(
                 str(file),
                 tuple(changes),
-                adds=(new,) * renamed[file],
-                removes=(old,) * renamed[file],
+                adds=(new,) * len(renamed[file]),
+                removes=renamed[file],
             )
             for file, changes in edits.items()
         ),
@@ -88,13 +89,13 @@ def rename(
     )
 
 
-def _renamed(table: KeyTable, path: Path, old: str, changes: Iterable[TextEdit]) -> int:
-    """How many entries of a .bib get the new key."""
+def _renamed(table: KeyTable, path: Path, changes: Iterable[TextEdit]) -> tuple[str, ...]:
+    """The keys of the entries of a .bib that get the new key."""
     file = table.files.get(path)
     if not isinstance(file, BibKeys):
-        return 0
+        return ()
     places = {change.span for change in changes}
-    return sum(entry.key == old and entry.key_span in places for entry in file.source.entries)
+    return tuple(entry.key for entry in file.source.entries if entry.key_span in places)
 
 
 def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -> Problem | None:
@@ -122,8 +123,10 @@ def _is_braced(text: str, span: Span) -> bool:
     return text[span.start - 1 : span.start] == "{"
 
 
-def _taken(table: KeyTable, reached: frozenset[Path], old: str, new: str) -> Problem | None:
-    """The problem when a reached file has the new key already, in any case; None when it is free.
+def _taken(
+    table: KeyTable, reached: frozenset[Path], olds: Collection[str], new: str
+) -> Problem | None:
+    """The problem when a reached file has the new key already, in any case; None if it is free.
 
     BibTeX does not distinguish keys by case, so a new key must not differ in case only."""
     wanted = new.casefold()
@@ -135,7 +138,7 @@ def _taken(table: KeyTable, reached: frozenset[Path], old: str, new: str) -> Pro
         elif isinstance(file, DocumentKeys):
             known = file.defined
         for key in known:
-            if key.casefold() == wanted and key != old:
+            if key.casefold() == wanted and key not in olds:
                 place = file.definitions(key)[0] if file is not None else None
                 line = 0
                 if place is not None and file is not None:

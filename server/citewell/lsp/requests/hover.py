@@ -80,6 +80,7 @@ class HoverCards(Struct, frozen=True, eq=False):
     async def in_document(self, snapshot: Snapshot, position: types.Position) -> HoverCard | None:
         from citewell.features.citing.site import key_at
         from citewell.features.display.hover import (
+            hover_item,
             hover_missing,
             hover_placeholder,
             hovered_placeholder,
@@ -101,6 +102,8 @@ class HoverCards(Struct, frozen=True, eq=False):
         workspace = await self.projects.workspace(snapshot.uri)
         place = workspace.keys.definition(use.key) if workspace is not None else None
         if workspace is None or place is None or place.entry is None:
+            if workspace is not None and place is not None:
+                return hover_item(use, _shown(workspace, place))
             shelved = await self._shelved_card(snapshot, use)
             return shelved or hover_missing(use)
         return await self._entry_card(workspace, use.span, place.path, place.entry)
@@ -157,7 +160,12 @@ class HoverCards(Struct, frozen=True, eq=False):
             folders = self._folders(workspace)
             reference = await self.cards.reference(bib, entry, options.style, folders)
             check = self.checks.answers.check_of(bib)(entry)
-        uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
+        uses = [
+            place
+            for key in table.spellings(entry.key)
+            for place in table.uses(key)
+            if place.kind is not PlaceKind.LINK
+        ]
         known = Known(
             reference=reference,
             record=await record,

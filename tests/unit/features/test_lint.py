@@ -465,7 +465,7 @@ def test_what_an_entry_lacks_is_told_in_one_sentence(found):
 """,
         "missing-field",
     )
-    assert one.message == 'The @article "good" has no author, journal and no year.'
+    assert one.message == 'The @article "good" has no author, no journal and no year.'
     assert one.data == {"key": "good", "fields": "author,journal,year"}
 
 

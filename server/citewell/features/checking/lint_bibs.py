@@ -256,7 +256,7 @@ def _is_broken(entry: BibEntry) -> bool:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and no " + names[-1]
+    return names[0] if len(names) == 1 else ", no ".join(names[:-1]) + " and no " + names[-1]
 
 
 @bib_rule("unused-entry", Level.HINT, unnecessary=True)

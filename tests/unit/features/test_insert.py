@@ -103,6 +103,17 @@ def test_a_stray_bib_is_never_made_silently(tmp_path):
     assert [problem.code for problem in plan.problems] == ["bib-undeclared"]
 
 
+def test_a_paper_with_a_thebibliography_is_told_that_it_does_not_read_a_bib(tmp_path):
+    items = "\\begin{thebibliography}{1}\\bibitem{a} A.\\end{thebibliography}"
+    text = f"\\documentclass{{article}}\n\\begin{{document}}\n{items}\n\\end{{document}}\n"
+    (tmp_path / "main.tex").write_text(text)
+    plan = plan_insert(Project.open(tmp_path / "main.tex", roots=[tmp_path]), WORK, Options())
+    (problem,) = plan.problems
+    assert problem.code == "bib-undeclared"
+    assert "its references are in a `thebibliography`" in problem.message
+    assert "`\\bibliography{references}`" in problem.hint
+
+
 @pytest.mark.parametrize("key", ["a b", "x,\n title={Y}}\n@article{fake", "a%b"])
 def test_a_key_that_cannot_be_is_said_and_nothing_is_changed(tmp_path, key):
     (tmp_path / "main.tex").write_text(PAPER)

@@ -145,6 +145,15 @@ def _is_stray(project: Project, edits: Sequence[FileEdit]) -> bool:
 
 
 def _stray(project: Project, target: Path) -> Problem:
+    if any(document.bibitems for document in project.documents.values()):
+        name = target.name.removesuffix(".bib")
+        return Problem(
+            "bib-undeclared",
+            f"{target.name} was created beside {project.root.name}, but that does not read it: "
+            "its references are in a `thebibliography`.",
+            f"Replace it by `\\bibliography{{{name}}}`, or write a `\\bibitem` for the key.",
+            str(target),
+        )
     return Problem(
         "bib-undeclared",
         f"{target.name} was created beside {project.root.name}, but no paper declares it: "

@@ -55,6 +55,9 @@ def found(index: KeyIndex, typed: str, **options: object) -> list[str]:
         ("graph convolutional", "DBLP:journals/corr/KipfW16", "title"),
         ("vaswnai2017", "vaswani2017attention", "key"),
         ("shazer", "vaswani2017attention", "author"),
+        ("vaswni", "vaswani2017attention", "author"),
+        ("devin", "devlin-etal-2019-bert", "author"),
+        ("vaswni2017", "vaswani2017attention", "key"),
         ("bidirectoinal transfromers", "devlin-etal-2019-bert", "title"),
     ],
 )

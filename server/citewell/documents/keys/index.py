@@ -252,11 +252,12 @@ def _misspelt(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8
     whole = typed.replace(" ", "")
     if len(whole) < 4:
         return scores, fields
-    beginnings = [key[: len(whole)] for key in segment.keys]
-    for _, similarity, row in process.extract(
-        whole, beginnings, scorer=OSA.normalized_similarity, score_cutoff=0.7, limit=200
-    ):
-        scores[row] = _FUZZY * similarity
+    for length in _lengths(whole):
+        beginnings = [key[:length] for key in segment.keys]
+        for _, similarity, row in process.extract(
+            whole, beginnings, scorer=OSA.normalized_similarity, score_cutoff=0.7, limit=200
+        ):
+            scores[row] = max(scores[row], _FUZZY * similarity)
     total = np.zeros(size, np.float32)
     fits = np.ones(size, np.bool_)
     best = np.zeros(size, np.int8)
@@ -282,13 +283,21 @@ def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
         return weights, fields
     # People get the first letter right.
     low, high = segment.prefix_range(word[0])
-    beginnings = [token[: len(word)] for token in segment.vocabulary[low:high]]
     slips = 1 if len(word) < 8 else 2
-    for _, _, at in process.extract(
-        word, beginnings, scorer=OSA.distance, score_cutoff=slips, limit=50
-    ):
-        token = low + at
-        near, near_field = _word_weights(segment, range(token, token + 1), 0.5)
-        np.maximum(weights, near, out=weights)
-        np.maximum(fields, near_field, out=fields)
+    for length in _lengths(word):
+        beginnings = [token[:length] for token in segment.vocabulary[low:high]]
+        for _, _, at in process.extract(
+            word, beginnings, scorer=OSA.distance, score_cutoff=slips, limit=50
+        ):
+            token = low + at
+            near, near_field = _word_weights(segment, range(token, token + 1), 0.5)
+            np.maximum(weights, near, out=weights)
+            np.maximum(fields, near_field, out=fields)
     return weights, fields
+
+
+def _lengths(typed: str) -> tuple[int, ...]:
+    """The lengths of beginnings that a text may mean: one more where a letter was left out.
+
+    In four letters that would be a guess."""
+    return (len(typed),) if len(typed) < 5 else (len(typed), len(typed) + 1)

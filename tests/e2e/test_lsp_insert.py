@@ -154,6 +154,18 @@ async def test_a_bib_that_cannot_be_written_is_told_and_its_citation_taken_back(
     assert not (editor.folder / "references.bib").exists()
 
 
+async def test_a_bib_whose_encoding_lacks_a_letter_is_left_alone_and_told(start_editor):
+    own = "@book{a, title = {Über}, year = 1969}\n".encode("cp1252")
+    editor = await start_editor(files={"refs.bib": ""})
+    (editor.folder / "refs.bib").write_bytes(own)
+    editor.open("main.tex", PAPER)
+    await accept_first(editor)
+    assert any("cannot represent 'č'" in m and "as UTF-8" in m for m in editor.messages)
+    assert not editor.applied or "refs.bib" not in str(editor.applied[0].edit)
+    assert (editor.folder / "refs.bib").read_bytes() == own
+    assert editor.text("main.tex") == PAPER.replace("|", "")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["text"], [{"uri": 5}], [{"uri": "file:///none.tex", "work": "fx:5", "key": "k"}]],

@@ -72,6 +72,7 @@ class EditApplier:
         """
         try:
             await self.check_meaning(edits, texts)
+            self._check_encodings(edits, texts)
             if not self._editor.flags.apply_edit:
                 return self.write(edits, texts)
         except CitewellError as error:
@@ -97,6 +98,20 @@ class EditApplier:
             return False
         self.assume(edits, texts, before)
         return True
+
+    def _check_encodings(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
+        """Raise `CitewellError` if a file that the editor does not show cannot hold a character:
+        the editor would open it in its encoding and write another character."""
+        from citewell.documents.textfile import apply_edits as applied_to
+        from citewell.documents.textfile import read_text
+
+        for edit in edits:
+            path = Path(edit.path)
+            is_plain = all(change.text.isascii() for change in edit.edits)
+            if edit.create or is_plain or self._buffers.open_document(path) is not None:
+                continue
+            if path.is_file():
+                read_text(path).encode(applied_to(texts[path], edit.edits))
 
     def _changed(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> Path | None:
         """An edited document whose text in the editor is no longer that of `texts`."""

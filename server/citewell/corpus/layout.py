@@ -223,7 +223,13 @@ def strangers(path: Path) -> list[str]:
 def current_snapshot(library: Path) -> str:
     """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
     if not library.is_dir():
-        raise library_error("library-missing", "No library in this folder.", library)
+        message, parent = "No library in this folder.", library.parent
+        if (parent / CURRENT).is_file():
+            message = (
+                f"No library in this folder, but {parent} is one: set `library.path` to "
+                f"{parent.parent} and `library.name` to {parent.name}."
+            )
+        raise library_error("library-missing", message, library)
     try:
         data = _read_bounded(library / CURRENT, 256)
     except FileNotFoundError:

@@ -42,6 +42,15 @@ def test_a_folder_that_is_not_there_is_missing(tmp_path: Path) -> None:
     assert code_of(tmp_path / "nowhere") == "library-missing"
 
 
+def test_a_path_that_is_a_library_itself_is_told_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "CURRENT").write_text("1", encoding="utf-8")
+    with pytest.raises(LibraryError) as caught:
+        Library.open(tmp_path / "default")
+    message = caught.value.problem.message
+    assert f"`library.path` to {tmp_path.parent}" in message
+    assert f"`library.name` to {tmp_path.name}" in message
+
+
 def test_an_empty_folder_is_missing(tmp_path: Path) -> None:
     assert code_of(tmp_path) == "library-missing"
 

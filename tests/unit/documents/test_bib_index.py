@@ -66,6 +66,11 @@ def test_the_entry_meant_comes_first(index: KeyIndex, typed: str, key: str, fiel
     assert (best.entry.key, best.field) == (key, field)
 
 
+def test_four_letters_are_no_misspelt_beginning_of_a_longer_word(index: KeyIndex) -> None:
+    assert found(index, "trap") == []  # Transformers
+    assert found(index, "brrt") == ["devlin-etal-2019-bert"]
+
+
 def test_nothing_is_found_for_nonsense(index: KeyIndex) -> None:
     assert index.search("zzzzqqqq") == []
     assert index.search("attention nonsense") == []

@@ -284,7 +284,8 @@ def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
     # People get the first letter right.
     low, high = segment.prefix_range(word[0])
     slips = 1 if len(word) < 8 else 2
-    for length in _lengths(word):
+    # Four letters begin too many words nearly so ("adam" and "adaptation"): whole words alone.
+    for length in _lengths(word) if len(word) > 4 else (None,):
         beginnings = [token[:length] for token in segment.vocabulary[low:high]]
         for _, _, at in process.extract(
             word, beginnings, scorer=OSA.distance, score_cutoff=slips, limit=50

@@ -20,6 +20,11 @@ _LOCATOR = re.compile(
     r"(?i)(?:pp?|pages?|chap|chapters?|ch|sec|sections?|§+|figs?|figures?|vol|volumes?|para|"
     r"part|line|note|theorem|table|eq|and|or|for|in|see|e\.g|i\.e|passim|\W*\d.*)\b.*"
 )
+_BEHIND_WORDS = re.compile(
+    r"(?i),\s*(?:pp?\.?|(?:chap|ch|secs?|figs?|vol|eq|no|art)\.|pages?|chapters?|sections?|figures?|"
+    r"volumes?|theorem|§+)\s*(?:[ivxlc]+\b|\d[\w.–-]*)(?:,.*)?\s*\Z"
+)
+"""A locator behind words: `, p. 3`."""
 
 
 def keys_in(text: str, start: int, end: int) -> list[tuple[str, Span]]:
@@ -52,6 +57,8 @@ def wanted_in(text: str, start: int, end: int) -> tuple[int, str, Span] | None:
         while asks and text.startswith("?", words_start):
             words_start += 1
         raw = text[words_start:stop]
+        if locator := _BEHIND_WORDS.search(raw):
+            raw = raw[: locator.start()]
         words = squeeze(raw).rstrip(",")
         lead = len(raw) - len(raw.lstrip())
         span = Span(words_start + lead, max(words_start + lead, words_start + len(raw.rstrip())))

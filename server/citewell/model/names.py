@@ -47,9 +47,14 @@ _ORGANISATION = frozenset(
         "corporation", "corp.", "university", "institute", "association", "committee",
         "organization", "organisation", "foundation", "society", "project", "initiative",
         "network", "laboratory", "laboratories", "labs", "center", "centre", "council", "agency",
-        "community", "developers", "contributors"
+        "community", "developers", "contributors", "workshop"
     }
 )  # fmt: skip
+
+
+def is_organisation(author: Author) -> bool:
+    """True for a name whose last word is one of organisations: "Gemma Team"."""
+    return author.display.lower().rpartition(" ")[2] in _ORGANISATION
 
 
 def ends_with_others(field: str) -> bool:

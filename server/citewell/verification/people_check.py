@@ -15,7 +15,7 @@ from typing import NamedTuple
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
-from citewell.model.names import family_key
+from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
 from citewell.sources.malformed import is_malformed
 from citewell.sources.trust import family
@@ -67,6 +67,10 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         if record.others and people.difference in (Difference.ADDED, Difference.REPLACED):
             # The names may be those that the record lacks.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
+        if _is_organisation_alone(record) and people.added:
+            # Whether the reference names its people, the record does not say.
+            message = f"The record names {record.authors[0].display} alone."
+            found = found._replace(message=message, severity=Severity.INFO, confidence=DOUBTFUL)
         if is_malformed(claim.authors) or is_malformed(record.authors):
             found = found._replace(severity=Severity.WARNING,
                                    confidence=min(found.confidence, DOUBTFUL))  # fmt: skip
@@ -77,6 +81,14 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         finding(claim, found.code, "author", found.message, found.severity, found.confidence,
                 given=given, expected=expected)
     ]  # fmt: skip
+
+
+def _is_organisation_alone(record: Work) -> bool:
+    """True when the record has one author, "OpenAI" or "Gemma Team": its people may be cited."""
+    if len(record.authors) != 1:
+        return False
+    (author,) = record.authors
+    return not author.given or is_organisation(author)
 
 
 def _another_version(claim: Claim, match: Match) -> bool:

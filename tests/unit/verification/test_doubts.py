@@ -43,6 +43,11 @@ WORKS = (
     Work(id="m:talk", title="A Spatially and Temporally Enhanced Base of Knowledge: Extended "
          "Abstract", year=2013, venue="ijcai", authors=people("Ann Ash", "Ben Beech"),
          kind="inproceedings"),
+    Work(id="m:report", title="The Pebble-4 Technical Report on Large Models", year=2023,
+         kind="article", journal="arXiv preprint arXiv:2303.00001", arxiv="2303.00001",
+         authors=(Author("PebbleAI"),)),
+    Work(id="m:workshop", title="Brook: A Large Open-Access Model of Many Rivers", year=2022,
+         kind="misc", arxiv="2211.00001", authors=people("BigRiver Workshop")),
 )  # fmt: skip
 
 
@@ -71,6 +76,25 @@ def test_the_doi_of_a_neighbour_is_a_note_while_all_else_agrees(run):
     result = run({**ONE, "doi": "10.1109/CVPR46437.2021.00101"})
     assert result.verdict is Verdict.VERIFIED
     assert codes(result, counted=False) == {"doi-other-work"}
+
+
+@pytest.mark.parametrize(
+    ("title", "organisation"),
+    [
+        ("The Pebble-4 Technical Report on Large Models", "PebbleAI"),
+        ("Brook: A Large Open-Access Model of Many Rivers", "BigRiver Workshop"),
+    ],
+)
+@pytest.mark.parametrize("first", ["", "{organisation} and "])
+def test_the_people_of_an_organisation_that_the_record_names_alone_are_a_note(
+    run, title, organisation, first
+):
+    author = first.format(organisation=f"{{{organisation}}}") + "Ann Ash and Ben Beech and others"
+    result = run({"title": title, "author": author, "year": "2023"}, "misc")
+    assert result.verdict is Verdict.VERIFIED
+    assert [one.message for one in result.findings if one.field == "author"] == [
+        f"The record names {organisation} alone."
+    ]
 
 
 def test_the_doi_of_a_stranger_is_evidence_although_all_else_agrees(run):

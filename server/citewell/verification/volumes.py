@@ -33,9 +33,21 @@ class MainVolume(msgspec.Struct, frozen=True):
 def main_volume(places: Places) -> MainVolume:
     """The main volume among the papers of one meeting and year."""
     main = places.take(~places.minor)
-    if len(main) < LEAST_PAPERS:
-        return MainVolume(len(main))
-    return MainVolume(len(main), _numbers_whole(main) or _pages_whole(main))
+    papers = _distinct(main)
+    if papers < LEAST_PAPERS:
+        return MainVolume(papers)
+    return MainVolume(papers, _numbers_whole(main) or _pages_whole(main))
+
+
+def _distinct(places: Places) -> int:
+    """Number of papers, each once: a library and the one below it may both hold a paper."""
+    numbered, paged = places.volume != 0, places.last_page > 0
+    columns = (
+        (places.volume[numbered], places.number[numbered]),
+        (places.first_page[paged & ~numbered], places.last_page[paged & ~numbered]),
+    )
+    several = sum(len(set(zip(*(part.tolist() for part in pair), strict=True))) for pair in columns)
+    return several + int((~numbered & ~paged).sum())
 
 
 def volume_is_whole(places: Places, volume: str) -> bool:

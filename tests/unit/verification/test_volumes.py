@@ -44,6 +44,12 @@ def test_a_volume_without_a_gap_is_whole(works):
     assert volume.whole and volume.papers == 80
 
 
+@pytest.mark.parametrize("works", [anthology(80), dois(80), paged(80, length=17)])
+def test_papers_of_two_libraries_count_once(works):
+    volume = main_volume(works * 2)
+    assert volume.whole and volume.papers == 80
+
+
 @pytest.mark.parametrize("make", [anthology, dois, paged])
 def test_a_volume_of_which_a_fifth_is_missing_is_never_whole(make):
     for seed in range(20):

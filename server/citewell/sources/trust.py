@@ -22,6 +22,9 @@ _UNKNOWN = 40
 CURATED = 50
 """Sources from this trust on are curated bibliographies; those below are people's own files."""
 
+_SECOND_HAND = frozenset({"bibliographies"})
+"""Sources gathered from the reference lists of papers, with the slips of those who cited."""
+
 _PREPRINT_PLACES = ("arxiv", "corr", "biorxiv", "medrxiv", "ssrn", "preprint")
 _PREPRINT_DOIS = ("10.48550/", "10.1101/", "10.2139/", "10.31234/", "10.20944/", "10.21203/")
 
@@ -40,6 +43,13 @@ def source_trust(source: str) -> int:
 def work_trust(work: Work) -> int:
     """Trust of the best source behind the work."""
     return max((source_trust(p.source) for p in work.provenance), default=_UNKNOWN)
+
+
+def is_second_hand(work: Work) -> bool:
+    """True when the record comes from references to the work alone, which may be wrong too."""
+    return bool(work.provenance) and all(
+        family(origin.source) in _SECOND_HAND for origin in work.provenance
+    )
 
 
 def is_preprint_doi(doi: str) -> bool:

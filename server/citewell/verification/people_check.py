@@ -18,7 +18,7 @@ from citewell.model.ids import arxiv_id
 from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
 from citewell.sources.malformed import is_malformed
-from citewell.sources.trust import family
+from citewell.sources.trust import family, is_second_hand
 from citewell.verification.finding import SURE, finding, listed, names
 from citewell.verification.identifiers import known_registrant, registrant
 from citewell.verification.identify import Match
@@ -67,6 +67,9 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         if record.others and people.difference in (Difference.ADDED, Difference.REPLACED):
             # The names may be those that the record lacks.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
+        if is_second_hand(match.work) and _names_others(people):
+            # Two references to one work differ: either may be wrong.
+            found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if _is_organisation_alone(record) and people.added:
             # Whether the reference names its people, the record does not say.
             message = f"The record names {record.authors[0].display} alone."
@@ -81,6 +84,13 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         finding(claim, found.code, "author", found.message, found.severity, found.confidence,
                 given=given, expected=expected)
     ]  # fmt: skip
+
+
+def _names_others(people: Comparison) -> bool:
+    """True for names that the record lacks, beside some of its own; a single one is a slip."""
+    if people.difference is Difference.ADDED:
+        return len(people.added) > 1
+    return people.difference is Difference.REPLACED
 
 
 def _is_organisation_alone(record: Work) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.model import Author, Work
+from citewell.model import Author, Provenance, Work
 from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
@@ -46,6 +46,9 @@ WORKS = (
     Work(id="m:report", title="The Pebble-4 Technical Report on Large Models", year=2023,
          kind="article", journal="arXiv preprint arXiv:2303.00001", arxiv="2303.00001",
          authors=(Author("PebbleAI"),)),
+    Work(id="m:guide", title="A Guide to Rivers and Their Sources, with Code", year=2024,
+         kind="misc", authors=people("Ann Ash", "Ben Beech", "Cara Cedar"),
+         provenance=(Provenance("bibliographies"),)),
     Work(id="m:workshop", title="Brook: A Large Open-Access Model of Many Rivers", year=2022,
          kind="misc", arxiv="2211.00001", authors=people("BigRiver Workshop")),
 )  # fmt: skip
@@ -76,6 +79,17 @@ def test_the_doi_of_a_neighbour_is_a_note_while_all_else_agrees(run):
     result = run({**ONE, "doi": "10.1109/CVPR46437.2021.00101"})
     assert result.verdict is Verdict.VERIFIED
     assert codes(result, counted=False) == {"doi-other-work"}
+
+
+@pytest.mark.parametrize(
+    "author", ["Ann Ash and Dan Dogwood and Eve Elm", "Ann Ash and Ben Beech and Cara Cedar and Dan "
+               "Dogwood and Eve Elm"]
+)  # fmt: skip
+def test_other_names_than_in_the_references_of_papers_are_a_note(run, author):
+    guide = {"title": "A Guide to Rivers and Their Sources, with Code", "year": "2024"}
+    assert run({**guide, "author": author}, "misc").verdict is Verdict.VERIFIED
+    missing = run({**guide, "author": "Ann Ash and Cara Cedar"}, "misc")
+    assert codes(missing) == {"author-missing"}
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ _ARXIV_MARKED = lazy_pattern(
     re.IGNORECASE,
 )
 
+_MENDELEY_FILLER = "arXiv:1011.1669v3"
+"""Mendeley writes this identifier into entries of works that are not on arXiv."""
+
 _NEW_ACL = r"(?:19|20)\d{2}\.[a-z0-9_]+-[a-z0-9_]+\.\d+"
 _OLD_ACL = r"[A-Z]\d{2}-\d{4,5}"
 _ACL_WHOLE = lazy_pattern(rf"^(?:acl:)?(?P<id>{_NEW_ACL}|{_OLD_ACL})$", re.IGNORECASE)
@@ -82,9 +85,11 @@ def arxiv_id(text: str) -> str:
 
     New style (`1706.03762`) and old (`cs/0102012`; the subject class of `math.GT/0309136` is not
     part of the identifier). A bare identifier counts only when it is the whole text: elsewhere a
-    number needs `arXiv`, `abs/` or a link before it.
+    number needs `arXiv`, `abs/` or a link before it. Mendeley's filler is none.
     """
     text = text.strip()
+    if text == _MENDELEY_FILLER:
+        return ""
     if "/" not in text and "." not in text:
         return ""
     found = _ARXIV_WHOLE.match(text) or _ARXIV_MARKED.search(text)

@@ -59,6 +59,8 @@ def test_a_doi_is_bare_and_lower_case(text: str, doi: str) -> None:
         ("on pages 1706.03762 and on", ""),
         ("https://doi.org/10.1109/1234.56789", ""),
         ("", ""),
+        ("arXiv:1011.1669v3", ""),  # what Mendeley writes where it knows none
+        ("arXiv:1011.1669", "1011.1669"),
     ],
 )
 def test_an_arxiv_identifier_has_no_version(text: str, identifier: str) -> None:

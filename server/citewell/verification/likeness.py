@@ -45,7 +45,7 @@ def _likeness(given: str, known: str) -> TitleLike:
     if [w for w in a if w not in _LITTLE] == [w for w in b if w not in _LITTLE]:
         return TitleLike.SUBTITLE
     letters = OSA.distance(ours, theirs, score_cutoff=3)
-    if _without_acronyms(given, known):
+    if _without_acronyms(given, known) or _without_edition(given, known):
         return TitleLike.SUBTITLE
     if letters <= max(1, min(3, len(theirs) // 20)) and _same_words_spelt(a, b):
         return TitleLike.SPELLING
@@ -98,6 +98,19 @@ def same_english(a: str, b: str) -> bool:
 
 _TAIL = re.compile(r"\s*\([^()]{2,40}\)\s*$")
 _ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
+
+
+_EDITION = re.compile(
+    r"[\s,.;:(\[]+(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|revised|new|"
+    r"international)\s+(?:ed\.|ed|edn|edition)[\s.)\]]*$",
+    re.IGNORECASE,
+)
+
+
+def _without_edition(given: str, known: str) -> bool:
+    """True when one title ends with its edition, which has a field of its own."""
+    short, long = _EDITION.sub("", given), _EDITION.sub("", known)
+    return (short, long) != (given, known) and title_key(short) == title_key(long)
 
 
 def _without_acronyms(given: str, known: str) -> bool:

@@ -131,6 +131,8 @@ def test_identifiers_that_cannot_exist_are_told_from_rare_ones():
          TitleLike.SPELLING),
         ("Bias Augmentation towards Model Debiasing", "Bias Augmentation for Model Debiasing",
          TitleLike.WORDS),
+        ("Mining of Data, 3rd edition", "Mining of Data", TitleLike.SUBTITLE),
+        ("Mining of Data", "Mining of Data (Second ed.)", TitleLike.SUBTITLE),
         ("Findings of the Shared Task 2018", "Findings of the Shared Task 2019", TitleLike.OTHER),
         ("Graph Attention Networks", "Convolutional Sequence Models", TitleLike.OTHER),
     ],

@@ -112,13 +112,21 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
         code, words, severity, sure = (
             "title-differs", f"The work is titled “{expected}”.", Severity.WARNING, 0.85
         )  # fmt: skip
-        if means_preprint(claim) and match.title is TitleLike.WORDS:
+        if means_preprint(claim) and (
+            match.title is TitleLike.WORDS or _same_preprint(claim, match)
+        ):
             sure = 0.6  # the preprint may have had this title
         if _on_arxiv_alone(match.works):
             sure = 0.6
     return [
         finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
     ]
+
+
+def _same_preprint(claim: Claim, match: Match) -> bool:
+    """True when the arXiv identifier and all authors are those of the work."""
+    same = match.people.difference is Difference.SAME and not claim.others
+    return same and match.by == "arxiv"
 
 
 _ICLR_PROCEEDINGS = 2017

@@ -47,7 +47,7 @@ WORKS = (
          kind="article", journal="arXiv preprint arXiv:2303.00001", arxiv="2303.00001",
          authors=(Author("PebbleAI"),)),
     Work(id="m:guide", title="A Guide to Rivers and Their Sources, with Code", year=2024,
-         kind="misc", authors=people("Ann Ash", "Ben Beech", "Cara Cedar"),
+         kind="misc", arxiv="2405.00001", authors=people("Ann Ash", "Ben Beech", "Cara Cedar"),
          provenance=(Provenance("bibliographies"),)),
     Work(id="m:workshop", title="Brook: A Large Open-Access Model of Many Rivers", year=2022,
          kind="misc", arxiv="2211.00001", authors=people("BigRiver Workshop")),
@@ -79,6 +79,15 @@ def test_the_doi_of_a_neighbour_is_a_note_while_all_else_agrees(run):
     result = run({**ONE, "doi": "10.1109/CVPR46437.2021.00101"})
     assert result.verdict is Verdict.VERIFIED
     assert codes(result, counted=False) == {"doi-other-work"}
+
+
+def test_another_title_of_a_preprint_by_the_same_people_is_a_note(run):
+    first = {"title": "On the Wetness of Water", "journal": "arXiv preprint arXiv:2405.00001",
+             "year": "2024"}  # fmt: skip
+    result = run({**first, "author": "Ann Ash and Ben Beech and Cara Cedar"}, "article")
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) >= {"title-differs"}
+    assert run({**first, "author": "Ann Ash and others"}, "article").verdict is not Verdict.VERIFIED
 
 
 @pytest.mark.parametrize(

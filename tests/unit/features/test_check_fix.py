@@ -64,6 +64,17 @@ def test_a_journal_never_lands_in_a_book_title(tmp_path):
     )
 
 
+@pytest.mark.parametrize("year", ["year = {2011}", "date = {2011-12}"])
+def test_a_corrected_venue_brings_its_year(tmp_path, year):
+    text = (
+        f"@article{{w, title={{{PAPER.title}}},\n  author={{Ash, Ann and others}},\n"
+        f"  journal={{NeurIPS}},\n  {year}\n}}\n"
+    )
+    _, after = fixed(tmp_path, text)
+    assert year.replace("2011", "2012") in after
+    assert "{International Conference on Machine Learning}" in after
+
+
 PREPRINT = (
     "@article{w, title={Seven Ways of Walking on Digraphs},\n  author={Ash, Ann and Cedar, Cy},\n"
     "  journal={arXiv preprint arXiv:1201.00001},\n  year={2011}}\n"

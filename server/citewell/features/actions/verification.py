@@ -147,6 +147,8 @@ def edits_for(
         for finding, field, value in _corrections(entry, check, content):
             if finding.code == code if name == FIELD else counts(finding):
                 _set_field(edit, kind, content, field, value)
+                if name == FIELDS and field in _CONTAINERS:
+                    _set_year(edit, entry, content)
         return edit.edits
     if name == DOI:
         edit.set("doi", content["doi"])
@@ -202,6 +204,12 @@ def _set_field(
             return
         value = content[own]
     edit.set(field, value)
+
+
+def _set_year(edit: EntryEdit, entry: BibEntry, content: Mapping[str, str]) -> None:
+    """The year of a corrected venue, where the entry has a year of its own."""
+    if {"year", "date"} & set(entry.names) and "year" in content:
+        _set_all(edit, entry, {"year": content["year"]})
 
 
 def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:

@@ -154,8 +154,10 @@ def test_a_fifo_and_standard_input_are_read(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags", [("--write",), ("--unsafe-fixes",), ("--fix", "--format", "json")]
-)
+    "flags",
+    [("--write",), ("--unsafe-fixes",), ("--fix", "--format", "json"),
+     ("--fix", "--out", "refs.diff"), ("--fix", "-")],
+)  # fmt: skip
 def test_flags_that_would_do_nothing_are_refused(citewell: Run, flags: tuple[str, ...]) -> None:
     run = citewell("check", *flags, "refs.bib")
     assert run.returncode == 2

@@ -104,6 +104,8 @@ def check(
     from citewell.usecases.library import Library
 
     _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
+    if fix:
+        _check_fix(files, out)
     session: Session = ctx.obj
     if grobid:
         session = replace(session, overrides=(*session.overrides, f"pdf.grobid={grobid}"))
@@ -154,6 +156,14 @@ def _check_flags(
         raise click.UsageError("--write and --unsafe-fixes need --fix.")
     if fix and form != "text":
         raise click.UsageError("--fix writes a diff and takes no other format.")
+
+
+def _check_fix(files: Sequence[Path], out: Path | None) -> None:
+    """Refuse what --fix has no file for."""
+    if out is not None:
+        raise click.UsageError("--fix writes its diff to standard output; redirect that.")
+    if any(str(path) == "-" for path in files):
+        raise click.UsageError("--fix corrects .bib files; name the file instead of -.")
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -162,3 +162,10 @@ def test_flags_that_would_do_nothing_are_refused(citewell: Run, flags: tuple[str
     run = citewell("check", *flags, "refs.bib")
     assert run.returncode == 2
     assert "--fix" in run.stderr
+
+
+def test_a_missing_file_beside_others_is_no_success(citewell: Run) -> None:
+    run = citewell("check", "missing.bib", "refs.bib")
+    assert run.returncode == 2
+    assert "missing.bib" in run.stderr
+    assert "luong" in run.stdout

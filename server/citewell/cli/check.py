@@ -136,7 +136,14 @@ def check(
             _write(text, out)
         else:
             _show(console(), checks, show_all, online)
-    ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
+    ctx.exit(FINDINGS if failing(checks, fail_on) else _unread(files, claims.problems))
+
+
+def _unread(files: Sequence[Path], problems: Sequence[Problem]) -> int:
+    """The exit code of a check without findings: a named file may not be there."""
+    named = set(map(str, files))
+    missing = any(one.code == "file-missing" and one.path in named for one in problems)
+    return BROKEN if missing else OK
 
 
 def _check_flags(

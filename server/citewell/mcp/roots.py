@@ -74,7 +74,7 @@ class Roots(Struct, frozen=True):
         if not inside:
             raise CitewellError(outside(name))
         for place in inside:
-            if place.is_file():
+            if _is_file(place):
                 if place.stat().st_size > MAX_FILE:
                     raise CitewellError(
                         Problem(
@@ -85,7 +85,7 @@ class Roots(Struct, frozen=True):
                     )
                 return place
         for place in inside:
-            if new and place.parent.is_dir() and not place.exists():
+            if new and _may_be_made(place):
                 return place
         raise CitewellError(
             Problem(
@@ -132,6 +132,21 @@ class Roots(Struct, frozen=True):
                     and path.stat().st_size <= MAX_FILE
                 ):
                     yield path
+
+
+def _is_file(path: Path) -> bool:
+    """False for a name that the system refuses, too: one that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _may_be_made(path: Path) -> bool:
+    try:
+        return path.parent.is_dir() and not path.exists()
+    except OSError:
+        return False
 
 
 def outside(name: str) -> Problem:

@@ -45,6 +45,19 @@ async def test_paths_outside_of_the_roots_are_refused(agent: Agent, root: Path) 
     assert not (root.parent / "new.bib").exists()
 
 
+@pytest.mark.parametrize("name", ["a" * 300 + ".bib", "folder/" * 1_000 + "a.bib"])
+async def test_a_path_that_the_system_refuses_is_a_missing_file(
+    agent: Agent, root: Path, name: str
+) -> None:
+    async with agent(root) as client:
+        for tool, arguments in (
+            ("check_references", {"path": name}),
+            ("add_entry", {"id": "fx:1", "bib": name}),
+        ):
+            found = await client.call_tool(tool, arguments)
+            assert found.is_error and "[file-missing]" in found.content[0].text
+
+
 async def test_a_paper_that_includes_what_lies_outside_reads_nothing_of_it(
     agent: Agent, root: Path
 ) -> None:

@@ -38,6 +38,34 @@ async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
     assert message in found.content[0].text
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "message"),
+    [
+        ("search_papers", {"query": "a", "k": 0}, "`k`: Input should be greater than or equal"),
+        ("search_papers", {"query": ["a"]}, "`query`: Input should be a valid string"),
+        ("find_citations", {"text": None}, "`text`: Input should be a valid string"),
+        ("find_citations", {}, "`text`: Field required"),
+        ("get_papers", {"ids": ["fx:1"], "format": "xml"}, "`format`: Input should be 'record'"),
+        ("get_papers", {"ids": [1]}, "`ids.0`: Input should be a valid string"),
+    ],
+)
+async def test_a_wrong_value_is_refused_with_the_reason(
+    agent: Agent, tool: str, given: dict[str, Any], message: str
+) -> None:
+    async with agent() as client:
+        found = await client.call_tool(tool, given)
+    assert found.is_error
+    assert "[argument-invalid]" in found.content[0].text
+    assert message in found.content[0].text
+    assert "pydantic" not in found.content[0].text
+
+
+async def test_null_is_an_optional_argument_that_is_not_given(agent: Agent) -> None:
+    async with agent() as client:
+        given = {"query": "attention", "author": None, "venue": None, "year": None, "cursor": None}
+        assert await search(client, **given) == await search(client, query="attention")
+
+
 async def test_year_and_limit_are_taken(agent: Agent) -> None:
     async with agent() as client:
         found = await search(client, query="neural networks attention", year=2017, limit=2)

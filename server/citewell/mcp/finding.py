@@ -51,6 +51,7 @@ from citewell.usecases.find import (
 from citewell.usecases.search import SearchPage, search_page, search_query
 
 Count = Annotated[int, Field(ge=1, le=50)]
+Year = Annotated[int, Field(ge=0, le=9999)]
 
 
 class Place(TypedDict, total=False):
@@ -135,9 +136,9 @@ class Finding:
         venue: str = "",
         kind: str = "",
         language: str = "",
-        year: int | None = None,
-        year_from: int | None = None,
-        year_to: int | None = None,
+        year: Year | None = None,
+        year_from: Year | None = None,
+        year_to: Year | None = None,
         k: Count = 10,
         cursor: str = "",
         detail: Detail = "short",

@@ -42,6 +42,8 @@ async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
     ("tool", "given", "message"),
     [
         ("search_papers", {"query": "a", "k": 0}, "`k`: Input should be greater than or equal"),
+        ("search_papers", {"query": "a", "year": 10**20}, "`year`: Input should be less than"),
+        ("search_papers", {"query": "a", "year_from": -(10**20)}, "`year_from`: Input should be"),
         ("search_papers", {"query": ["a"]}, "`query`: Input should be a valid string"),
         ("find_citations", {"text": None}, "`text`: Input should be a valid string"),
         ("find_citations", {}, "`text`: Field required"),

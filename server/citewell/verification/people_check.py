@@ -55,7 +55,8 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     """Missing, added, replaced and reordered names; initials, accents and particles are none."""
     people, record = match.people, match.record
     found = _difference(claim, match) or _end(claim, record)
-    if claim.authors and not without_anonymous(claim.authors):
+    unnamed = bool(claim.authors) and not without_anonymous(claim.authors)
+    if unnamed and without_anonymous(record.authors):
         message = "The authors are known."
         found = _Difference("author-anonymous", message, Severity.WARNING, 0.75)
     elif found is not None:

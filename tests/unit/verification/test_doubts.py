@@ -46,6 +46,8 @@ WORKS = (
     Work(id="m:report", title="The Pebble-4 Technical Report on Large Models", year=2023,
          kind="article", journal="arXiv preprint arXiv:2303.00001", arxiv="2303.00001",
          authors=(Author("PebbleAI"),)),
+    Work(id="m:review", title="Conservative Pebbles for Offline Streams", year=2021, venue="iclrw",
+         kind="inproceedings", authors=(Author("Anonymous"),)),
     Work(id="m:guide", title="A Guide to Rivers and Their Sources, with Code", year=2024,
          kind="misc", arxiv="2405.00001", authors=people("Ann Ash", "Ben Beech", "Cara Cedar"),
          provenance=(Provenance("bibliographies"),)),
@@ -79,6 +81,11 @@ def test_the_doi_of_a_neighbour_is_a_note_while_all_else_agrees(run):
     result = run({**ONE, "doi": "10.1109/CVPR46437.2021.00101"})
     assert result.verdict is Verdict.VERIFIED
     assert codes(result, counted=False) == {"doi-other-work"}
+
+
+def test_anonymous_is_right_where_the_record_knows_no_more(run):
+    given = {"title": "Conservative Pebbles for Offline Streams", "year": "2021"}
+    assert run({**given, "author": "Anonymous"}).findings == ()
 
 
 def test_another_title_of_a_preprint_by_the_same_people_is_a_note(run):

@@ -18,6 +18,7 @@ _WHOLE_NAME = 12
 _SOUNDS_LIKE = 82.0
 """Least likeness (rapidfuzz ratio) of two whole names of one person."""
 _SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
+_DIVIDED = re.compile(r"\w[-'’‐]\w")
 _NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
 
 
@@ -29,6 +30,7 @@ class AuthorName:
         self.family = family_key(family)
         self.words = frozenset(_words(f"{html.unescape(author.given)} {family}"))
         self.last = _words(family)[-1:] or [""]
+        self.tokens = self.words | joined_words(author)
         given = _words(html.unescape(author.given))
         self.given = given[0] if given else ""
         self.initials = frozenset(word[0] for word in given)
@@ -122,7 +124,7 @@ class AuthorName:
         if (
             self.family == other.family
             or len(other.family) < 3
-            or other.family not in self.words
+            or other.family not in self.tokens
             or not self.family
         ):
             return False
@@ -143,6 +145,14 @@ def author_name(author: Author) -> AuthorName:
 def display_words(author: Author) -> tuple[str, ...]:
     """The words of a name as displayed, folded."""
     return tuple(_words(author.display))
+
+
+def joined_words(author: Author) -> frozenset[str]:
+    """The words of a name in which a hyphen or an apostrophe divides one, as surnames are compared:
+    "lacostejulien" and "s" of "Lacoste-Julien S"."""
+    if _DIVIDED.search(author.display) is None:
+        return frozenset()
+    return frozenset(map(family_key, author.display.replace(",", " ").split()))
 
 
 def _plain(word: str) -> str:

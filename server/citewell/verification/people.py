@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from citewell.model.work import Author
-from citewell.verification.author_name import AuthorName, author_name, display_words
+from citewell.verification.author_name import AuthorName, author_name, display_words, joined_words
 
 LONG_LIST = 8
 """A list cut after at least this many names reflects a journal style, not an invention."""
@@ -175,7 +175,9 @@ def _parted(
     """The given names; those run together for lack of an "and" are split using the record."""
     out: list[Author] = []
     for author in given:
-        words = display_words(author) if _may_be_several(author) else ()
+        words: set[str] = set()
+        if _may_be_several(author):
+            words = {*display_words(author), *joined_words(author)}
         inside = [n for n, name in enumerate(theirs) if name.family in words]
         if len({theirs[n].family for n in inside}) > 1:
             out += [known[n] for n in inside]

@@ -182,3 +182,15 @@ def test_names_run_together_are_parted_though_the_record_has_them_too():
     authors = (Author("Oak", "Kim Elm Ada"), Author("Elm", "Kim"))
     assert compare_people(authors, authors).known == 2
     assert compare_people(authors, authors).difference is not Difference.SAME
+
+
+@pytest.mark.parametrize(
+    ("authors", "given"),
+    [
+        ("Gus Ash-Beech", "Ash-Beech G"),
+        ("Ann Ash-Beech, Cy O'Dell, Dan Dogwood", "Ash-Beech A, O'Dell C, Dogwood D"),
+        ("Ann Ash, Cy Cedar-Elm, Dan Dogwood", "Ann Ash, Cy Cedar-Elm and Dan Dogwood"),
+    ],
+)
+def test_surnames_with_a_hyphen_are_found_in_names_run_together(authors, given):
+    assert check([record("dblp", authors)], given).verdict is Verdict.VERIFIED

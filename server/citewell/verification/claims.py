@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from citewell.documents.bib.work import inherited
+from citewell.documents.bib.work import entry_year, inherited
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
 from citewell.model.check import Claim
@@ -60,7 +60,7 @@ def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Cl
         {**values, "title": title, "author": raw_authors, "venue": values.get(field, "")},
         key=entry.key,
         kind=entry.type,
-        year=body.year,
+        year=entry_year(entry, values),
         venue_field=field,
         path=bib.path,
         line=line,

@@ -201,3 +201,19 @@ def test_a_long_check_tells_its_progress_and_stops_when_cancelled(checker):
     cancel.set()
     with pytest.raises(Cancelled):
         checker.check([claim], cancel=cancel)
+
+
+@pytest.mark.parametrize(
+    ("parent", "own"),
+    [
+        ("@proceedings{all, title={ICML}, year={2013}}", "crossref={all}"),
+        ("@proceedings{all, title={ICML}, date={2013-06-01}}", "crossref={all}"),
+        ("@xdata{all, year={2013}}", "xdata={all}"),
+    ],
+)
+def test_the_year_of_the_volume_is_that_of_its_paper(checker, parent, own):
+    entry = "@inproceedings{x, title={Graph Attention Networks}, author={Velickovic and others}, "
+    claims = claims_of_bib(parse_bib(f"{entry}{own}}}\n{parent}", "refs.bib"))
+    result = next(one for one in checker.check(claims) if one.claim.key == "x")
+    assert result.claim.year == 2013
+    assert "year-differs" in {one.code for one in result.findings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.titles import plain_title
@@ -56,6 +57,14 @@ def _inherited(bib: BibFile, entry: BibEntry, depth: int) -> dict[str, str]:
     return fields
 
 
+def entry_year(entry: BibEntry, fields: Mapping[str, str]) -> int | None:
+    """The year of an entry, or of its parents; `fields` are its own and the inherited ones."""
+    if (year := entry.body.year) is not None:
+        return year
+    digits = (fields.get("year") or fields.get("date", "")).strip()[:4]
+    return int(digits) if len(digits) == 4 and digits.isdecimal() else None
+
+
 def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     """The work that an entry describes, with the file and the key as provenance."""
     fields = inherited(bib, entry)
@@ -64,14 +73,11 @@ def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     if subtitle := fields.get("subtitle", ""):
         title = f"{title}: {subtitle}"
     institution = fields.get("institution") or fields.get("school") or fields.get("organization")
-    year = body.year
-    if year is None and fields.get("year", "").strip().isdecimal():
-        year = int(fields["year"].strip()[:4])
     return Work(
         id=f"bib:{entry.key}",
         title=title,
         authors=body.authors,
-        year=year,
+        year=entry_year(entry, fields),
         kind=_KINDS.get(entry.type, entry.type),
         booktitle=fields.get("booktitle", ""),
         journal=fields.get("journal") or fields.get("journaltitle", ""),

@@ -53,6 +53,8 @@ _INITIALS_FIRST = re.compile(
     rf"{_LETTERS}{_SURNAME}(?:{_AND}{_LETTERS}{_SURNAME})*{_MORE}(?=\s*[:.,;(])"
 )
 """A. Ash, B. C. Beech, and D. Cedar"""
+_TYPE = re.compile(r"\s*\[(?:[JCMDRSPNGAZ]|DB|CP|EB)(?:/(?:OL|CD|MT|DK))?\](?:\s*//)?[\s.,]*")
+"""The type of document behind a title of GB/T 7714: [J] for a journal, [C]// for a volume."""
 _PAGES = re.compile(
     r"(?:\b(?:pages?|pp?)\b\.?\s*|:\s*)[\w.:]*\d\s*(?:[-–—]+\s*[\w.:]*\d+)?|\d+\s*[–—-]+\s*\d+"
 )
@@ -99,7 +101,8 @@ def title_guesses(raw: str) -> list[str]:
 
     Runs of what commas, full stops and brackets part, of four words and more, longest first.
     """
-    parts = [part for part in _PART.split(_bare(raw)) if part and part.strip()]
+    text = _TYPE.sub(". ", _bare(raw))
+    parts = [part for part in _PART.split(text) if part and part.strip()]
     found: dict[str, None] = {}
     for start in range(min(len(parts), MOST_PARTS)):
         for end in range(start + 1, min(start + LONGEST_RUN, len(parts)) + 1):
@@ -150,6 +153,8 @@ def _year_of(text: str) -> int | None:
 def _parts(text: str) -> tuple[str, str, str, int | None]:
     """Names, title, what follows the title, and the year."""
     bracketed, year = _YEAR_IN_BRACKETS.search(text), _year_of(text)
+    if (marked := _TYPE.search(text)) and marked.start() > 0:
+        return *_before_type(text[: marked.start()]), text[marked.end() :], year
     if quoted := _QUOTED.search(text):
         return text[: quoted.start()], quoted[1], text[quoted.end() :], year
     for style in (_FAMILY_FIRST, _INITIALS_FIRST):
@@ -165,6 +170,16 @@ def _parts(text: str) -> tuple[str, str, str, int | None]:
     head, rest = _leading_names(text)
     title, tail = _first_sentence(_LEADING_YEAR.sub("", rest))  # ACL: "Names. 2020."
     return head, title, tail, year
+
+
+def _before_type(text: str) -> tuple[str, str]:
+    """Names and title in the style of GB/T 7714, "Ash A, Beech B C, et al. Title": no initial has a
+    full stop, or all have."""
+    for style in (_FAMILY_FIRST, _INITIALS_FIRST):
+        if names := style.match(text):
+            return names.group(), text[names.end() :].lstrip(" .,:;")
+    head, stop, title = text.partition(". ")
+    return (head, title) if stop else ("", text)
 
 
 def _until_comma(text: str) -> tuple[str, str]:

@@ -121,6 +121,8 @@ class AuthorName:
 
     def _swapped(self, other: AuthorName) -> bool:
         """Given and family name in the other's places, one of them an initial."""
+        if len(other.family) == 2 and self.given == other.family and len(self.family) <= 3:
+            return self.family[:1] in other.initials  # "He K", without the comma
         if (
             self.family == other.family
             or len(other.family) < 3

@@ -194,3 +194,11 @@ def test_names_run_together_are_parted_though_the_record_has_them_too():
 )
 def test_surnames_with_a_hyphen_are_found_in_names_run_together(authors, given):
     assert check([record("dblp", authors)], given).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("given", ["Xu H and Liu Q and He K", "Xu HF and Liu QH and He KM"])
+def test_a_surname_of_two_letters_before_initials_is_found(given):
+    found = check([record("dblp", "Hongfei Xu, Qiuhui Liu, Kaiming He")], given)
+    assert found.verdict is Verdict.VERIFIED
+    other = check([record("dblp", "Hongfei Xu, Qiuhui Liu, Kaiming He")], "Xu H and Liu Q and He B")
+    assert other.verdict is Verdict.WRONG_DETAIL

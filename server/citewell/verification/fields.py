@@ -140,6 +140,8 @@ def _on_arxiv_alone(works: Sequence[Work]) -> bool:
     )
 
 
+_PRINTED = 3
+"""Years after the meeting in which its proceedings may be published."""
 PLACEHOLDER = 2100
 """Programs write such a year (9999) where they know none."""
 
@@ -179,7 +181,7 @@ def check_year(
         or preprint  # exports give the year of the last revision
         or (claim.venue and all(is_preprint(work) for work in works))  # of other versions
         or _another_version(claim, works, venue)
-        or (claim.year > nearest and nearest in claim.years)  # printed later than held
+        or (nearest < claim.year <= nearest + _PRINTED and nearest in claim.years)
     ):
         sure = 0.5
     message = f"The work is from {nearest}, not from {claim.year}."

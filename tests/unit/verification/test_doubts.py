@@ -311,3 +311,11 @@ def check_one(work, fields):
     text = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     (claim,) = claims_of_bib(parse_bib(f"@inproceedings{{k,\n{text}}}", "refs.bib"))
     return Checker([MemoryRecords([work])], today=datetime.date(2026, 1, 1)).check([claim])[0]
+
+
+@pytest.mark.parametrize(("year", "counted"), [(2024, False), (2025, True)])
+def test_a_year_after_the_meeting_that_the_entry_names_is_a_note_for_three_years(
+    run, year, counted
+):
+    result = run({**ONE, "booktitle": "Proceedings of CVPR 2021", "year": str(year)})
+    assert ("year-differs" in codes(result)) is counted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,14 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     ctx.exit(_evaluate(session, papers, flags))
 
 
+def _refuse_page(flags: dict[str, Any], only: Sequence[str] = ()) -> None:
+    """Refuse --html where there is no page: for references, and for what `only` and --mode name."""
+    if only and not any(flags[name] for name in only) and flags["mode"] != "explore":
+        return
+    if flags["html_path"]:
+        raise click.UsageError("--html has no page for this; write the figures with --json.")
+
+
 def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
     import msgspec
     from msgspec.structs import replace
@@ -166,7 +175,9 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         and flags["data"] not in GENERATED
         and holds_references(flags["data"], flags["schema"])
     ):
+        _refuse_page(flags)
         return evaluate_references(session, options, flags)
+    _refuse_page(flags, only=("replay", "typed"))
     questions, info, problems = _questions(papers, options, flags)
     if session.verbosity >= 0:
         show_problems(problems)

@@ -235,3 +235,19 @@ def test_typed_words_give_a_table_for_each_way_and_every_rank(citewell, paper, t
     ranks = {one["id"].split(":")[2]: one["rank"] for one in titled if one["place"] == "alone"}
     assert ranks["attention"] == ranks["vectors"] == 1
     assert ranks["essay"] == 0
+
+
+@pytest.mark.parametrize("flags", [("--replay", "paper"), ("--typed",), ("--mode", "explore")])
+def test_a_page_is_refused_where_there_is_none(citewell, data, flags, tmp_path):
+    out = citewell("eval", "--data", data, *flags, "--html", "p.html")
+    assert out.exit_code == 2
+    assert "--json" in out.output
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_a_page_of_references_is_refused(citewell, tmp_path):
+    entry = {"bibtex_key": "a", "bibtex_type": "misc", "fields": {"title": "A"}, "label": "VALID"}
+    (tmp_path / "refs.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    out = citewell("eval", "--data", "refs.jsonl", "--schema", "hallmark", "--html", "p.html")
+    assert out.exit_code == 2
+    assert "--json" in out.output

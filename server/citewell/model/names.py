@@ -52,9 +52,14 @@ _ORGANISATION = frozenset(
 )  # fmt: skip
 
 
+_UNITS = frozenset({"AI", "DeepMind", "Research"})
+"""Last words of companies' names in this case: "Ai" is a surname."""
+
+
 def is_organisation(author: Author) -> bool:
-    """True for a name whose last word is one of organisations: "Gemma Team"."""
-    return author.display.lower().rpartition(" ")[2] in _ORGANISATION
+    """True for a name whose last word is one of organisations: "Gemma Team", "Meta AI"."""
+    last = author.display.rpartition(" ")[2]
+    return last.lower() in _ORGANISATION or last in _UNITS
 
 
 def ends_with_others(field: str) -> bool:

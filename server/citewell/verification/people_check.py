@@ -71,7 +71,7 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         if is_second_hand(match.work) and _names_others(people):
             # Two references to one work differ: either may be wrong.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
-        if _is_organisation_alone(record) and people.added:
+        if _is_organisation_alone(record.authors) and people.added:
             # Whether the reference names its people, the record does not say.
             message = f"The record names {record.authors[0].display} alone."
             found = found._replace(message=message, severity=Severity.INFO, confidence=DOUBTFUL)
@@ -94,12 +94,9 @@ def _names_others(people: Comparison) -> bool:
     return people.difference is Difference.REPLACED
 
 
-def _is_organisation_alone(record: Work) -> bool:
-    """True when the record has one author, "OpenAI" or "Gemma Team": its people may be cited."""
-    if len(record.authors) != 1:
-        return False
-    (author,) = record.authors
-    return not author.given or is_organisation(author)
+def _is_organisation_alone(authors: Sequence[Author]) -> bool:
+    """True for one author, "OpenAI" or "Gemma Team", that may stand for people."""
+    return len(authors) == 1 and (not authors[0].given or is_organisation(authors[0]))
 
 
 def _another_version(claim: Claim, match: Match) -> bool:
@@ -144,7 +141,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
     if people.difference is Difference.UNRELATED:
         message = "None of the authors given is an author of the work."
         # A single word is a truncated name, and it is unclear whose.
-        cut = len(claim.authors) == 1 and not claim.authors[0].given
+        cut = _is_organisation_alone(claim.authors)
         return _Difference("author-unrelated", message, Severity.ERROR, DOUBTFUL if cut else 0.9)
     return _spelling(people)
 

@@ -319,3 +319,11 @@ def test_a_year_after_the_meeting_that_the_entry_names_is_a_note_for_three_years
 ):
     result = run({**ONE, "booktitle": "Proceedings of CVPR 2021", "year": str(year)})
     assert ("year-differs" in codes(result)) is counted
+
+
+@pytest.mark.parametrize("author", ["Meta AI", "Google DeepMind", "{Pebble Team}", "PebbleAI"])
+def test_an_organisation_in_the_place_of_the_people_is_a_note(run, author):
+    result = run({**ONE, "author": author})
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) == {"author-unrelated"}
+    assert run({**ONE, "author": "Weiwei Ai"}).verdict is Verdict.FABRICATED

@@ -112,6 +112,16 @@ async def test_half_a_word_lists_what_the_whole_one_would(start_editor, typed, t
     assert f"\\cite{{{items[0].command.arguments[0]['key']}}}" in editor.text("main.tex")
 
 
+@pytest.mark.parametrize(
+    "typed", [r"\cite{vaswani17|}", r"\cite<vaswani17|>", r"\cite{He2016dee|}"]
+)
+async def test_a_key_from_memory_lists_its_paper_first(start_editor, typed):
+    editor = await start_editor(files={"refs.bib": ""})
+    editor.open("main.tex", paper(f"We build on it {typed}"))
+    items = await editor.complete("main.tex")
+    assert editor.key(items[0]) in ("vaswani2017attention", "he2016deep")
+
+
 async def test_an_editor_that_replaces_up_to_the_cursor_only_leaves_nothing_behind(start_editor):
     editor = await start_editor(files={"refs.bib": BIB})
     editor.open("main.tex", paper(r"\cite<graph attention|>"))

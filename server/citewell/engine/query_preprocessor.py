@@ -24,7 +24,7 @@ from citewell.retrieval.query_grammar.reading import read_query
 from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.spelling import RARE, corrected
 from citewell.retrieval.structure import structured, with_conditions
-from citewell.retrieval.typed_text import TypedText, as_read
+from citewell.retrieval.typed_text import KEY, TypedText, as_read, key_words
 from citewell.retrieval.word_completion import LAST_WORD, WHOLE, completed
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -65,12 +65,26 @@ class QueryPreprocessor:
         typed = as_read(query.text)
         if not typed.text.isascii():
             typed = typed.replaced(_WORD, self._names.spelling)
+        now = query.paper.year or datetime.date.today().year
+        typed = typed.replaced(KEY, lambda key: self._key_words(key, now))
         if is_unfinished:
             typed = self._completed(typed, waits)
         if typed.text == query.text:
             return self._read(query)
         read, understood = self._read(msgspec.structs.replace(query, text=typed.text))
         return read, typed.in_original(understood)
+
+    def _key_words(self, key: str, now: int) -> str:
+        """The words of a key, unless the library has it as a word or a name."""
+        if self._titles(key) or self._names.is_system(key):
+            return key
+        return key_words(key, now, self._is_author)
+
+    def _is_author(self, name: str, mostly: bool) -> bool:
+        papers = self._names.surname(name)
+        if mostly:
+            return papers > self._names.titled(name)
+        return papers > 0 or self._is_name(name)  # the index of words lacks "He"
 
     def _completed(self, typed: TypedText, waits: bool) -> TypedText:
         """The typed words with the last one completed, where it is none yet."""
@@ -113,7 +127,8 @@ class QueryPreprocessor:
         return self._library is not None and bool(self._library.by_title_rows(text))
 
     def _counts(self, words: Sequence[int]) -> NDArray[np.int64]:
-        assert self._signals is not None
+        if self._signals is None:
+            return np.zeros(len(words), np.int64)
         hashes, counts, _ = self._signals.title_words()
         wanted = np.array(words, np.uint32)
         if not len(hashes):
@@ -122,7 +137,8 @@ class QueryPreprocessor:
         return np.where(hashes[at] == wanted, counts[at], 0)
 
     def _is_name(self, word: str) -> bool:
-        assert self._columns is not None
+        if self._columns is None:
+            return False
         name = np.uint32(name_hash(word))
         return any(
             bool((part.surname == name).any() or (part.opening == name).any())

@@ -29,6 +29,12 @@ _ACCENT = (
 _LETTER = r"\\(?:ss|ae|AE|oe|OE|aa|AA|dh|DH|dj|DJ|th|TH|[oOlLij])(?![a-zA-Z])(?:\{\}|\s(?=\w))?"
 _TEX = lazy_pattern(rf"\{{\s?(?:{_ACCENT}|{_LETTER})\s?\}}|{_ACCENT}|{_LETTER}")
 
+KEY = lazy_pattern(r"(?<!\S)[^\W\d_]{2,}[-_:]?(?:\d{4}|\d\d)(?:[-_:]?[^\W\d_]*)(?!\S)")
+"""A word in the form of a key: "vaswani2017attention", "brown20"."""
+_KEY_PARTS = lazy_pattern(r"([^\W\d_]+)[-_:]?(\d+)[-_:]?([^\W\d_]*)")
+_OLDEST = 60
+"""Two digits from here on are a year of the last century."""
+
 
 class TypedText(msgspec.Struct, frozen=True):
     """A text that was changed, and which characters of the original each character stands for."""
@@ -90,6 +96,27 @@ def as_read(text: str) -> TypedText:
     if not unicodedata.is_normalized("NFC", found.text):
         found = found.replaced(_DECOMPOSED, lambda marks: unicodedata.normalize("NFC", marks))
     return found
+
+
+def key_words(key: str, now: int, is_author: Callable[[str, bool], bool]) -> str:
+    """The words of a key, "brown 2020" of "brown20"; the key itself where it is none.
+
+    `is_author` says whether a word is a surname, and whether it is more often one than a word of
+    titles: "llama13" is no key. `now` is the year after which no paper is from.
+    """
+    found = _KEY_PARTS.fullmatch(key)
+    if found is None:
+        return key
+    name, digits, rest = found.groups()
+    year = int(digits)
+    if len(digits) == 2:
+        year += 2000 if year <= (now + 1) % 100 else 1900
+        if year < 1900 + _OLDEST:
+            return key
+    if not 1900 <= year <= now + 1 or not is_author(name, len(digits) == 2):
+        return key
+    # One letter tells papers of one year apart.
+    return f"{name} {year} {rest}" if len(rest) > 1 else f"{name} {year}"
 
 
 def _letter(markup: str) -> str:

@@ -56,6 +56,14 @@ def test_a_word_that_is_typed_to_its_end_is_none_other(engine: LocalEngine) -> N
     assert titles(engine, "luong", unfinished=True) == titles(engine, "luong")
 
 
+@pytest.mark.parametrize("key", ["bahdanau2015", "bahdanau15", "bahdanau2015neural", "Bahdanau15a"])
+def test_a_key_finds_the_paper_that_it_would_stand_for(engine: LocalEngine, key: str) -> None:
+    found = engine.find(Query(text=key), 5)
+    assert found.hits[0].work.title == PAPERS[0][0]
+    (author,) = [part for part in found.understood.parts if part.kind == "author"]
+    assert (author.start, author.end) == (0, len(key))
+
+
 def test_what_was_understood_stands_at_what_was_typed(engine: LocalEngine) -> None:
     found = engine.find(Query(text="attention 2015 bahd", unfinished=True), 5)
     parts = {

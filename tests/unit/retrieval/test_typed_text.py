@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.model.typed_query import QueryPart, Understood
-from citewell.retrieval.typed_text import as_read
+from citewell.retrieval.typed_text import KEY, as_read, key_words
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,37 @@ def test_each_part_has_a_place_in_the_original(text: str) -> None:
     for part in read.in_original(Understood(parts=parts)).parts:
         assert at <= part.start < part.end <= len(text)
         at = part.end
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("vaswani2017", "vaswani 2017"),
+        ("vaswani2017attention", "vaswani 2017 attention"),
+        ("Vaswani_2017_attention", "Vaswani 2017 attention"),
+        ("vaswani17", "vaswani 2017"),
+        ("vaswani98attention", "vaswani 1998 attention"),
+        ("vaswani2017b", "vaswani 2017"),
+        ("vaswani27", "vaswani 2027"),  # may be out next year
+        ("vaswani40", "vaswani40"),
+        ("vaswani2100", "vaswani2100"),
+        ("vaswani217", "vaswani217"),
+        ("resnet50", "resnet50"),
+        ("wmt2014", "wmt2014"),
+        ("llama13", "llama13"),  # a word of titles rather than a surname
+        ("llama2013", "llama 2013"),
+    ],
+)
+def test_a_key_of_a_known_author_is_read_as_its_words(key: str, words: str) -> None:
+    def is_author(name: str, mostly: bool) -> bool:
+        return name.lower() == "vaswani" or (name == "llama" and not mostly)
+
+    assert KEY.fullmatch(key) or words == key
+    assert key_words(key, 2026, is_author) == words
+
+
+@pytest.mark.parametrize(
+    "text", ["arXiv:1706.03762", "p<2017>", "10.1234/abc2017", "a2017", "2017"]
+)
+def test_other_words_have_not_the_form_of_a_key(text: str) -> None:
+    assert KEY.search(text) is None

@@ -51,6 +51,7 @@ MOST_INVENTED = 3
 
 _SAMPLE_KEY = "\ue000"
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
+_SHORT_YEAR = re.compile(r"^([^\W\d_]+) (\d\d)\b")
 
 
 class Wanted:
@@ -141,7 +142,8 @@ def search_words(placeholder: Placeholder) -> str:
     identifier is not."""
     if not is_key_like(placeholder) or identifier_of(placeholder.query) is not None:
         return placeholder.query
-    return " ".join(_PIECES.findall(placeholder.query))
+    # "brown20" stays one word: whether it is an author and a year, the library knows.
+    return _SHORT_YEAR.sub(r"\1\2", " ".join(_PIECES.findall(placeholder.query)))
 
 
 def complete(

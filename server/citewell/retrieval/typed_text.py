@@ -115,7 +115,7 @@ def key_words(key: str, now: int, is_author: Callable[[str, bool], bool]) -> str
             return key
     if not 1900 <= year <= now + 1 or not is_author(name, len(digits) == 2):
         return key
-    # One letter tells papers of one year apart.
+    # A single letter distinguishes papers of one year.
     return f"{name} {year} {rest}" if len(rest) > 1 else f"{name} {year}"
 
 

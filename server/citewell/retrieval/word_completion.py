@@ -38,7 +38,7 @@ _LIKELY = 0.4
 stands finds more than a wrong one."""
 _CANDIDATES = 8
 LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*$")
-"""A word at the end of a text. It begins with a letter; what stands in an address is none."""
+"""A word at the end of a text. It begins with a letter, and is no part of an address."""
 
 COINED = re.compile(r"\b\w+[A-Z]\w*")
 """A name with a capital inside: "RoBERTa"."""

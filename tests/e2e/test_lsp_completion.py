@@ -98,6 +98,7 @@ async def test_every_letter_typed_gives_a_list_that_passes_a_filter_on_the_typed
     ("typed", "title"),
     [
         ("bahd|", "Neural Machine Translation by Jointly Learning"),
+        (r"Veli\v{c}|", "Graph Attention Networks"),
         ("attention is all you nee|", "Attention Is All You Need"),
         ("velič|", "Graph Attention Networks"),
         ("bahd|anau", "Neural Machine Translation by Jointly Learning"),

@@ -117,7 +117,7 @@ class Citing(Struct, frozen=True, eq=False):
             return msgspec.structs.replace(
                 query,
                 text=search_words(at.placeholder),
-                unfinished=at.placeholder.query_span.end == cursor,
+                unfinished=_is_unfinished(at.placeholder, snapshot.document.text, cursor),
             )
 
         def look_up() -> tuple[Entries, Completion | Query]:
@@ -231,6 +231,12 @@ class Citing(Struct, frozen=True, eq=False):
             if await self.projects.is_current(snapshot, texts):
                 return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
         return None
+
+
+def _is_unfinished(placeholder: Placeholder, text: str, cursor: int) -> bool:
+    """Whether the cursor stands right behind the words, of which the last may be half typed."""
+    words = placeholder.query
+    return bool(words) and (placeholder.query_span.end == cursor or text.endswith(words, 0, cursor))
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:

@@ -31,8 +31,15 @@ PROSE = (
 KINDS: dict[str, Callable[[Work], str]] = {
     "words of a title": lambda work: " ".join(work.title.split()[:4]),
     "author and year": lambda work: f"{work.authors[0].family} {work.year}",
-    "author and word": lambda work: f"{work.authors[0].family} {max(work.title.split(), key=len)}",
+    "author and word": lambda work: f"{work.authors[0].family} {_longest(work)}",
+    "author and half a word": lambda work: (
+        f"{work.authors[0].family} {_longest(work)[: len(_longest(work)) // 2 + 1]}"
+    ),
 }
+
+
+def _longest(work: Work) -> str:
+    return max(work.title.split(), key=len)
 
 
 def bench_paper(arguments: argparse.Namespace) -> dict[str, Any]:

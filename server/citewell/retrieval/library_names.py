@@ -120,6 +120,17 @@ class LibraryNames:
         form = NameForm(fold_name(family), fold_name(given), fold_name(given)[:1])
         return bool(form.family and form.given) and self._filters.has_form(form)
 
+    def are_coauthors(self, surnames: Sequence[str]) -> bool:
+        """Whether a paper, dead ones included, has authors with all of these surnames, two at
+        least."""
+        if self._terms is None:
+            return False
+        pieces = list(dict.fromkeys(b"a:" + piece for name in surnames for piece in split(name)))
+        rows = self._terms.rows_of(pieces[0]) if len(pieces) > 1 else np.zeros(0, np.int64)
+        for piece in pieces[1:]:
+            rows = np.intersect1d(rows, self._terms.rows_of(piece), assume_unique=True)
+        return len(rows) > 0
+
     def venue(self, text: str, *, is_marked: bool) -> str:
         """Short name of the venue that the text names, if the library has papers of it, else ""."""
         word = fold(text)

@@ -32,6 +32,9 @@ PAPERS = (
     ("Roofs of Zinc", "Zinc is light.", 2014, ("Sam Connor", "Don Pratt")),
     ("Doors of Ash", "As Østlund and Østlund found.", 2003, ("Eva Ostlund",)),
     ("Doors of Oak", "Doors of Østlund.", 2004, ("Per Berg",)),
+    ("Dams of Clay", "Clay is dense.", 2016, ("Wu He", "Yi Hill", "Al Wood")),
+    ("Dams of Loam", "Loam is loose.", 2016, ("Al Wood",)),
+    *((f"Hill {n} and its Wood", "Hills.", 2017, ("Zoe Tor",)) for n in range(9)),
     *((f"Guard {n} of a Wall", "Guards and hedges.", 2011, ("Zoe Tor",)) for n in range(40)),
 )
 
@@ -194,3 +197,20 @@ def test_accents_in_fields_reach_the_filters_of_a_literature_search(engine: Loca
     query = Query(text=r'author:"M{\"u}ller" hedges')
     found = filters_of(query, engine.find(query, 5).understood)
     assert found.author == "Müller"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["he hill wood 2016", "He, Hill, Wood 2016", "He, Hill & Wood (2016)", "wood hill he 2016"],
+)
+def test_surnames_of_one_paper_before_a_year_are_its_authors(
+    engine: LocalEngine, text: str
+) -> None:
+    found = find(engine, text)
+    assert found.hits[0].work.title == "Dams of Clay"
+    assert len(found.conditions.authors) == 3
+
+
+@pytest.mark.parametrize("text", ["hill wood peat 2016", "hill wood tor 2017", "hill wood 2016"])
+def test_other_words_before_a_year_are_no_coauthors(engine: LocalEngine, text: str) -> None:
+    assert len(find(engine, text).conditions.authors) < 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -48,6 +49,9 @@ class Names:
     def has_person(self, given: str, family: str) -> bool:
         return (given.lower(), family.lower()) in self.people
 
+    def are_coauthors(self, surnames: Sequence[str]) -> bool:
+        return {"lecun", "fisher"} <= {one.lower() for one in surnames}
+
     def venue(self, text: str, *, is_marked: bool) -> str:
         found = self.venues.get(text.lower(), "")
         return found if is_marked or found != "Nature" else ""
@@ -84,6 +88,11 @@ def conditions_of(text: str) -> dict[str, Any]:
         ("LeCun's papers on convolution", "convolution", {"authors": ("LeCun",)}),
         ("Kaiming He residual", "residual", {"authors": ("Kaiming He",)}),
         ("He et al. residual", "residual", {"authors": ("He",)}),
+        (
+            "he fisher lecun 2019",
+            "",
+            {"authors": ("he", "fisher", "lecun"), "year_from": 2019, "year_to": 2019},
+        ),
         ("by LeCun and Kaiming He, pooling", "pooling", {"authors": ("LeCun", "Kaiming He")}),
         ("fisher information", "", {}),
         ("Ming Fisher information", "information", {"authors": ("Ming Fisher",)}),

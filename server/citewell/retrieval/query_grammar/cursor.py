@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -46,6 +46,10 @@ class Names(Protocol):
         """Whether a paper has an author with exactly these names."""
         ...
 
+    def are_coauthors(self, surnames: Sequence[str]) -> bool:
+        """Whether a paper has authors with all of these surnames, two at least."""
+        ...
+
     def venue(self, text: str, *, is_marked: bool) -> str:
         """Short name of the venue that the text names, if the library has papers of it, else "".
         A word common in topics names a venue only if the preceding words mark it as one
@@ -83,6 +87,9 @@ class NoNames:
         return False
 
     def has_person(self, given: str, family: str) -> bool:
+        return False
+
+    def are_coauthors(self, surnames: Sequence[str]) -> bool:
         return False
 
     def venue(self, text: str, *, is_marked: bool) -> str:

@@ -14,6 +14,7 @@ from citewell.retrieval.query_grammar.words import AUTHOR_CUES, NO_NAME, PAPERS
 LONGEST_NAME = 4
 """Words of a person's name."""
 MOST_PEOPLE = 8
+LEAST_COAUTHORS = 3
 FEW_WORDS = 4
 """Longest text, in words, in which a surname in lower case needs no year beside it."""
 RARE_IN_TITLES = 4
@@ -35,7 +36,34 @@ def marked_authors(cursor: Cursor, at: int) -> Part | None:
 
 def bare_authors(cursor: Cursor, at: int) -> Part | None:
     """A name without a sign that it is one."""
+    found = _coauthors(cursor, at)
+    if found is not None:
+        return found
     return _people(cursor, at, at, is_marked=False) if cursor.is_word(at) else None
+
+
+def _coauthors(cursor: Cursor, at: int) -> Part | None:
+    """ "He, Zhang, Ren, Sun 2016": three surnames or more before a year, where the library has a
+    paper that they wrote together. Each by itself may be a common word."""
+    words: list[str] = []
+    end = at
+    while cursor.is_word(end) and len(words) < MOST_PEOPLE:
+        word = cursor.tokens[end].text
+        if not cursor.names.surname(word) and word.lower() not in STOP_NAMES:
+            return None
+        words.append(word)
+        end += 1
+        if _is_before_year(cursor, end - 1):
+            break
+        end += cursor.low(end) == ","
+        end += cursor.low(end) in ("and", "&")
+    if len(words) < LEAST_COAUTHORS or not _is_before_year(cursor, end - 1):
+        return None
+    if not cursor.names.are_coauthors([one for one in words if one.lower() not in STOP_NAMES]):
+        return None
+    people = tuple(words)
+    return Part("author", end, " and ".join(words), {"authors": people}, kept=" ".join(words),
+                is_bare=True)  # fmt: skip
 
 
 def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Part | None:

@@ -169,3 +169,44 @@ def test_a_missing_file_beside_others_is_no_success(citewell: Run) -> None:
     assert run.returncode == 2
     assert "missing.bib" in run.stderr
     assert "luong" in run.stdout
+
+
+OWN = r"""@inproceedings{ghost,
+  title     = {Invisible Attention for the Translation of Haunted Sentences},
+  author    = {Ghost, Anna and Spook, Ben},
+  booktitle = {EMNLP},
+  year      = {2015},
+}
+@inproceedings{gat,
+  title     = {Graph Attention Networks},
+  author    = {Veli{\v{c}}kovi{\'c}, Petar},
+  booktitle = {ICLR},
+  year      = {2015},
+}
+"""
+
+
+def test_a_bib_of_the_library_does_not_verify_itself(tmp_path: Path) -> None:
+    """Neither what is in no other record, nor what other records contradict."""
+    citewell = citewell_in(tmp_path, tmp_path)
+    (tmp_path / "refs.bib").write_text(OWN, encoding="utf-8")
+    (tmp_path / "other.bib").write_text(OWN, encoding="utf-8")
+    for source in (PAPERS, "refs.bib"):
+        run = citewell("library", "add", source)
+        assert run.returncode == 0, run.stderr
+
+    def verdicts(*files: str) -> dict[str, str]:
+        run = citewell("check", "--format", "json", *files)
+        return {
+            f"{one['claim']['path']}:{one['claim']['key']}": one["verdict"]
+            for one in json.loads(run.stdout)["checks"]
+        }
+
+    found = verdicts("refs.bib", "other.bib")
+    assert found["refs.bib:ghost"] == "not-found"
+    assert found["refs.bib:gat"] == "wrong-detail"
+    # For another file it is a record like any other: it may be the export of a database.
+    assert found["other.bib:ghost"] == "verified"
+    if hasattr(os, "symlink") and os.name != "nt":
+        (tmp_path / "link.bib").symlink_to("refs.bib")
+        assert verdicts("link.bib")["link.bib:ghost"] == "not-found"

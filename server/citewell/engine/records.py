@@ -17,6 +17,7 @@ from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title, title_key
 from citewell.model.work import without_abstract
 from citewell.retrieval.bm25_segment import IndexSegment, open_segment
+from citewell.verification.itself import is_itself, without_itself
 from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, most_similar, title_keys
 
@@ -67,12 +68,15 @@ class LibraryRecords:
         for claim, (doi, arxiv, title) in zip(claims, key_numbers, strict=True):
             key = title_key(claim.title)
             answers.append(
-                Candidates(
-                    by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
-                    by_arxiv=tuple(
-                        work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
+                without_itself(
+                    claim,
+                    Candidates(
+                        by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
+                        by_arxiv=tuple(
+                            work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
+                        ),
+                        by_title=tuple(work for work in of(title) if key in title_keys(work)),
                     ),
-                    by_title=tuple(work for work in of(title) if key in title_keys(work)),
                 )
             )
         return answers
@@ -86,7 +90,10 @@ class LibraryRecords:
             for claim, block in zip(claims, blocks, strict=True)
         ]
         works = self._fetch(row for block in best for row in block)
-        return [tuple(works[row] for row in block) for block in best]
+        return [
+            tuple(works[row] for row in block if not is_itself(claim, works[row]))
+            for claim, block in zip(claims, best, strict=True)
+        ]
 
     def _normalised(self, rows: set[int]) -> dict[int, str]:
         """The normalised titles of the rows, by row."""

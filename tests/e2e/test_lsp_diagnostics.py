@@ -12,6 +12,11 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+from citewell.options import Options
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import Source
+
+PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ENCODINGS = pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
@@ -309,6 +314,25 @@ FOUND = [
     ("author-unrelated", "{Miller, Zoe and Stone, Abel and Wood, Carl}", Severity.Error),
     ("reference-not-found", "unknown", Severity.Hint),
 ]
+
+
+async def test_a_bib_of_the_library_is_no_evidence_for_itself(start_editor, tmp_path):
+    """`citewell library add refs.bib` made every invented entry a verified one."""
+    (tmp_path / "paper").mkdir()
+    bib = tmp_path / "paper" / "refs.bib"
+    bib.write_text(REFERENCES, encoding="utf-8")
+    build_library(
+        tmp_path / "libraries" / "default",
+        add=[Source(path=str(PAPERS), format="records"), Source(path=str(bib), format="bibtex")],
+        builders=default_builders(Options()),
+    )
+    editor = await start_editor(
+        files={"main.tex": CITING, "refs.bib": REFERENCES},
+        settings=QUICK,
+        library=tmp_path / "libraries",
+    )
+    editor.open("refs.bib", language="bibtex")
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
 
 
 async def test_wrong_and_invented_references_are_underlined_on_their_field(start_editor):

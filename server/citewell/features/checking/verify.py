@@ -47,7 +47,7 @@ _INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """The fields of one entry, without its place and key."""
+    """The fields of one entry, with the path of its file, without its key and its place there."""
 
     encoded: bytes
     """The claim as MessagePack: of a large file tens of thousands wait for their answer."""
@@ -93,8 +93,9 @@ def _question(bib: BibFile, entry: BibEntry) -> Question | None:
     bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
     if not (bare.title or bare.doi or bare.arxiv):
         return None
-    encoded = msgspec.msgpack.encode(bare)
-    return Question(encoded, blake2b(encoded, digest_size=16).digest())
+    digest = blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest()
+    # A `.bib` that was added to the library is no evidence for its own entries.
+    return Question(msgspec.msgpack.encode(msgspec.structs.replace(bare, path=bib.path)), digest)
 
 
 def verified(

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from citewell.lsp.documents.buffers import Buffers
@@ -284,7 +285,7 @@ class Checking:
                     return
                 if checking is not self._checking:
                     return
-                answers = dict(zip(list(self._queue), checks, strict=False))
+                answers = dict(zip(list(self._queue), map(_anywhere, checks), strict=False))
                 for digest in answers:
                     del self._queue[digest]
                 self._learn(answers)
@@ -307,6 +308,12 @@ def _world_of(options: Options) -> bytes | None:
 
 def _size(part: Entries) -> int:
     return len(part.bib.entries) if part.keys is None else 1
+
+
+def _anywhere(check: Check) -> Check:
+    """The check without the path: it holds for an equal entry of any file."""
+    claim = msgspec.structs.replace(check.claim, path="")
+    return msgspec.structs.replace(check, claim=claim)
 
 
 def _questions(

@@ -85,14 +85,14 @@ class WordTables:
         return best, best_cited
 
     def _texts(self, rows: NDArray[np.int64], names: Mapping[int, str]) -> Iterator[str]:
-        """The words of each row: those of its title and its authors, and its names."""
+        """The words of each row: a line with its title, and one with its authors and its names."""
         for begin in range(0, len(rows), _BATCH):
             some = rows[begin : begin + _BATCH]
             keys = self._signals.keys(some)
             called = [0] * len(some) if keys is None else keys.tolist()
             works = self._library.records(some.tolist(), _Named)
             for work, key in zip(works, called, strict=True):
-                yield f"{work.title} {_people(work.authors[:_AUTHORS])} {names.get(key, '')}"
+                yield f"{work.title}\n{_people(work.authors[:_AUTHORS])} {names.get(key, '')}"
 
     def _names(self) -> Mapping[int, str]:
         """By title key: the names by which others mostly mean that paper."""

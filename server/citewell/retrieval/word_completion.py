@@ -37,6 +37,8 @@ _LIKELY = 0.4
 """Share of all longer words that the best one must then have: around the citation, the word as it
 stands finds more than a wrong one."""
 _CANDIDATES = 8
+_BEFORE = 12
+"""Words before, at most: more would exceed the range of a float."""
 LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*$")
 """A word at the end of a text. It begins with a letter, and is no part of an address."""
 
@@ -59,10 +61,6 @@ class WordTable:
 
     def __len__(self) -> int:
         return len(self._ends)
-
-    def __contains__(self, word: bytes) -> bool:
-        at = self._place(word)
-        return at < len(self) and self._word(at) == word
 
     def longer(
         self, word: bytes, before: Sequence[bytes], *, coined: bool = False
@@ -102,7 +100,8 @@ class WordTable:
 
 
 def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
-    """The table of papers, each with a text that holds its words, and how often it is cited.
+    """The table of papers, each with a text that holds its words, in lines, and how often it is
+    cited.
 
     `blob` has the distinct words end to end in alphabetical order, word i up to `ends[i]`; the
     papers that hold it are `papers[starts[i]:starts[i + 1]]`. A paper counts by the root of its
@@ -129,12 +128,14 @@ def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
 
 
 def _times_coined(texts: Sequence[str], words: Sequence[bytes]) -> NDArray[np.int64]:
-    """Of each word, how many of the texts write it with a capital inside; not those in capitals."""
+    """Of each word, how many of the texts write it with a capital inside, but for lines in
+    capitals."""
     times = Counter(
         word
         for text in texts
-        if not text.isupper()
-        for name in set(COINED.findall(text))
+        for line in text.splitlines()
+        if not line.isupper()
+        for name in set(COINED.findall(line))
         for word in split(name)
     )
     return np.array([times[word] for word in words], np.int64)
@@ -147,7 +148,7 @@ def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], 
     typed = split(match[0]) if match else []
     if match is None or len(match[0]) < SHORTEST or len(typed) != 1:
         return text
-    before = list(dict.fromkeys(split(text[: match.start()])))
+    before = list(dict.fromkeys(split(text[: match.start()])))[-_BEFORE:]
     longer: defaultdict[bytes, float] = defaultdict(float)
     own = 0.0
     coined = COINED.fullmatch(match[0]) is not None

@@ -112,12 +112,16 @@ def test_every_offered_paper_is_in_the_library_and_no_retriever_was_left_out(eva
 @pytest.fixture(scope="module")
 def typed(options: Options) -> dict[str, Line]:
     """The figures of words typed into the placeholders of thirty citations, by kind."""
+    return typed_lines(options, None)
+
+
+def typed_lines(options: Options, half_typed: str | None) -> dict[str, Line]:
     from citewell.cli.eval_data import select
     from citewell.cli.eval_typed import evaluate_typed
     from citewell_corpus.datasets import open_data
 
     questions, _ = select(open_data(DEV), "test", every=False)
-    flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1}
+    flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1, "half_typed": half_typed}
     evaluation = evaluate_typed(questions, options, flags, Silent())
     lines = lines_of(evaluation, options.fill.typed_threshold)
     return {f"{line.kind}, {line.place}": line for line in lines}
@@ -128,6 +132,15 @@ def test_typed_words_find_the_paper_that_they_name(typed, what, floor):
     line = typed[what]
     assert line.questions >= 10
     assert line.ranks["recall@1"].mean >= floor, line
+
+
+def test_half_a_word_finds_what_the_whole_one_would(options):
+    completed = typed_lines(options, "completed")
+    as_typed = typed_lines(options, "as-typed")
+    for place, floor in (("alone", 0.7), ("sentence", 0.8)):
+        found = completed[f"all, {place}"].ranks["recall@5"].mean
+        assert found >= floor
+        assert found > as_typed[f"all, {place}"].ranks["recall@5"].mean + 0.02
 
 
 def test_fill_writes_what_typed_words_make_sure_and_leaves_the_rest_open(typed):

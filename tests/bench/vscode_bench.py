@@ -55,13 +55,18 @@ WATCH = """
     return list ? list.innerText : "";
   };
   window.__waits = [];
+  // A new list is drawn anew, row by row, also where it has the same rows.
+  let drawn = false;
+  new MutationObserver((changes) => {
+    drawn ||= changes.some(({ target }) => target.parentElement?.closest(".suggest-widget .monaco-list-rows"));
+  }).observe(document.body, { childList: true, characterData: true, subtree: true });
   addEventListener("keydown", () => {
-    const began = performance.now(), before = shown();
+    const began = performance.now();
     let answered = false;
+    drawn = false;
     const look = () => {
       if (answered) return;
-      const now = shown();
-      if (now && now !== before && !document.querySelector(".suggest-widget.message")) {
+      if (drawn && shown() && !document.querySelector(".suggest-widget.message")) {
         answered = true;
         window.__waits.push(performance.now() - began);
       } else if (performance.now() - began < 5000) requestAnimationFrame(look);
@@ -119,7 +124,7 @@ def letters_to_list(code: Any, queries: list[str], before: str) -> list[float]:
                     "seen => window.__waits.length > seen", arg=seen, timeout=5000
                 )
             except Exception:
-                continue  # the same papers in the same order: there is nothing new to see
+                continue  # nothing was drawn
             found.append(code.page.evaluate("window.__waits.at(-1)"))
         code.press("Escape")
     return found

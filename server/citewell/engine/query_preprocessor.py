@@ -81,6 +81,8 @@ class QueryPreprocessor:
         return key_words(key, now, self._is_author)
 
     def _is_author(self, name: str, mostly: bool) -> bool:
+        if self._names.venue(name, is_marked=True):
+            return False
         papers = self._names.surname(name)
         if mostly:
             return papers > self._names.titled(name)

@@ -29,9 +29,9 @@ _ACCENT = (
 _LETTER = r"\\(?:ss|ae|AE|oe|OE|aa|AA|dh|DH|dj|DJ|th|TH|[oOlLij])(?![a-zA-Z])(?:\{\}|\s(?=\w))?"
 _TEX = lazy_pattern(rf"\{{\s?(?:{_ACCENT}|{_LETTER})\s?\}}|{_ACCENT}|{_LETTER}")
 
-KEY = lazy_pattern(r"(?<!\S)[^\W\d_]{2,}[-_:]?(?:\d{4}|\d\d)(?:[-_:]?[^\W\d_]*)(?!\S)")
-"""A word in the form of a key: "vaswani2017attention", "brown20"."""
-_KEY_PARTS = lazy_pattern(r"([^\W\d_]+)[-_:]?(\d+)[-_:]?([^\W\d_]*)")
+KEY = lazy_pattern(r"(?<!\S)[^\W\d_]{2,}[_:]?(?:\d{4}|\d\d)(?:[-_:]?[^\W\d_]*)(?!\S)")
+"""A word in the form of a key: "vaswani2017attention", "brown20"; "CoNLL-2011" names an event."""
+_KEY_PARTS = lazy_pattern(r"([^\W\d_]+)[_:]?(\d+)[-_:]?([^\W\d_]*)")
 _OLDEST = 60
 """Two digits from here on are a year of the last century."""
 

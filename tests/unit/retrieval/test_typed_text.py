@@ -78,7 +78,7 @@ def test_a_key_of_a_known_author_is_read_as_its_words(key: str, words: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["arXiv:1706.03762", "p<2017>", "10.1234/abc2017", "a2017", "2017"]
+    "text", ["arXiv:1706.03762", "CoNLL-2011", "p<2017>", "10.1234/abc2017", "a2017", "2017"]
 )
 def test_other_words_have_not_the_form_of_a_key(text: str) -> None:
     assert KEY.search(text) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,11 +141,9 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     ctx.exit(_evaluate(session, papers, flags))
 
 
-def _refuse_page(flags: dict[str, Any], only: Sequence[str] = ()) -> None:
-    """Refuse --html where there is no page: for references, and for what `only` and --mode name."""
-    if only and not any(flags[name] for name in only) and flags["mode"] != "explore":
-        return
-    if flags["html_path"]:
+def _refuse_page(flags: dict[str, Any], *, has_page: bool = False) -> None:
+    """Refuse --html where there is no page."""
+    if flags["html_path"] and not has_page:
         raise click.UsageError("--html has no page for this; write the figures with --json.")
 
 
@@ -177,7 +174,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     ):
         _refuse_page(flags)
         return evaluate_references(session, options, flags)
-    _refuse_page(flags, only=("replay", "typed"))
+    pageless = flags["replay"] or flags["typed"] or flags["mode"] == "explore"
+    _refuse_page(flags, has_page=not pageless)
     questions, info, problems = _questions(papers, options, flags)
     if session.verbosity >= 0:
         show_problems(problems)

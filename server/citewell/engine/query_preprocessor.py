@@ -65,8 +65,7 @@ class QueryPreprocessor:
         typed = as_read(query.text)
         if not typed.text.isascii():
             typed = typed.replaced(_WORD, self._names.spelling)
-        now = query.paper.year or datetime.date.today().year
-        typed = typed.replaced(KEY, lambda key: self._key_words(key, now))
+        typed = typed.replaced(KEY, lambda key: self._key_words(key, _now(query)))
         if is_unfinished:
             typed = self._completed(typed, waits)
         if typed.text == query.text:
@@ -92,15 +91,12 @@ class QueryPreprocessor:
         """The typed words with the last one completed, where it is none yet."""
         tables = () if self._words is None else self._words.get(waits=waits)
         word = LAST_WORD.search(typed.text)
-        if (
-            not tables
-            or word is None
-            or self._titles(word[0]) >= WHOLE
-            or self._is_title(typed.text)
-        ):
+        if not tables or word is None or self._titles(word[0]) >= WHOLE:
             return typed
         whole = completed(typed.text, tables, self._is_known)
-        return typed.replaced(LAST_WORD, lambda word: whole[len(typed.text) - len(word) :])
+        if whole == typed.text or self._is_title(typed.text):
+            return typed
+        return typed.replaced(LAST_WORD, lambda word: word + whole[len(typed.text) :])
 
     def _is_known(self, word: str) -> bool:
         """Whether a word is a name, or several titles contain it."""
@@ -114,8 +110,8 @@ class QueryPreprocessor:
             return msgspec.structs.replace(query, literature=False), Understood()
         if not query.sentence and asks_for_papers(query.text):
             query = msgspec.structs.replace(query, literature=True)
-        now = query.paper.year or datetime.date.today().year
-        query, understood = with_conditions(query, read_query(query.text, self._names, now))
+        reading = read_query(query.text, self._names, _now(query))
+        query, understood = with_conditions(query, reading)
         if self._columns is None or self._signals is None or not query.text:
             return query, understood
         text = corrected(query.text, self._counts, self._is_name)
@@ -146,3 +142,8 @@ class QueryPreprocessor:
             bool((part.surname == name).any() or (part.opening == name).any())
             for _, part in self._columns.parts()
         )
+
+
+def _now(query: Query) -> int:
+    """The year of the citing paper if it is known, else this one."""
+    return query.paper.year or datetime.date.today().year

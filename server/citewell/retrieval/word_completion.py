@@ -39,7 +39,7 @@ stands finds more than a wrong one."""
 _CANDIDATES = 8
 _BEFORE = 12
 """Words before, at most: more would exceed the range of a float."""
-LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*$")
+LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*\Z")
 """A word at the end of a text. It begins with a letter, and is no part of an address."""
 
 COINED = re.compile(r"\b\w+[A-Z]\w*")

@@ -45,19 +45,22 @@ def bare_authors(cursor: Cursor, at: int) -> Part | None:
 def _coauthors(cursor: Cursor, at: int) -> Part | None:
     """ "He, Zhang, Ren, Sun 2016": three surnames or more before a year, where the library has a
     paper that they wrote together. Each by itself may be a common word."""
+    if not cursor.has_year:
+        return None
     words: list[str] = []
     end = at
-    while cursor.is_word(end) and len(words) < MOST_PEOPLE:
+    while not words or not _is_before_year(cursor, end - 1):
+        if words:
+            end += cursor.low(end) == ","
+            end += cursor.low(end) in ("and", "&")
+        if not cursor.is_word(end) or len(words) == MOST_PEOPLE:
+            return None
         word = cursor.tokens[end].text
         if not cursor.names.surname(word) and word.lower() not in STOP_NAMES:
             return None
         words.append(word)
         end += 1
-        if _is_before_year(cursor, end - 1):
-            break
-        end += cursor.low(end) == ","
-        end += cursor.low(end) in ("and", "&")
-    if len(words) < LEAST_COAUTHORS or not _is_before_year(cursor, end - 1):
+    if len(words) < LEAST_COAUTHORS:
         return None
     if not cursor.names.are_coauthors([one for one in words if one.lower() not in STOP_NAMES]):
         return None

@@ -17,7 +17,7 @@ from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title, title_key
 from citewell.model.work import without_abstract
 from citewell.retrieval.bm25_segment import IndexSegment, open_segment
-from citewell.verification.itself import is_itself, without_itself
+from citewell.verification.own_bib import is_from_own_bib, without_own_bib
 from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, most_similar, title_keys
 
@@ -68,7 +68,7 @@ class LibraryRecords:
         for claim, (doi, arxiv, title) in zip(claims, key_numbers, strict=True):
             key = title_key(claim.title)
             answers.append(
-                without_itself(
+                without_own_bib(
                     claim,
                     Candidates(
                         by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
@@ -91,7 +91,7 @@ class LibraryRecords:
         ]
         works = self._fetch(row for block in best for row in block)
         return [
-            tuple(works[row] for row in block if not is_itself(claim, works[row]))
+            tuple(works[row] for row in block if not is_from_own_bib(claim, works[row]))
             for claim, block in zip(claims, best, strict=True)
         ]
 

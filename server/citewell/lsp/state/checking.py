@@ -285,7 +285,7 @@ class Checking:
                     return
                 if checking is not self._checking:
                     return
-                answers = dict(zip(list(self._queue), map(_anywhere, checks), strict=False))
+                answers = dict(zip(list(self._queue), map(_without_path, checks), strict=False))
                 for digest in answers:
                     del self._queue[digest]
                 self._learn(answers)
@@ -310,7 +310,7 @@ def _size(part: Entries) -> int:
     return len(part.bib.entries) if part.keys is None else 1
 
 
-def _anywhere(check: Check) -> Check:
+def _without_path(check: Check) -> Check:
     """The check without the path: it holds for an equal entry of any file."""
     claim = msgspec.structs.replace(check.claim, path="")
     return msgspec.structs.replace(check, claim=claim)

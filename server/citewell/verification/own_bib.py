@@ -18,7 +18,7 @@ _BIB = "bibtex:"
 """Before the path of a `.bib`, in the name of a source."""
 
 
-def is_itself(claim: Claim, work: Work) -> bool:
+def is_from_own_bib(claim: Claim, work: Work) -> bool:
     """True for a record that comes from nothing but the `.bib` that is checked."""
     if not claim.path or not work.provenance:
         return False
@@ -29,11 +29,11 @@ def is_itself(claim: Claim, work: Work) -> bool:
     )
 
 
-def without_itself(claim: Claim, found: Candidates) -> Candidates:
+def without_own_bib(claim: Claim, found: Candidates) -> Candidates:
     """The candidates of a claim without the records that its own `.bib` gave."""
 
     def others(works: tuple[Work, ...]) -> tuple[Work, ...]:
-        return tuple(work for work in works if not is_itself(claim, work))
+        return tuple(work for work in works if not is_from_own_bib(claim, work))
 
     return Candidates(
         by_doi=others(found.by_doi),

@@ -29,12 +29,12 @@ export TOKENIZERS_PARALLELISM ?= false
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 360,000 real ones and compile it
+demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 410,000 real ones and compile it
 	$(BIN)/citewell demo --out $(DEMO)
 
-test: $(VENV)/.test ## Lint, check the types and the imports, and run every test
+test: $(VENV)/.test ## Install what the tests need, lint, check the types and the imports, and run every test
 	@sh scripts/system-packages.sh
-	@sh scripts/install-browser.sh
+	@sh scripts/install-axe.sh
 	@sh scripts/install-vscode.sh "$(BIN)/python"
 	$(MAKE) --no-print-directory check-lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 $(TESTS)
@@ -58,6 +58,7 @@ format: $(VENV)/.test ## Bring the code into its form
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.options.docs > docs/settings.md
 	$(BIN)/python -m citewell.cli.reference > docs/commands.md
+	$(BIN)/python -m citewell.cli.privacy_page > docs/privacy.md
 	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
 
 # The wheels go into the .vsix, and beside the Neovim plugin: what they install is of their own version.

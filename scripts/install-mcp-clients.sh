@@ -1,13 +1,9 @@
 #!/bin/sh
-# In CI, installs the clients by others that tests drive the MCP server with: the MCP Inspector and
-# the conformance suite. Elsewhere only when asked for (CITEWELL_MCP_CLIENTS=1). They need Node 22,
-# which comes as a Python package and is kept apart, so that no other test meets it. Everything goes
-# into tests/e2e/mcp/clients; npm's cache is thrown away.
+# Install the clients by others that tests drive the MCP server with: the MCP Inspector and the
+# conformance suite. They need Node 22, which comes as a Python package and is kept apart, so that no
+# other test meets it. Everything goes into tests/e2e/mcp/clients; npm's cache is thrown away.
 set -eu
 python=$1
-if [ "${CI:-}" != true ] && [ "${CITEWELL_MCP_CLIENTS:-}" != 1 ]; then
-  exit 0
-fi
 say() { echo "install-mcp-clients: $1; the tests with the Inspector and the conformance suite skip" >&2; }
 case $python in
   /*) ;;

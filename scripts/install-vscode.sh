@@ -1,8 +1,6 @@
 #!/bin/sh
-# Puts a real VS Code (code-server) into .cache/vscode for tests/e2e/vscode, and builds the .vsix that
-# these tests install. What is there is used again. In CI all of it is installed; elsewhere only when
-# CITEWELL_VSCODE=1, since it weighs 400 MB: the script then says what is missing, and the tests skip
-# with the same words.
+# Put a real VS Code (code-server, 400 MB) into .cache/vscode for tests/e2e/vscode, and build the .vsix
+# that these tests install. What is there is used again. What cannot be had is named, and the tests skip.
 set -eu
 cd "$(dirname "$0")/.."
 python=$1
@@ -22,14 +20,10 @@ browser() {
 npm_quietly() { npm "$@" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; }
 
 command -v npm >/dev/null 2>&1 || skip "no npm (Node.js 20 or newer) here"
-wanted=no
-if [ "${CI:-}" = true ] || [ "${CITEWELL_VSCODE:-}" = 1 ]; then wanted=yes; fi
-
-# scripts/install-browser.sh installs it.
+# scripts/system-packages.sh installs it.
 browser >/dev/null || skip "no Chromium here (Debian: apt install chromium fonts-dejavu-core)"
 
 if [ "$(cat "$place/installed" 2>/dev/null || true)" != "$editor" ]; then
-  [ $wanted = yes ] || skip "VS Code is not installed for tests (CITEWELL_VSCODE=1 installs it)"
   rm -rf "$place"
   mkdir -p "$place"
   echo '{"private": true}' >"$place/package.json"

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Checks the form and the names of the Neovim plugin. stylua is fetched with npm in CI; what is not
-# there is named, and its check is left out.
+# Check the form and the names of the Neovim plugin. stylua is fetched with npm; what is not there is
+# named, and its check is left out.
 set -eu
 cd "$(dirname "$0")/.."
 plugin=clients/neovim
 place=.cache/lua
 stylua=$(command -v stylua || echo "$place/node_modules/.bin/stylua")
 
-if ! [ -x "$stylua" ] && [ "${CI:-}" = true ] && command -v npm >/dev/null 2>&1; then
+if ! [ -x "$stylua" ] && command -v npm >/dev/null 2>&1; then
   mkdir -p "$place"
   echo '{"private": true}' >"$place/package.json"
   (cd "$place" && npm install --no-audit --no-fund --loglevel=error @johnnymorganz/stylua-bin@2.5.2) \

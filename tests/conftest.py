@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
@@ -205,6 +206,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the contract of back ends against this Qdrant server too. It writes, and deletes, "
         "collections named citewell-test-*.",
     )  # fmt: skip
+
+
+SKIPPED_FOR = {
+    "a Qdrant server": r"--qdrant-url|Qdrant server",
+    "public data (../shared)": r"\.\./shared|shared/data|graph of citations",
+    "another system": r"Windows|Linux|glibc|win32|these systems|needs fork|/dev/full|SIGKILL",
+    "other hardware": r"GPU|CUDA|processor|cores",
+}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say in five lines at most how many tests were skipped, and for want of what."""
+    reasons: dict[str, Counter[str]] = {}
+    for report in terminalreporter.stats.get("skipped", ()):
+        text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        text = text.removeprefix("Skipped: ")
+        kinds = (kind for kind, words in SKIPPED_FOR.items() if re.search(words, text))
+        reasons.setdefault(next(kinds, "what is not installed"), Counter())[text] += 1
+    for kind, texts in reasons.items():
+        shown = "; ".join(f"{count} x {text}" for text, count in texts.most_common(3))
+        terminalreporter.write_line(f"{texts.total()} skipped for want of {kind}: {shown}"[:300])
 
 
 @pytest.fixture(scope="session")

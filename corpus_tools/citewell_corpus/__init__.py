@@ -1,1 +1,1 @@
-"""Builds libraries of papers, and trains the models that Citewell ships."""
+"""Builds libraries of papers."""

@@ -31,6 +31,7 @@ from citewell.corpus.layout import (
     strangers,
 )
 from citewell.corpus.library import Library
+from citewell.options.folders import private_writes
 from citewell_corpus import sources as source_list
 from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of
 from citewell_corpus.changed_sources import all_exist, changed_sources
@@ -41,11 +42,10 @@ from citewell_corpus.citing_stage import (
 )
 from citewell_corpus.import_stage import StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, default_builders, link_segment
-from citewell_corpus.lock import writer_lock
 from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
 from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.progress import Progress, Silent
-from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish
+from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish, writer_lock
 from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.sources import Source
 from citewell_corpus.write_errors import free_when_full, reported_write_errors
@@ -76,8 +76,7 @@ def build_library(
     and write the indexes. Raises `LibraryError` with a hint: locked,
     unwritable, disk full, a source missing or unreadable. The existing library is then unchanged.
     """
-    with reported_write_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
+    with reported_write_errors(path), private_writes(path):
         strange = [] if is_begun(path) else strangers(path)
         if strange:
             message = f"The folder is not a library: it contains {strange[0]}."
@@ -136,7 +135,8 @@ class _Build:
             self._prepare(plan)
             if self.pdf is not None and base is not None:
                 self.pdf.library = base.lookup
-            staged = self._import(plan)
+            read = self._import(plan)
+            plan, staged = self._without_empty(plan, read, known, wanted)
             citing = self._citing(staged, base, plan.removed)
             merged = self._merge(plan, staged, base)
             uses = self._segments(plan, merged, base)
@@ -149,7 +149,7 @@ class _Build:
         shutil.rmtree(self.staging, ignore_errors=True)
         collect_garbage(self.path)
         self._mark("publish")
-        return self._finish(snapshot, merged, staged)
+        return self._finish(snapshot, merged, read)
 
     def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> BuildPlan:
         self.progress.stage("Check the sources", len(wanted))
@@ -197,6 +197,28 @@ class _Build:
             staged.append(stage_source(folder, name, source, self.progress, self.pdf, self.jobs))
         self._mark("import")
         return staged
+
+    def _without_empty(
+        self,
+        plan: BuildPlan,
+        staged: list[StagedSource],
+        known: dict[str, Source],
+        wanted: dict[str, Source],
+    ) -> tuple[BuildPlan, list[StagedSource]]:
+        """Without the added sources that gave nothing: the report names them, and none is kept."""
+        empty = {
+            source.imported.name
+            for source in staged
+            if source.imported.name not in known
+            and any(problem.code == "source-empty" for problem in source.imported.problems)
+        }
+        if not empty:
+            return plan, staged
+        kept = {name: source for name, source in wanted.items() if name not in empty}
+        source_list.write_sources(self.path, kept)
+        sources = {name: one for name, one in plan.sources.items() if name not in empty}
+        left = [one for one in staged if one.imported.name not in empty]
+        return replace(plan, sources=sources), left
 
     def _citing(
         self, staged: list[StagedSource], base: Library | None, removed: Sequence[str]

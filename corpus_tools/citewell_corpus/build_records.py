@@ -11,8 +11,8 @@ from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
 from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell_corpus.import_stage import StagedSource
-from citewell_corpus.importers.openalex_merged import MergedIdsImporter
-from citewell_corpus.importers.semantic_scholar_deletes import DeletedPapersImporter
+from citewell_corpus.importers.openalex import MergedIdsImporter
+from citewell_corpus.importers.semantic_scholar import DeletedPapersImporter
 from citewell_corpus.merge_stage import MergeCounts, Merged
 from citewell_corpus.read_records import ImportedSource
 from citewell_corpus.sources import Source

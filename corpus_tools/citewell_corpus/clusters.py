@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from citewell.model.titles import normalise_title
-from citewell_corpus.continued_rows import ContinuedRows, Earlier
+from citewell_corpus.record_pool import ContinuedRows, Earlier
 from citewell_corpus.staging import (
     CURATED_FLAG,
     GENERIC_FLAG,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,8 +12,11 @@ import msgspec
 from citewell.corpus.library import Library
 from citewell.documents.bib.match import same_work
 from citewell.documents.bib.work import entry_work
+from citewell.documents.project.files import FileCache, SourceFiles
+from citewell.documents.project.includes import absolute
 from citewell.documents.project.paper_project import Project
-from citewell.model.bib import BibEntry
+from citewell.documents.project.workspace import Workspace
+from citewell.model.bib import BibEntry, BibFile
 from citewell.model.venues import work_venues
 from citewell.model.work import Work
 from citewell.options import Options
@@ -105,10 +108,26 @@ def is_held(library: Library, entry: BibEntry, work: Work) -> bool:
 
 
 def references_of(path: Path, options: Options) -> Iterator[tuple[BibEntry, Work]]:
-    """The entries of a `.bib`, or those that a paper cites, that are titled papers."""
+    """The entries of a `.bib`, or those that a paper or the papers of a folder cite, that are
+    titled papers; of a folder, also those of `.bib` files that no paper uses."""
+    if path.is_dir():
+        roots = [absolute(path)]
+        workspace = Workspace(FileCache(options.documents), roots=roots)
+        workspace.refresh(lambda path: None, opened=SourceFiles(roots).list())
+        used = {bib.path for project in workspace.projects for bib in project.bibliographies}
+        for project in workspace.projects:
+            yield from _papers(project.bibliographies, set(project.cited_keys()))
+        yield from _papers([bib for bib in workspace.bibs() if bib.path not in used], None)
+        return
     project = Project.open(path, options.documents, bib_options=options.bib)
-    cited = None if path.suffix.lower() == ".bib" else set(project.cited_keys())
-    for bib in project.bibliographies:
+    is_bib = path.suffix.lower() == ".bib"
+    yield from _papers(project.bibliographies, None if is_bib else set(project.cited_keys()))
+
+
+def _papers(
+    bibs: Iterable[BibFile], cited: Collection[str] | None
+) -> Iterator[tuple[BibEntry, Work]]:
+    for bib in bibs:
         for entry in bib.entries:
             if cited is None or entry.key in cited:
                 work = entry_work(bib, entry)

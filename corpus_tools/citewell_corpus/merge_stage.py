@@ -7,7 +7,8 @@ the old rows are marked dead. Nothing else of the library is read or written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -16,16 +17,172 @@ from numpy.typing import NDArray
 
 from citewell.corpus.library import Library
 from citewell.model import Work
+from citewell.sources.combine import combine, same_content, update
 from citewell.sources.malformed_names import malformed_name
 from citewell_corpus.clusters import Clusters, cluster
 from citewell_corpus.import_stage import StagedSource
-from citewell_corpus.merged_pairs import MergedPair, merged_pairs
-from citewell_corpus.merged_works import is_changed, origins_of, work_of
 from citewell_corpus.progress import Progress
-from citewell_corpus.record_pool import RecordPool
+from citewell_corpus.record_pool import RecordPool, ids_without_files
 from citewell_corpus.segment_writer import Row, write_catalogue
-from citewell_corpus.staging import ONLY_IDS
-from citewell_corpus.withdrawn import withdrawn_records
+from citewell_corpus.staging import ONLY_IDS, withdraws
+
+# Which sources a merge joined: counts by pair of sources, with a few examples.
+
+EXAMPLES = 3
+"""Works that are named for each pair of sources."""
+
+
+class MergedWork(msgspec.Struct, frozen=True):
+    """A work that was merged."""
+
+    title: str
+    ids: tuple[str, ...]
+    """Ids of the merged records, in the sources' own words."""
+
+
+class MergedPair(msgspec.Struct, kw_only=True):
+    """What was merged of two sources; of one, where both names are the same."""
+
+    first: str
+    second: str
+    works: int = 0
+    examples: list[MergedWork] = msgspec.field(default_factory=list)
+
+
+def merged_pairs(
+    groups: Iterable[Sequence[int]],
+    first_new: int,
+    source_of: Callable[[int], str],
+    origins_of: Callable[[int], tuple[str, ...]],
+    work_of: Callable[[int], Work],
+) -> list[MergedPair]:
+    """The pairs of sources among groups of two or more records, the most frequent first.
+
+    Records below `first_new` are works of the library, whose sources `origins_of` gives. That a
+    source was read again merges nothing.
+    """
+    pairs: dict[tuple[str, str], MergedPair] = {}
+    for members in groups:
+        new = [source_of(record) for record in members if record >= first_new]
+        if not new:
+            continue
+        held = {name for record in members if record < first_new for name in origins_of(record)}
+        if held and held >= set(new):
+            continue
+        names = sorted({*new, *held})
+        found = list(combinations(names, 2)) or [(names[0], names[0])]
+        for pair in found:
+            one = pairs.setdefault(pair, MergedPair(first=pair[0], second=pair[1]))
+            one.works += 1
+            if len(one.examples) < EXAMPLES:
+                works = [work_of(record) for record in members]
+                one.examples.append(MergedWork(works[0].title, tuple(work.id for work in works)))
+    return sorted(pairs.values(), key=lambda pair: (-pair.works, pair.first, pair.second))
+
+
+# The work that a group of records becomes, and whether the library holds it already.
+
+
+def is_changed(pool: RecordPool, base: Library, members: Sequence[int]) -> bool:
+    """Whether the group, which has a row of the library, becomes a new row.
+
+    A group of rows alone does only if one of them lost a source and keeps another.
+    """
+    held = [record for record in members if record < pool.first_new]
+    if len(held) == len(members):
+        return not pool.remnants.isdisjoint(held)
+    if len(held) > 1:
+        return True
+    row = pool.base_rows[held[0]]
+    if set(base.origins_of(row)) != origins_of(pool, base, members):
+        return True
+    return not same_content(work_of(pool, members), pool.held_work(held[0]))
+
+
+def origins_of(pool: RecordPool, base: Library | None, members: Sequence[int]) -> set[str]:
+    """The added sources of the group."""
+    origins = {
+        pool.source(record)
+        for record in members
+        if record >= pool.first_new and not pool.is_only_ids(record)
+    }
+    for record in members if base is not None else ():
+        if record < pool.first_new:
+            row = pool.base_rows[record]
+            assert base is not None
+            if row not in pool.reread.sole:
+                origins.update(pool.reread.shared.get(row) or base.origins_of(row))
+    return origins
+
+
+def work_of(pool: RecordPool, members: Sequence[int]) -> Work:
+    """The work of the group, with the id of its first row in the library, if it has one."""
+    held = [record for record in members if record < pool.first_new]
+    other = [record for record in members if record >= pool.first_new]
+    new = [pool.work(record) for record in other if not pool.is_only_ids(record)]
+    current = [pool.work(record) for record in held if record not in pool.sole]
+    if len(current) == 1:
+        work = update(current[0], new) if new else current[0]
+    else:
+        work = combine([*new, *current])
+    named = [pool.work(record) for record in other if pool.is_only_ids(record)]
+    ids = dict.fromkeys(work.same_as)
+    for record in held:
+        if record in pool.sole:
+            ids |= dict.fromkeys(_former_ids(pool, pool.held_work(record), work, members))
+    ids |= dict.fromkeys(one for record in named for one in (record.id, *record.same_as))
+    if held:
+        first = pool.held_work(held[0]).id
+        if first != work.id and first in ids:
+            ids = dict.fromkeys((first, work.id, *ids))
+            work = msgspec.structs.replace(work, id=first)
+    if named:
+        ids.pop(work.id, None)
+    return msgspec.structs.replace(work, same_as=tuple(ids)) if tuple(ids) != work.same_as else work
+
+
+def _former_ids(pool: RecordPool, old: Work, work: Work, members: Sequence[int]) -> Iterator[str]:
+    """Ids of the row `old` that stay valid for the `work` that continues it: no DOIs, no ids that
+    name another work now, and none of a file that no longer has the work."""
+    sources = {origin.source for origin in work.provenance}
+    gone = {origin.source for origin in old.provenance} - sources
+    for one in ids_without_files((old.id, *old.same_as), gone):
+        if not one.startswith("doi:") and not pool.is_taken(one, members):
+            yield one
+
+
+# Records that a later file of the same origin withdraws, such as papers that Semantic Scholar
+# deleted.
+
+_Origin = tuple[str, str]
+"""A source and the record's identifier in it."""
+
+
+def withdrawn_records(pool: RecordPool, root: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which records do not count, by record number: those that withdraw, and those whose every
+    origin is withdrawn by a later record. `root` gives each record's cluster.
+
+    A work of the library that another source holds, too, keeps its other origin and stays.
+    """
+    gone = np.zeros(len(root), np.bool_)
+    withdrawing = withdraws(pool.table)
+    if not len(withdrawing):
+        return gone
+    gone[withdrawing] = True
+    last: dict[_Origin, int] = {}
+    for record in withdrawing.tolist():
+        for origin in _origins(pool, record):
+            last[origin] = record
+    concerned = np.isin(root, root[withdrawing]) & ~gone
+    for record in np.flatnonzero(concerned).tolist():
+        origins = _origins(pool, record)
+        gone[record] = bool(origins) and all(last.get(one, -1) > record for one in origins)
+    return gone
+
+
+def _origins(pool: RecordPool, record: int) -> set[_Origin]:
+    return {(one.source, one.source_id) for one in pool.work(record).provenance}
+
 
 _BATCH = 1000
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait as wait_for
+from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 
 from citewell.corpus.errors import library_error
+from citewell.model.child_process import process_pool
 
 Report = Callable[[int], None]
 """Called with the number of further steps that are done."""
@@ -42,10 +41,9 @@ def run_tasks(
 
     Raises what a task raised, and `LibraryError` "build-process-died" if a process ends.
     """
-    context = get_context("spawn")
-    counter = context.Value("q", 0)
+    counter = get_context("spawn").Value("q", 0)
     reported = 0
-    with ProcessPoolExecutor(jobs, context, _begin_worker, (counter,)) as pool:
+    with process_pool(jobs, _begin_worker, (counter,)) as pool:
         running: set[Future[None]] = {pool.submit(_run, task) for task in tasks}
         try:
             meanwhile()
@@ -59,22 +57,11 @@ def run_tasks(
         except BrokenProcessPool:
             message = "A process of the build ended before it was done."
             raise library_error("build-process-died", message) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _begin_worker(counter: Synchronized[int]) -> None:
     global _steps  # noqa: PLW0603 - the state of a worker process
     _steps = counter
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
 
 
 def _run(task: Task) -> None:

@@ -7,9 +7,13 @@ encoder .1 ms, which stays where the build runs.
 from __future__ import annotations
 
 import os
+import secrets
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, chdir, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,6 +34,17 @@ CORES = 2
 LOCAL = "local"
 """The address of a cluster of this machine alone, which ends with the build."""
 CONNECT_SECONDS = 10.0
+_ALONE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+}
+"""Read when Ray is imported: the cluster listens on this machine alone, and asks for a token."""
+_NO_NETWORK = {
+    "http_proxy": "http://127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "no_proxy": "localhost,127.0.0.1,::1",
+}
+"""Environment of the cluster's processes, one of which asks clouds whether it runs there."""
 _RETRIES = 3
 
 
@@ -47,11 +62,16 @@ def on_ray(builders: Sequence[IndexBuilder], address: str) -> Iterator[list[Inde
         raise library_error(
             "ray-unused", "The settings name no encoder whose vectors a cluster would compute."
         )
-    ray = _connected(address)
-    try:
+    with ExitStack() as stack:
+        folder = None
+        if address == LOCAL:
+            # Paths of sockets are short: the folder is that of the system, whatever TMPDIR says.
+            parent = "/tmp" if os.name == "posix" else None
+            made = TemporaryDirectory(prefix="citewell-", dir=parent, ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(made))
+        ray = _connected(address, folder)
+        stack.callback(ray.shutdown)
         yield [_moved(one, ray) if _is_worth_it(one) else one for one in builders]
-    finally:
-        ray.shutdown()
 
 
 class RayEncoder(Encoder):
@@ -98,7 +118,9 @@ class RayEncoder(Encoder):
             max_restarts=_RETRIES,
             max_task_retries=_RETRIES,
         )
-        workers = [remote(_Worker).remote(self.name) for _ in range(self.workers)]
+        # The workers run in another folder.
+        name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
+        workers = [remote(_Worker).remote(name) for _ in range(self.workers)]
         for found in self._ray.get([one.fingerprint.remote() for one in workers]):
             if found != self.fingerprint:
                 raise library_error(
@@ -136,22 +158,40 @@ def _moved(builder: IndexBuilder, ray: Any) -> IndexBuilder:
     return DenseBuilder(encoder, name=builder.name, hnsw_above=builder.hnsw_above, chunk=chunk)
 
 
-def _connected(address: str) -> Any:
-    # Ray sends usage statistics over the network unless this is set before its import.
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+def _connected(address: str, folder: Path | None) -> Any:
+    if folder is not None:
+        os.environ.update(_ALONE, RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:
         import ray
     except ImportError:
         message = "Computing vectors on a cluster needs the package ray, which is not installed."
         raise library_error("ray-not-installed", message) from None
-    local = {"include_dashboard": False} if address == LOCAL else {}
+    given: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if folder is not None:
+        given |= {
+            "include_dashboard": False, "_node_ip_address": "127.0.0.1", "_temp_dir": str(folder)
+        }  # fmt: skip
     try:
         _look_for(address)
-        ray.init(address, logging_level="ERROR", log_to_driver=False, **local)
+        # The workers import from the folder that is current now.
+        with _variables(_NO_NETWORK if folder is not None else {}), chdir(sys.prefix):
+            ray.init(address, **given)
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
         message = f"No Ray cluster can be reached at {address}: {_first_line(error)}."
         raise library_error("ray-unreachable", message) from error
     return ray
+
+
+@contextmanager
+def _variables(given: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables of the processes that are started within the block."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _look_for(address: str) -> None:

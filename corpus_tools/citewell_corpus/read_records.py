@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import Problem
-from citewell.sources.malformed import is_malformed
-from citewell_corpus.citing_writer import CitingWriter
+from citewell.sources.malformed_names import is_malformed
+from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.sources import Source

@@ -21,7 +21,6 @@ from citewell_corpus.importers.contract import Importer
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.segment_writer import write_whole
 
-STARTER = "starter"
 _LOOKED_AT = 5
 """Files of a pattern that are tried to find its format."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,19 @@ from citewell.corpus.layout import (
     ENTRIES,
     SourceUse,
     default_libraries_dir,
+    existing_libraries,
     is_begun,
     leftovers,
     strangers,
 )
 from citewell.corpus.library import Library
 from citewell.model import Problem
+from citewell.model.identifiers import identifier_of
+from citewell.model.work import RecordVariant, Work
+from citewell.sources.malformed_names import malformed_name
 from citewell_corpus import sources as source_list
-from citewell_corpus.lock import writer_lock
+from citewell_corpus.publish import NewUse, collect_garbage, publish, writer_lock
+from citewell_corpus.sources import write_released
 
 
 class LibraryStatus(msgspec.Struct, kw_only=True):
@@ -102,7 +108,8 @@ def libraries(folder: Path | None) -> list[Path]:
 def remove_library(path: Path) -> None:
     """Delete a library. Raises `LibraryError` if the folder is no library or is in use."""
     if not path.is_dir():
-        raise library_error("library-missing", "No library in this folder.", path)
+        message = f"No library in this folder.{existing_libraries(path.parent)}"
+        raise library_error("library-missing", message, path)
     strange = strangers(path)
     if not is_begun(path):
         message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."
@@ -146,3 +153,141 @@ def _sources(path: Path, status: LibraryStatus) -> list[Problem]:
         except LibraryError as error:
             problems.append(error.problem)
     return problems
+
+
+# The quarantine of a library: works with malformed author names, kept but left out of searches.
+
+
+class QuarantinedWork(msgspec.Struct, frozen=True, kw_only=True):
+    """One work in quarantine."""
+
+    id: str
+    title: str
+    name: str
+    """The malformed name."""
+    reason: str
+    """Such as "e-mail address"."""
+    added_from: tuple[str, ...]
+    """Sources of the library that contain a record of it."""
+
+
+def quarantined_works(library: Library) -> list[QuarantinedWork]:
+    """The works in quarantine, in the order of the library."""
+    rows = library.quarantined_rows()
+    found = []
+    for row, work in zip(rows, library.works(rows), strict=True):
+        malformed = malformed_name(work.authors)
+        found.append(
+            QuarantinedWork(
+                id=work.id,
+                title=work.title,
+                name=malformed.name if malformed else "",
+                reason=malformed.reason if malformed else "",
+                added_from=library.origins_of(row),
+            )
+        )
+    return found
+
+
+def release(path: Path, ids: Sequence[str] | None = None) -> list[QuarantinedWork]:
+    """Let searches find quarantined works of the library in the folder `path`, also after later
+    builds: those with these ids, or all of them. The works released.
+
+    Nothing is read or indexed again. Raises `LibraryError`: missing, locked, damaged.
+    """
+    with writer_lock(path), Library.open(path) as library:
+        rows = library.quarantined_rows()
+        works = library.works(rows)
+        wanted = set(ids or ())
+        chosen = {
+            row
+            for row, work in zip(rows, works, strict=True)
+            if ids is None or not wanted.isdisjoint((work.id, *work.same_as))
+        }
+        if not chosen:
+            return []
+        names = {work.id for row, work in zip(rows, works, strict=True) if row in chosen}
+        released = [one for one in quarantined_works(library) if one.id in names]
+        write_released(path, names)
+        held = [row for row in rows if row not in chosen]
+        uses = []
+        for use, view in zip(library.manifest.segments, library.whole_segments, strict=True):
+            dead = [] if view.dead is None else view.dead.nonzero()[0].tolist()
+            own = range(view.base, view.base + view.count)
+            kept = [row - view.base for row in held if row in own]
+            uses.append(NewUse(use.id, use.count, use.record, dead, kept))
+        manifest = msgspec.structs.replace(library.manifest, previous=library.snapshot)
+        staging = path / "staging"
+        unfinished = staging.is_dir()
+        publish(path, manifest, uses)
+        if not unfinished:
+            staging.rmdir()
+        collect_garbage(path)
+    return released
+
+
+# The records behind a work of a library, with their differences.
+
+_FIELDS = ("title", "authors", "year", "venue", "booktitle", "journal", "doi")
+
+
+class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One record that was merged into a work."""
+
+    source: str
+    source_id: str
+    retrieved: str
+    """ISO 8601 date; empty when unknown."""
+    differs: dict[str, str]
+    """Field -> this record's value, where it differs from the merged work."""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """A work and the records merged into it."""
+
+    work: Work
+    added_from: tuple[str, ...]
+    """Sources of the library that contain a record of it."""
+    records: tuple[SourceRecord, ...]
+
+
+def explain(library: Library, name: str) -> list[Explanation]:
+    """The works identified by an id of the library or of a merged record, a DOI, an arXiv id, a
+    citation key of a source, or a full title; empty if there is none."""
+    row = int(library.rows_of([name])[0])
+    if row >= 0:
+        return [_explained(library, row)]
+    found = identifier_of(name)
+    works = library.lookup(
+        doi=found.doi if found else "", arxiv=found.arxiv if found else "", title=name, bibkey=name
+    )
+    return [_explained(library, int(library.rows_of([work.id])[0])) for work in works]
+
+
+def _explained(library: Library, row: int) -> Explanation:
+    work = library.works([row], whole=True)[0]
+    variants: dict[str, RecordVariant] = {
+        source: variant for variant in work.variants for source in variant.sources
+    }
+    return Explanation(
+        work=work,
+        added_from=library.origins_of(row),
+        records=tuple(
+            SourceRecord(
+                source=origin.source,
+                source_id=origin.source_id,
+                retrieved=origin.retrieved,
+                differs=_differences(variants.get(origin.source)),
+            )
+            for origin in work.provenance
+        ),
+    )
+
+
+def _differences(variant: RecordVariant | None) -> dict[str, str]:
+    if variant is None:
+        return {}
+    values = {name: getattr(variant, name) for name in _FIELDS}
+    if values["authors"]:
+        values["authors"] = "; ".join(author.display for author in variant.authors)
+    return {name: str(value) for name, value in values.items() if value}

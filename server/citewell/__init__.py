@@ -3,6 +3,10 @@
 The names below are the Python API (docs/python.md); each is imported when it is first used.
 """
 
+from citewell.privacy import switch_reports_off
+
+switch_reports_off()  # before anything else can be imported
+
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
 
 Read are the real files of ../shared, each by both in one run. Counted are the papers that an import
 gets, and where the two disagree about one; and what bibtexparser alone, without the recovery of
-`importers/bib_reader.py`, cannot split. Times are seconds of processor time.
+`importers/bibtex.py`, cannot split. Times are seconds of processor time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import bibtexparser
 from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.bib import BibEntry
-from citewell_corpus.importers.bib_entry import NO_PAPER, work_of
-from citewell_corpus.importers.bib_reader import bib_entries
+from citewell_corpus.importers.bibtex import NO_PAPER, bib_entries, work_of
 from citewell_corpus.importers.contract import ImportReport
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

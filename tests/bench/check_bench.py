@@ -80,7 +80,7 @@ def _hallmark(count: int) -> tuple[list[Claim], str]:
     """The first entries of HALLMARK, valid and not, as claims and as a .bib."""
     import gzip
 
-    from citewell_corpus.datasets import open_data
+    from citewell_lab.datasets import open_data
 
     references = open_data(HALLMARK).references[:count]
     blocks = []

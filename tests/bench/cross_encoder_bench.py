@@ -2,7 +2,7 @@
 
     python tests/bench/cross_encoder_bench.py --model FOLDER [--papers 64]
 
-FOLDER is what `citewell_corpus.training.crossencoder` wrote. Passages and papers are real ones from
+FOLDER is what `citewell_lab.training.crossencoder` wrote. Passages and papers are real ones from
 ../shared; wall time on a busy machine is longer than on an idle one, processor time is not.
 """
 
@@ -19,9 +19,8 @@ from citewell.engine.process_memory import rss_mb
 from citewell.model.cancel import Cancel
 from citewell.ranking.citation_cross_encoder import CitationCrossEncoder
 from citewell.ranking.pair_models import load_cross_encoder
-from citewell_corpus.training.bags import as_query
-from citewell_corpus.training.data import read_contexts, read_papers
-from citewell_corpus.training.world import as_work
+from citewell_lab.training.data import as_query, read_contexts, read_papers
+from citewell_lab.training.world import as_work
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SEARCHES = 30

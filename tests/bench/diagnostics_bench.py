@@ -45,8 +45,7 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Wanted, subject_of
-    from citewell.lsp.documents.project_cache import ProjectCache
-    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.documents.project_state import ProjectCache, Reading
     from citewell.lsp.protocol.line_index import LineIndex
     from citewell.options import Options
 

@@ -18,7 +18,7 @@ from citewell.engine.local import LocalEngine
 from citewell.options import Options
 from citewell.usecases.explore.contract import ExploreRequest
 from citewell.usecases.explore.passes import explore
-from citewell_corpus.datasets import open_data
+from citewell_lab.datasets import open_data
 
 QUESTIONS = REPOSITORY.parent / "shared" / "data" / "queries" / "autoscholar_dev.jsonl.gz"
 WARM_UP = 5

@@ -21,12 +21,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from citewell.cli.eval_data import read, select
-from citewell.evaluation import methods, results, table
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.plan import Plan
-from citewell.evaluation.results import DataInfo
 from citewell.options.load import load
 from citewell.options.online import LlmOptions
+from citewell_lab.evaluation import methods, results, table
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.results import DataInfo
 
 SERVE = """\
 import sys, xllamacpp

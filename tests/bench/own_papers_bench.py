@@ -21,12 +21,6 @@ import msgspec
 from msgspec.structs import replace
 
 from citewell.documents.project.paper_project import Project
-from citewell.evaluation import methods
-from citewell.evaluation.comparing import compare_saved
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.leave_one_out import questions_of
-from citewell.evaluation.plan import Plan
-from citewell.evaluation.results import Evaluation, EvaluationError
 from citewell.model import Question
 from citewell.model.titles import title_key
 from citewell.options import Options
@@ -34,6 +28,12 @@ from citewell.retrieval import citation_context
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.importers.manuscript import TELLING_TITLE, ManuscriptImporter
 from citewell_corpus.sources import source_at
+from citewell_lab.evaluation import methods
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.leave_one_out import questions_of
+from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.results import Evaluation, EvaluationError
+from citewell_lab.evaluation.scoring import compare_saved
 
 PROJECTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "projects"
 VERSION = 0.3
@@ -77,7 +77,7 @@ def sampled_questions(folder: Path, options: Options, most: int) -> list[Questio
 
 def measured(options: Options, questions: list[Question]) -> Evaluation:
     """The pipeline's figures, cold and warm."""
-    from citewell.evaluation.results import DataInfo
+    from citewell_lab.evaluation.results import DataInfo
 
     plan = Plan(
         methods=tuple(methods.named(["pipeline"], options)),

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.cli.eval_data import read, select
-from citewell.evaluation.evaluate import open_engine
-from citewell.evaluation.matching import Gold
-from citewell.evaluation.runner import query_for
 from citewell.options import Options
 from citewell.options.load import load
-from citewell.tuning.threshold import GRID
+from citewell_lab.evaluation.evaluate import open_engine
+from citewell_lab.evaluation.matching import Gold
+from citewell_lab.evaluation.runner import query_for
+from citewell_lab.tuning.threshold import GRID
 
 SHOWN = 8
 MODELS = (
@@ -64,7 +64,7 @@ def worth(
     threshold: float,
     least: float,
 ) -> float:
-    """Expected worth of a passage by the count of `citewell.tuning.threshold`."""
+    """Expected worth of a passage by the count of `citewell_lab.tuning.threshold`."""
     hits, refuses = model
     shown = right.any(axis=1)
     wrong = np.where(right, 0.0, np.maximum(sure, 1e-6))

@@ -10,8 +10,9 @@ keys of a paper, since the same key in the same paper is one question):
    the key and found: what a key in one's own style meets;
 3. keys of other papers' own .bib files (contexts/dev), as if their entry were gone, hidden likewise.
 
-"right", "wrong": the action that stands first adds this paper. "alone": nothing is offered. Papers
-are split in two by a hash of their repository; the reading of keys was developed on one half.
+"right", "wrong": the paper is among the three that are offered, the first of them, or added by "add
+all missing entries", and another one is. "alone": nothing is offered, or not surely. Papers are
+split in two by a hash of their repository; the reading of keys was developed on one half.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from typing import Any
 from corpus_library import corpus_library
 
 from citewell.engine.local import LocalEngine
-from citewell.features.citing.key_meaning import KeyMeaning, read_key
-from citewell.features.citing.undefined_key import LIKELY, SURE, decide, questions
-from citewell.model import Query, Work
+from citewell.features.citing.key_meaning import read_key
+from citewell.features.citing.undefined_key import decide, identified, questions
+from citewell.model import Query
 from citewell.model.query import CitingPaper
 from citewell.model.titles import title_key
 from citewell.options.load import load
@@ -128,7 +129,7 @@ class Show:
     def __init__(self, engine: LocalEngine, *, wrong: bool) -> None:
         self.engine = engine
         self.wrong = wrong
-        self.known: dict[tuple[str, str, str, bool], tuple[str, bool]] = {}
+        self.known: dict[tuple[str, str, str, bool], tuple[int | None, bool, bool]] = {}
 
     def table(self, name: str, rows: list[dict[str, Any]], *, hidden: bool) -> None:
         print(f"\n{name}: {len(rows)} citations, {len(distinct(rows))} distinct keys of a paper")
@@ -138,12 +139,12 @@ class Show:
             ("developed on", [r for r in rows if half(r) == 0]),
             ("the other half", [r for r in rows if half(r) == 1]),
         ):
-            for least, what in ((LIKELY, "offered"), (SURE, "offered as preferred")):
-                self.line(f"{part}, {what}", kept, least, hidden)
+            for what in ("among three", "first", "sure"):
+                self.line(f"{part}, {what}", kept, what, hidden)
 
-    def line(self, name: str, rows: list[dict[str, Any]], least: float, hidden: bool) -> None:
-        counts = Counter(self.outcome(row, least, hidden) for row in rows)
-        single = Counter(self.outcome(row, least, hidden) for row in distinct(rows))
+    def line(self, name: str, rows: list[dict[str, Any]], what: str, hidden: bool) -> None:
+        counts = Counter(self.outcome(row, what, hidden) for row in rows)
+        single = Counter(self.outcome(row, what, hidden) for row in distinct(rows))
         total, own = len(rows), sum(single[k] for k in single if not k.startswith("has"))
         has = sum(self.has(row, hidden) for row in rows)
         if not total:
@@ -157,55 +158,50 @@ class Show:
     def has(self, row: dict[str, Any], hidden: bool) -> bool:
         return self.answer(row, hidden)[1]
 
-    def outcome(self, row: dict[str, Any], least: float, hidden: bool) -> str:
-        verdict, _ = self.answer(row, hidden)
-        probability, _, right = verdict.partition(" ")
-        return right if float(probability) >= least else "alone"
+    def outcome(self, row: dict[str, Any], what: str, hidden: bool) -> str:
+        rank, _, is_sure = self.answer(row, hidden)
+        if rank is None or (what == "sure" and not is_sure):
+            return "alone"
+        return "right" if rank == 1 or (rank and what == "among three") else "wrong"
 
-    def answer(self, row: dict[str, Any], hidden: bool) -> tuple[str, bool]:
-        """ "0.93 right" or "0.40 wrong", and whether the library has the paper."""
+    def answer(self, row: dict[str, Any], hidden: bool) -> tuple[int | None, bool, bool]:
+        """The place of the paper among those offered (0: not there; None: none is offered), whether
+        the library has it, and whether the first one counts as sure."""
         place = (row["source_repo"], row["key"], row["sentence"], hidden)
         if place not in self.known:
             self.known[place] = self.ask(row, hidden)
         return self.known[place]
 
-    def ask(self, row: dict[str, Any], hidden: bool) -> tuple[str, bool]:
+    def ask(self, row: dict[str, Any], hidden: bool) -> tuple[int | None, bool, bool]:
         meaning = read_key(row["key"])
         context = Query(
             sentence=row["sentence"],
             before=tuple((row.get("context_before_list") or [row["context_before"]])[-3:]),
             paper=CitingPaper(title=row.get("source_title") or ""),
         )
-        known = [] if hidden else look_up(self.engine, meaning)
-        lists = [
-            self.engine.find(query, count).hits for query, count in questions(meaning, context)
+        known = [] if hidden else identified(self.engine, meaning)
+        answers = [
+            (query, [hide(hit) if hidden else hit for hit in self.engine.find(query, count).hits])
+            for query, count in questions(meaning, context)
         ]
-        if hidden:
-            meaning = read_key(row["key"])
-            lists = [[hide(hit, meaning) for hit in hits] for hits in lists]
-        found = decide(meaning, known, lists)
+        found = decide(meaning, known, answers)
         gold = {work.id for work in self.engine.works(gold_ids(row)) if work is not None}
         title = title_key(row.get("gold_title") or "")
-        right = found.work is not None and (
-            found.work.id in gold or (bool(title) and title_key(found.work.title) == title)
-        )
-        if self.wrong and not right and found.is_likely and found.work is not None:
-            print(f"  {found.probability:.2f} {row['key']}: {found.work.title} ({found.work.id})")
-        return f"{found.probability} {'right' if right else 'wrong'}", bool(gold)
+        right = [
+            work.id in gold or (bool(title) and title_key(work.title) == title)
+            for work in found.works
+        ]
+        if self.wrong and found.is_sure and not right[0]:
+            print(f"  {found.probability:.2f} {row['key']}: {found.works[0].title}")
+        rank = None if not right else right.index(True) + 1 if any(right) else 0
+        return rank, bool(gold) or any(right), found.is_sure
 
 
-def hide(hit: Any, meaning: KeyMeaning) -> Any:
+def hide(hit: Any) -> Any:
     """The hit without the key that its source uses."""
     import msgspec
 
     return msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, bibkey=""))
-
-
-def look_up(engine: LocalEngine, meaning: KeyMeaning) -> list[Work]:
-    found = engine.lookup(doi=meaning.doi, arxiv=meaning.arxiv, bibkey=meaning.key)
-    if meaning.anthology:
-        found += [w for w in engine.works([f"acl:{meaning.anthology}"]) if w is not None]
-    return found
 
 
 def gold_ids(row: dict[str, Any]) -> list[str]:

@@ -182,7 +182,7 @@ def main() -> None:
     arguments = parser.parse_args()
     driver = load_driver()
     if not (driver.ENTRY.exists() and driver.VSIX.exists() and driver.browser_program()):
-        print("skipped: no VS Code here; CITEWELL_VSCODE=1 sh scripts/install-vscode.sh PYTHON")
+        print("skipped: no VS Code here; sh scripts/install-vscode.sh PYTHON")
         return
     library = arguments.library or corpus_library()
     if library is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.features.citing.complete import wanted
-from citewell.features.citing.zotero_library import ZoteroLibrary
+from citewell.features.citing.insert import ZoteroLibrary
 from citewell.sources import zotero
 
 LETTERS = ("a", "au", "auth12", "w1f w2a", "")

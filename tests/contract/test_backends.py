@@ -22,8 +22,7 @@ from citewell.engine.local import LocalEngine
 from citewell.engine.retrievers import open_retrievers
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
-from citewell.model.query import CitingPaper, Reference
-from citewell.model.typed_query import TypedQuery
+from citewell.model.query import CitingPaper, Reference, TypedQuery
 from citewell.options import Options
 from citewell.retrieval.backend.address import (
     open_backend,
@@ -46,7 +45,7 @@ from citewell.retrieval.backend.contract import (
     backend_error,
     point_numbers,
 )
-from citewell.retrieval.backend.qdrant_connect import connect
+from citewell.retrieval.backend.qdrant import connect
 from citewell.retrieval.backend.server_address import server_address
 from citewell.retrieval.backend.write import empty_state, write_library
 from citewell.retrieval.dense import open_dense
@@ -297,7 +296,7 @@ def cited_library(plain: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     folder = tmp_path / "libraries"
     build_library(folder / "small", add=[source_at(str(CITED_PAPERS))],
                   builders=default_builders(plain))  # fmt: skip
-    monkeypatch.setattr("citewell.retrieval.backend.cited.CITED_FROM", 1)
+    monkeypatch.setattr("citewell.retrieval.backend.write.CITED_FROM", 1)
     return replace(plain, library=replace(plain.library, path=folder))
 
 
@@ -379,7 +378,7 @@ def test_a_library_of_which_more_is_known_is_written_again(
     first = write(cited_library, address)
     assert write(cited_library, address).works == 0
     monkeypatch.setattr("citewell.retrieval.citation_priors.POPULARITY", 0.5)
-    monkeypatch.setattr("citewell.retrieval.backend.cited.POPULARITY", 0.5)
+    monkeypatch.setattr("citewell.retrieval.backend.write.POPULARITY", 0.5)
     assert "backend-version" in problems(over(cited_library, address))
     second = write(cited_library, address)
     assert (second.works, second.points) == (first.works, first.points)
@@ -390,7 +389,7 @@ def test_few_works_that_others_cite_are_compared_by_the_embedded_retriever(
     cited_library: Options, address: str, monkeypatch: pytest.MonkeyPatch,
     requests: list[tuple[str, int]],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("citewell.retrieval.backend.cited.CITED_FROM", 10**9)
+    monkeypatch.setattr("citewell.retrieval.backend.write.CITED_FROM", 10**9)
     write(cited_library, address)
     queries = [Query(text="attention")]
     assert cited(over(cited_library, address), queries, 20) == cited(cited_library, queries, 20)

@@ -521,7 +521,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxruntime", reason="the `onnx` extra is not installed")
     import tokenizers
 
-    from citewell_corpus.training.crossencoder_export import export
+    from citewell_lab.training.crossencoder_export import export
 
     folder = tmp_path_factory.mktemp("models") / "citations"
     write_tokenizer(folder)
@@ -532,7 +532,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def untrained(torch: Any) -> Any:
-    from citewell_corpus.training.crossencoder_network import PairNetwork
+    from citewell_lab.training.crossencoder_network import PairNetwork
 
     torch.manual_seed(5)
     network = PairNetwork(words=64, layers=1).eval()
@@ -549,7 +549,7 @@ def own_scores(own: Path, query: Query, works: Sequence[Work]) -> Any:
 def test_the_exported_network_gives_the_scores_of_the_trained_one(own: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch, which makes the network, is missing")
     tokenizers = pytest.importorskip("tokenizers", reason="the `onnx` extra is not installed")
-    from citewell.ranking.pair_texts import PairTexts
+    from citewell.ranking.citation_cross_encoder import PairTexts
 
     texts = PairTexts(tokenizers.Tokenizer.from_file(str(own / "tokenizer.json")))
     works = [Work(id=str(n), title=title) for n, title in enumerate(ORCHARDS[:8])]

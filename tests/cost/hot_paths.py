@@ -92,10 +92,9 @@ def hot_paths(text: str, folder: Path) -> dict[str, HotPath]:
     """Each path, warm: what is done once for a process is done before it is measured."""
     from citewell.documents.bib.reader import parse_bib, reparse
     from citewell.features.citing.complete import complete, own_entries, wanted
-    from citewell.lsp.documents.project_cache import ProjectCache
-    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.documents.project_state import ProjectCache, Reading
     from citewell.lsp.protocol import wire
-    from citewell.lsp.requests.completion_row import row_of
+    from citewell.lsp.requests.completion import row_of
     from citewell.lsp.requests.symbols import _outline
     from citewell.lsp.state.cards import render
     from citewell.model import Query

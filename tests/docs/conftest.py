@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ROOTS = ("server/citewell", "corpus_tools/citewell_corpus")
+ROOTS = ("server/citewell", "corpus_tools/citewell_corpus", "corpus_tools/citewell_lab")
 MAKERS = ("Problem", "BibFault")
 
 

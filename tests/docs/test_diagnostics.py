@@ -8,6 +8,7 @@ from citewell.features.checking import verify
 from citewell.features.checking.diagnose import CODES
 from citewell.features.checking.lint import RULES
 from citewell.features.checking.lint_bibs import ANY_SYNTAX, SYNTAX
+from citewell.model.check import Verdict
 from citewell.model.diagnostic import Level
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -50,7 +51,7 @@ def test_every_fault_of_syntax_that_is_found_has_a_level(problem_codes: Any) -> 
 def test_every_finding_of_the_check_can_be_shown_in_an_editor() -> None:
     page = (DOCS / "check.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, flags=re.MULTILINE)
-    findings = {code for code, _ in rows} - {"verified", "fabricated", "not-found", "unchecked"}
+    findings = {code for code, _ in rows} - set(Verdict)
     assert findings - {"wrong-detail"} == {*verify.FINDINGS, *verify.NOTES}
     notes = {code for code, text in rows if text.endswith("(note).")}
     assert notes == set(verify.NOTES)

@@ -10,6 +10,7 @@ import pytest
 
 import citewell
 from citewell.cli.app import COMMANDS
+from citewell.cli.privacy_page import page as privacy_page
 from citewell.cli.reference import commands
 from citewell.cli.reference import page as commands_page
 from citewell.options.docs import page as settings_page
@@ -51,6 +52,10 @@ def test_the_page_of_commands_is_what_the_commands_say() -> None:
 
 def test_the_page_of_settings_is_what_the_tree_says() -> None:
     assert read("docs/settings.md") == settings_page(), "run `make docs`"
+
+
+def test_the_page_on_privacy_is_what_the_tables_say() -> None:
+    assert read("docs/privacy.md") == privacy_page(), "run `make docs`"
 
 
 def test_the_settings_page_can_be_written_by_its_command() -> None:

@@ -10,7 +10,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 MODULES = [
     path
-    for root in ("server/citewell", "corpus_tools/citewell_corpus")
+    for root in ("server/citewell", "corpus_tools/citewell_corpus", "corpus_tools/citewell_lab")
     for path in sorted((REPOSITORY / root).rglob("*.py"))
 ]
 CLIENT_SOURCES = sorted(

@@ -38,7 +38,7 @@ def test_the_neovim_help_speaks_of_every_option_of_setup() -> None:
     options = [
         line.split()[1].rstrip("?") for line in lua.splitlines() if line.startswith("---@field")
     ]
-    assert options == ["enabled", "cmd", "settings", "completion", "picker", "limit"]
+    assert options == ["enabled", "cmd", "settings", "completion", "picker", "save", "limit"]
     for option in options:
         assert f"`{option}`" in doc
         assert f"`{option}`" in PAGE

@@ -64,7 +64,17 @@ NOT_OVER_HTTP = (
     *("action-", "address-", "argument-", "baseline-", "command-", "compare-", "data-set-"),
     *("demo-", "diagnostic-", "document-", "edit-", "encoding-", "entries-", "evaluation-"),
     *("fetch-", "graph-", "http-missing", "insert-", "labels-", "mcp-", "merge-", "method-"),
-    *("mode-", "no-paper-found", "part-", "placeholders-", "program-", "record-bad", "rename-"),
+    *(
+        "mode-",
+        "no-paper-found",
+        "office-",
+        "policy-",
+        "part-",
+        "placeholders-",
+        "program-",
+        "record-bad",
+        "rename-",
+    ),
     *("settings-", "token-unusable", "tune-", "workspace-", "build-", "ray-"),
 )
 """Beginnings of the codes of commands, of editors and of MCP."""

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.app import root
-from citewell.evaluation.references import ReferenceEvaluation, evaluate_references
-from citewell.evaluation.results import DataInfo
 from citewell.options import Options
+from citewell_lab.evaluation.references import ReferenceEvaluation, evaluate_references
+from citewell_lab.evaluation.results import DataInfo
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -52,7 +52,7 @@ def evaluation(library) -> ReferenceEvaluation:
     from citewell.corpus.library import Library
     from citewell.engine.records import LibraryRecords
     from citewell.verification.checker import Checker
-    from citewell_corpus.datasets import open_data
+    from citewell_lab.datasets import open_data
 
     data = open_data(HALLMARK)
     with Library.open(library) as opened:

@@ -111,7 +111,7 @@ class TestFind:
         assert run.returncode == 0, run.stderr
         first = run.stdout.index("Graph Attention Networks")
         assert first < run.stdout.index("Attention Is All You Need")
-        assert "bm25 #1" in run.stdout
+        assert "its title is what you typed" in run.stdout
         assert "2018" in run.stdout
 
     def test_json_holds_the_whole_record(self, citewell: Run) -> None:
@@ -203,7 +203,7 @@ class TestFind:
             "hochreiter1997long", "Long Short-Term Memory", "Hochreiter, Schmidhuber", "1997",
             "Neural Computation",
         ]  # fmt: skip
-        assert "bm25 #1" in fields[5]
+        assert fields[5].startswith("its title is what you typed; ")
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
     @pytest.mark.parametrize("no_color", ["", "1"])
@@ -244,6 +244,26 @@ class TestFind:
         assert run.returncode == 1
         assert "No papers found." in run.stderr
 
+    def test_an_unknown_library_lists_those_that_exist(self, citewell: Run) -> None:
+        run = citewell("--library", "thesis", "find", "kettles")
+        assert run.returncode == 2
+        assert "Existing libraries: default" in run.stderr
+
+    def test_a_file_that_is_not_there_needs_another_name_and_no_folder(self, citewell: Run) -> None:
+        run = citewell("check", "nofile.bib")
+        assert "no such file" in run.stderr and "Check the name." in run.stderr
+        assert "folder" not in run.stderr
+        assert "there is no folder sub" in citewell("check", "sub/nofile.bib").stderr
+
+    def test_reasons_are_words_and_ranks_come_with_v(self, citewell: Run) -> None:
+        def reasons(*more: str) -> list[str]:
+            found = citewell("find", "graph attention networks", *more).stdout
+            return [line.rsplit("\t", 1)[1] for line in found.splitlines()]
+
+        assert reasons()[0].startswith("its title is what you typed")
+        assert not any("#" in reason for reason in reasons())
+        assert all("#" in reason for reason in reasons("-v"))
+
     def test_a_missing_library_is_named_with_its_cure_and_no_traceback(self, bare: Run) -> None:
         run = bare("find", "anything")
         assert run.returncode == 2
@@ -264,6 +284,11 @@ class TestDoctor:
         assert found["problems"] == []
         assert str(home) in found["settings"]["library.path"]
         assert "CITEWELL_LIBRARY_PATH" in found["settings"]["library.path"]
+
+    def test_missing_extras_are_one_line_after_the_result(self, citewell: Run) -> None:
+        *_, result, extras = citewell("doctor").stdout.splitlines()
+        assert result == "No problems."
+        assert extras.startswith("Not installed: ") and extras.endswith(").")
 
     def test_a_machine_without_a_library_gets_the_cure(self, bare: Run) -> None:
         run = bare("doctor")

@@ -101,3 +101,34 @@ def test_all_entries_of_a_bib_count_and_a_full_library_is_said(run: Run, tmp_pat
     done = run("coverage", "empty.bib")
     assert done.returncode == 1
     assert "No references in these files" in done.stdout
+
+
+def test_a_folder_stands_for_its_papers_and_without_one_for_its_bibs(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "thesis"
+    (folder / "bib").mkdir(parents=True)
+    (folder / "bib" / "refs.bib").write_text(BIB, encoding="utf-8")
+    assert json.loads(run("coverage", "thesis", "--json").stdout)["references"] == 7
+    paper = PAPER.replace("{refs}", "{bib/refs}")
+    (folder / "main.tex").write_text(paper, encoding="utf-8")
+    found = json.loads(run("coverage", "thesis", "--json").stdout)
+    assert (found["references"], found["held"]) == (6, 2)
+    (tmp_path / "none").mkdir()
+    assert "No references in these files" in run("coverage", "none").stdout
+
+
+def test_a_source_that_gave_nothing_is_not_kept_and_a_short_build_has_one_line(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "nothing.bib").write_text("% to be filled\n", encoding="utf-8")
+    done = run("add", "nothing.bib")
+    assert done.returncode == 1
+    assert "The source contains no papers" in done.stderr
+    status = json.loads(run("status", "--json").stdout)
+    assert not any("nothing.bib" in str(one) for one in status["sources"])
+    (tmp_path / "one.bib").write_text("@misc{a, title={On Pots}, year=2020}\n", encoding="utf-8")
+    done = run("add", "one.bib")
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("Done in ")

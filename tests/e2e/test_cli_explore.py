@@ -68,7 +68,9 @@ def run(tmp_path: Path, env: dict[str, str]) -> Run:
 def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_path: Path) -> None:
     files = {form: f"out.{form}" for form in ("bibtex", "ris", "csl", "csv", "jsonl")}
     flags = [word for form, name in files.items() for word in (f"--{form}", name)]
-    found = run("explore", "teapots", "--trace", "--save", "search.toml", *flags)
+    found = run(
+        "explore", "teapots", "-v", "--rounds", "1", "--trace", "--save", "search.toml", *flags
+    )
     assert found.returncode == 0, found.stderr
     lines = [line.split("\t") for line in found.stdout.splitlines()]
     assert lines[0][0] in ("s2:a", "s2:c")
@@ -108,6 +110,15 @@ def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_pat
     assert [line.split("\t")[0] for line in new.stdout.splitlines()] == ["s2:e"]
 
 
+def test_one_search_is_the_default_and_says_why_in_words(run: Run) -> None:
+    found = run("explore", "teapots", "--trace")
+    assert "search: " in found.stderr and "references: " not in found.stderr
+    assert "Judged relevant" not in found.stderr
+    for line in found.stdout.splitlines():
+        assert line.rsplit("\t", 1)[1].startswith("its ") and "#" not in line
+    assert "search #1" in run("explore", "teapots", "-v").stdout
+
+
 def test_a_folder_that_is_missing_is_reported_before_the_search(run: Run, tmp_path: Path) -> None:
     for flag in ("--csv", "--html", "--save"):
         found = run("explore", "teapots", "--trace", flag, str(tmp_path / "none" / "out"))
@@ -120,7 +131,7 @@ def test_short_lists_are_described_as_they_are(run: Run) -> None:
     found = run("explore", "zebras", "teapots", "-k", "2", "--trace")
     assert "added" in found.stderr and "among the first 50" not in found.stderr
     assert "the first 0" not in found.stderr
-    long = run("explore", "teapots", "-k", "60", "--trace")
+    long = run("explore", "teapots", "-k", "60", "--rounds", "1", "--trace")
     assert "among the first 50" in long.stderr
 
 
@@ -188,7 +199,10 @@ def test_labels_of_a_screening_come_back_as_feedback(run: Run, tmp_path: Path) -
 def test_a_saved_search_holds_what_a_report_of_a_systematic_search_asks(
     run: Run, tmp_path: Path
 ) -> None:
-    assert run("explore", "teapots since 2019", "--save", "search.toml").returncode == 0
+    assert (
+        run("explore", "teapots since 2019", "--rounds", "1", "--save", "search.toml").returncode
+        == 0
+    )
     saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
     (library,) = [one for one in saved["databases"] if one["name"] == "default"]
     assert library["kind"] == "library"
@@ -288,8 +302,11 @@ def test_sources_are_asked_only_with_online_and_their_papers_say_so(
     assert fake_sources.log == []
     online = explored("--trace", "--online")
     assert "\nsources: " in online.stderr, online.stderr
-    (line,) = [one for one in online.stdout.splitlines() if "Patience of Kettles" in one]
-    assert "sources #1" in line.split("\t")[5]
+    lines = online.stdout.splitlines()
+    assert len(lines) == 20
+    (line,) = [one for one in lines if "Patience of Kettles" in one]
+    assert line.split("\t")[5] == "found by OpenReview"
+    assert "sources #1" in explored("--online", "-v").stdout
     assert fake_sources.log
 
 

@@ -64,17 +64,22 @@ SELECTIONS = {
     "openalex": ("--topic", "tree growth", "--since", "2000", "--cited-at-least", "1"),
     "arxiv": ("--category", "cs.CL"),
     "acl-anthology": (),
+    "retraction-watch": (),
     "semantic-scholar": ("--query", "trees"),
     "crossref": ("--query", "trees"),
     "dblp": ("--venue", "TREES"),
 }
 
 
+WHOLE = ("acl-anthology", "retraction-watch")
+"""Sources that are one file."""
+
+
 @pytest.mark.parametrize("source", SELECTIONS)
 def test_every_source_is_fetched_page_by_page_and_built(
     server: BulkServer, environment: dict[str, str], run: Run, source: str
 ) -> None:
-    server.count, server.page = 230, None if source == "acl-anthology" else 100
+    server.count, server.page = 230, None if source in WHOLE else 100
     done = run("fetch", source, *SELECTIONS[source])
     assert done.returncode == 0, done.stderr
     missing = 4 if source == "arxiv" else 0  # Deleted records.
@@ -84,6 +89,30 @@ def test_every_source_is_fetched_page_by_page_and_built(
         work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
     assert work.year == 2007
     assert work.authors[0].family == "Hazel"
+
+
+def test_retracted_papers_are_reported_offline_once_their_list_was_fetched(
+    server: BulkServer, environment: dict[str, str], run: Run, tmp_path: Path
+) -> None:
+    server.count = 12
+    assert run("fetch", "retraction-watch").returncode == 0
+    title = "Trees that grow in dry valleys, number 7"
+    with library(environment) as found:
+        title = next(w.title for w in found.works(range(len(found))) if w.title.endswith(" 7"))
+    bib = (
+        f"@article{{hazel,\n  title = {{{title}}},\n  author = {{Hazel, Ann}},\n  year = 2007\n}}\n"
+    )
+    (tmp_path / "refs.bib").write_text(bib, encoding="utf-8")
+    sent = len(server.requests)
+    done = subprocess.run(
+        [sys.executable, "-m", "citewell", "check", "refs.bib", "--format", "json"], cwd=tmp_path,
+        env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
+    )  # fmt: skip
+    (check,) = json.loads(done.stdout)["checks"]
+    assert check["verdict"] == "wrong-detail"
+    assert [one["code"] for one in check["findings"]] == ["retracted"]
+    assert "10.5555/notice.7" in json.dumps(check)
+    assert len(server.requests) == sent
 
 
 def test_nothing_is_sent_to_a_source_that_is_not_allowed(server: BulkServer, run: Run) -> None:

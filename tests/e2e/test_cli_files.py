@@ -283,8 +283,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 warnings.simplefilter("ignore", ResourceWarning)
 from citewell.cli import main
 sys.argv = ["citewell", *sys.argv[1:]]
-print("ready", flush=True)
-main()
+try:
+    print("ready", flush=True)
+    main()
+except KeyboardInterrupt as error:
+    # Before `main` began, it is this program that is interrupted.
+    if error.__traceback__.tb_next is not None:
+        raise
+    sys.exit(130)
 """
 
 
@@ -345,3 +351,90 @@ class TestControlC:
         assert process.returncode in (0, 1, *interrupted), errors
         assert "Traceback" not in errors and "internal-error" not in errors
         assert process.returncode not in interrupted or errors.strip() in ("", "Interrupted.")
+
+
+def test_fill_leaves_code_and_raw_text_of_markdown_alone(home, tmp_path):
+    """What Pandoc reads as no citation is no place for one."""
+    words = "[@?graph attention networks]"
+    parts = [
+        "`%`", "x\n\n    %", "```\n%\n```", "<pre>\n\n%\n\n</pre>", "<a title='%'>x</a>",
+        "\\begin{verbatim}\n%\n\\end{verbatim}", "\\emph{%}", "<!-- % -->", "- x\n\n  ```\n  %\n  ```",
+        "[id]: x.html '%'", "# H {title='%'}",
+    ]  # fmt: skip
+    raw = "\n\n".join(parts).replace("%", words)
+    (tmp_path / "refs.bib").write_text("")
+    (tmp_path / "a.md").write_text(f"---\nbibliography: refs.bib\n---\n{raw}\n\nWe use {words}.\n")
+    done = run_in(tmp_path, home, "fill", "a.md", "--yes")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "a.md").read_text()
+    assert raw in text
+    assert "We use [@velickovic" in text
+
+
+WORDS = "graph attention networks"
+TEX = "\\documentclass{article}\n%s\n\\begin{document}\nWe use \\cite<%s>.\n%s\n\\end{document}\n"
+HELD = "\\begin{filecontents}{refs.bib}\n@misc{own, title = {Own}}\n\\end{filecontents}"
+ITEM = "- id: own\n  type: book\n  title: Own\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "target"),
+    [
+        ({"a.tex": TEX % (HELD, WORDS, "\\bibliography{refs}")}, "a.tex"),
+        ({"a.tex": TEX % (HELD.replace("\n", "\r\n"), WORDS, "\\bibliography{refs}")}, "a.tex"),
+        (
+            {
+                "a.tex": TEX % ("\\addbibresource[glob]{bib/*.bib}", WORDS, ""),
+                "bib/one.bib": OWN,
+            },
+            "bib/one.bib",
+        ),
+        ({"a.md": f"---\nreferences:\n{ITEM}lang: en\n---\n\nWe use [@?{WORDS}].\n"}, "a.md"),
+        (
+            {"a.md": f"---\nbibliography: r.yaml\n---\nWe use [@?{WORDS}].\n",
+             "r.yaml": f"---\nreferences:\n{ITEM}...\n"},
+            "r.yaml",
+        ),
+        (
+            {"a.md": f"---\nbibliography: r.json\n---\nWe use [@?{WORDS}].\n",
+             "r.json": '[\n  {"id": "own", "type": "book", "title": "Own"}\n]\n'},
+            "r.json",
+        ),
+        (
+            {"a.md": f"---\nbibliography: [r.json, r.bib]\n---\nWe use [@?{WORDS}].\n",
+             "r.json": '[{"id": "own", "title": "Own"}]', "r.bib": ""},
+            "r.bib",
+        ),
+    ],
+)  # fmt: skip
+def test_fill_writes_into_the_bibliography_that_the_paper_has(home, tmp_path, files, target):
+    """`filecontents`, a pattern, a list in the header, files of CSL: each in its own form."""
+    folder = tmp_path / "paper"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, newline="")
+    main = next(iter(files))
+    for _ in range(2):  # the second finds the entry
+        done = run_in(folder, home, "fill", main, "--yes")
+        assert done.returncode == 0, done.stderr
+        (folder / main).write_text(
+            (folder / main).read_text().replace("We use", f"[@?{WORDS}] and we use", 1)
+            if main.endswith(".md")
+            else (folder / main).read_text().replace("We use", f"\\cite<{WORDS}> and", 1)
+        )
+    assert set(state(folder)) == set(files)
+    written = state(folder)[target]
+    key = "velickovic2018graph"
+    assert written.count("Graph Attention Networks") == 1, written
+    assert "own" in state(folder)[next(iter(reversed(files)))] or target == "r.bib"
+    for name in files:
+        if name not in (main, target):
+            assert state(folder)[name] == files[name]
+    assert key in state(folder)[main]
+    if target.endswith((".yaml", ".md")):
+        yaml = pytest.importorskip("yaml")
+        items = yaml.safe_load(written.strip("-.\n").partition("\n---\n")[0])["references"]
+        assert [item["id"] for item in items] == ["own", key]
+        assert items[1]["author"][0]["family"]
+    if target.endswith(".json"):
+        assert [item["id"] for item in json.loads(written)] == ["own", key]

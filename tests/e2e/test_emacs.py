@@ -49,9 +49,9 @@ DRIVER = """
   (message "first: %s" (buffer-substring-no-properties (point) (line-end-position)))
   (choose-completion))
 (wait-until "an entry" (lambda ()
-  (let ((bib (find-buffer-visiting "refs.bib")))
-    (and bib (with-current-buffer bib
-      (save-excursion (goto-char (point-min)) (search-forward "velickovic2018graph" nil t)))))))
+  (with-temp-buffer
+    (insert-file-contents "refs.bib")
+    (search-forward "velickovic2018graph" nil t))))
 (save-some-buffers t)
 (eglot-shutdown (eglot-current-server))
 """

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from citewell.evaluation import methods
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.plan import Plan, Silent
-from citewell.evaluation.results import DataInfo, Evaluation
-from citewell.evaluation.typed import Line, lines_of
 from citewell.options import Options
+from citewell_lab.evaluation import methods
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.plan import Plan, Silent
+from citewell_lab.evaluation.results import DataInfo, Evaluation
+from citewell_lab.evaluation.typed import Line, lines_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -68,7 +68,7 @@ def options() -> Options:
 @pytest.fixture(scope="module")
 def evaluation(options: Options) -> Evaluation:
     from citewell.cli.eval_data import select
-    from citewell_corpus.datasets import open_data
+    from citewell_lab.datasets import open_data
 
     questions, words = select(open_data(DEV), "test", every=False)
     plan = Plan(
@@ -118,7 +118,7 @@ def typed(options: Options) -> dict[str, Line]:
 def typed_lines(options: Options, half_typed: str | None) -> dict[str, Line]:
     from citewell.cli.eval_data import select
     from citewell.cli.eval_typed import evaluate_typed
-    from citewell_corpus.datasets import open_data
+    from citewell_lab.datasets import open_data
 
     questions, _ = select(open_data(DEV), "test", every=False)
     flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1, "half_typed": half_typed}

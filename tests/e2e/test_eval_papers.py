@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.evaluation import results
-from citewell.evaluation.leave_one_out import questions_of
 from citewell.options.tree import DocumentOptions
+from citewell_lab.evaluation import results
+from citewell_lab.evaluation.leave_one_out import questions_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"

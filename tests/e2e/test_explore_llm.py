@@ -65,7 +65,7 @@ def engine(
 
 
 def explored(engine: LocalEngine, text: str = TOPIC) -> Exploration:
-    *_, last = explore(engine, ExploreRequest(text=text, overview=True))
+    *_, last = explore(engine, ExploreRequest(text=text, overview=True, rounds=1))
     return last
 
 

@@ -309,7 +309,7 @@ def codes(reference: dict[str, Any]) -> list[str]:
 
 def verdicts_shown(text: str, diagnostics: Any) -> dict[str, Any]:
     """What an author reads at each entry, in the words of a report."""
-    from citewell.verification.codes import MEANINGS
+    from citewell.verification.finding import MEANINGS
 
     starts = [n for n, line in enumerate(text.splitlines()) if line.startswith("@")]
     keys = [line.partition("{")[2].rstrip(",") for line in text.splitlines() if line[:1] == "@"]

@@ -75,8 +75,9 @@ async def test_a_code_action_is_kept_once_its_edit_was_made(start_editor, histor
 
 
 async def test_a_refused_edit_is_no_acceptance(start_editor, history):
-    editor = await start_editor(alone=True)
+    editor = await start_editor(alone=True, files={"refs.bib": ""})
     editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
     items = await editor.complete("main.tex")
     editor.refuse = "read-only"
     await editor.accept("main.tex", items[0])

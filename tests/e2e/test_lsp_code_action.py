@@ -22,6 +22,7 @@ def titled(actions, beginning):
 async def test_a_paper_is_cited_and_entered_in_one_annotated_edit(start_editor, encoding):
     editor = await start_editor(files={"refs.bib": OWN}, encodings=(encoding,))
     editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
     actions = await editor.actions("main.tex", "graph attention")
     assert [action.title for action in actions][-2:] == [
         "Cite the best paper (searches longer)",
@@ -48,6 +49,7 @@ async def test_a_paper_is_cited_and_entered_in_one_annotated_edit(start_editor, 
 async def test_all_placeholders_are_filled_in_one_edit(start_editor, encoding):
     editor = await start_editor(files={"refs.bib": OWN}, encodings=(encoding,))
     editor.open("main.tex", PAPER.replace("denoising diffusion", "denoising diffusion models"))
+    editor.open("refs.bib", language="bibtex")
     actions = await editor.actions("main.tex", "graph attention", only=["source"])
     assert [action.title for action in actions] == ["Fill all 2 placeholders in this file"]
     await editor.act(actions[0])
@@ -67,10 +69,8 @@ async def test_a_place_without_words_stays_open_and_its_best_papers_are_named(st
     assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
     assert "\\cite{}" in editor.text("main.tex")
     (message,) = editor.messages
-    assert (
-        "1 of 2 placeholders were filled; line 3: it has no words that identify a paper" in message
-    )
-    assert "Best for line 3: “" in message
+    assert "1 of 2 filled; 1 left open: `\\cite{}`." in message
+    assert "; best: “" in message
 
 
 async def test_the_best_paper_is_cited_after_a_longer_search(start_editor):
@@ -86,7 +86,8 @@ async def test_an_entry_of_ones_own_is_offered_under_its_key(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER.replace("graph attention", "rechnender raum"))
     actions = await editor.actions("main.tex", "rechnender")
-    assert actions[0].title == "Cite 1969: Rechnender Raum"
+    # Once it is checked, the title says that the library does not have it.
+    assert actions[0].title.startswith("Cite 1969: Rechnender Raum")
     await editor.act(actions[0])
     assert "\\cite{zuse1969}" in editor.text("main.tex")
     assert editor.text("refs.bib") == OWN
@@ -150,10 +151,10 @@ async def test_the_paper_that_an_undefined_key_means_is_added_under_that_key(
 ):
     editor = await start_editor(files={"refs.bib": OWN}, encodings=(encoding,))
     editor.open("main.tex", UNDEFINED)
+    editor.open("refs.bib", language="bibtex")
     actions = await editor.actions("main.tex", "kingma")
     assert actions[0].title == (
-        "Add Kingma and Ba 2015: Adam: A Method for Stochastic Optimization as "
-        "`kingma-ba-2015-adam`"
+        "Add Kingma, Ba 2015: Adam: A Method for Stochastic Optimization as `kingma-ba-2015-adam`"
     )
     assert actions[0].kind == types.CodeActionKind.QuickFix
     edit = await editor.act(actions[0])
@@ -271,6 +272,7 @@ MISSING = (
 async def test_a_command_adds_the_missing_entries_that_are_sure(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", MISSING)
+    editor.open("refs.bib", language="bibtex")
     answer = await editor.execute("citewell.addMissingEntries", editor.uri("main.tex"))
     assert answer == {"applied": True}
     assert editor.text("main.tex") == MISSING

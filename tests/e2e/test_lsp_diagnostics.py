@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -355,6 +356,52 @@ async def test_wrong_and_invented_references_are_underlined_on_their_field(start
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND[1:], 30)
 
 
+async def test_an_entry_in_doubt_is_replaced_marked_or_removed(start_editor):
+    files = {"main.tex": CITING, "refs.bib": REFERENCES}
+    editor = await start_editor(files=files, settings=QUICK)
+    editor.open("main.tex")
+    editor.open("refs.bib", language="bibtex")
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
+    titles = [one.title for one in await editor.actions("refs.bib", "unknown,")]
+    assert any(title.startswith("Replace by ") for title in titles)
+    assert "Remove `unknown` and leave its citation open" in titles
+    assert "Mark `unknown` as checked" in titles
+    invented = await editor.actions("refs.bib", "invented,")
+    assert [one.title for one in invented if "invented" in one.title] == [
+        "Remove `invented` and leave its citation open", "Mark `invented` as checked",
+    ]  # fmt: skip
+
+    # Marked: nothing is reported of it any more, and the file says who checked it.
+    await editor.act(next(one for one in invented if one.title.startswith("Mark")))
+    marked = editor.text("refs.bib")
+    assert re.search(
+        r"\n% citewell: ignore [a-z, -]+: checked \d{4}-\d\d-\d\d against \S+\n@inproceedings"
+        r"\{invented,", marked
+    )  # fmt: skip
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == [FOUND[0], FOUND[2]], 30)
+    listed = await editor.execute("citewell.documentReferences", editor.uri("refs.bib"))
+    (shown,) = [one for one in listed["references"] if one["key"] == "invented"]
+    assert (shown["state"], shown["words"]) == ("marked", "marked as checked")
+    (problem,) = shown["problems"]
+    assert re.match(
+        r"likely fabricated, marked as checked on \d{4}-\d\d-\d\d against", problem["message"]
+    )
+    assert listed["references"][-1] != listed["references"][0]["key"] == "late"
+    again = await editor.actions("refs.bib", "invented,")
+    assert not any(one.title.startswith(("Mark", "Remove")) for one in again)
+
+    # Removed: its citation is open.
+    actions = await editor.actions("refs.bib", "unknown,")
+    edit = await editor.act(next(one for one in actions if one.title.startswith("Remove")))
+    assert len(edit.document_changes) == 2
+    assert "{unknown," not in editor.text("refs.bib")
+    assert "right,late,invented,?" in editor.text("main.tex")
+
+    # Replaced: the key stays, all else is of the record.
+    actions = await editor.actions("refs.bib", "late,")
+    assert not any(one.title.startswith(("Replace by", "Remove")) for one in actions)
+
+
 def striking(capabilities: types.ClientCapabilities) -> None:
     """A client that strikes out items of a list, and shows words at their end."""
     assert capabilities.text_document
@@ -383,13 +430,13 @@ async def test_an_invented_entry_is_marked_in_the_list_and_a_real_paper_stands_b
     assert items[0].label != "invented" and items[0].detail.startswith("Neural Machine")
     (marked,) = [item for item in items if item.label == "invented"]
     assert marked is items[-1]
-    assert marked.detail.startswith("✗ invented: Neural")
+    assert marked.detail.startswith("✗ likely fabricated: Neural")
     if capabilities is not None:
         assert list(marked.tags) == [types.CompletionItemTag.Deprecated]
-        assert marked.label_details.description == "✗ invented"
+        assert marked.label_details.description == "✗ likely fabricated"
     assert not any(item.tags for item in items[:-1])
     card = await editor.client.completion_item_resolve_async(marked)
-    assert "Does not exist as written" in card.documentation.value
+    assert "Likely fabricated" in card.documentation.value
     actions = [one.title for one in await editor.actions("main.tex", words) if "Cite " in one.title]
     assert "✗" not in actions[0] and actions[0].startswith("Cite ")
 
@@ -559,7 +606,7 @@ async def test_an_invention_is_replaced_by_the_record_of_its_title(start_editor)
   year = {2015},
 """,
         """  author = {Bahdanau, Dzmitry and Cho, Kyunghyun and Bengio, Yoshua},
-  booktitle = {3rd International Conference on Learning Representations},
+  booktitle = {ICLR},
   year = {2015},
   url = {https://arxiv.org/abs/1409.0473},
 """,

@@ -61,7 +61,7 @@ async def test_each_pass_is_sent_and_adds_papers_below_those_listed(start_editor
     ]  # fmt: skip
     assert answer["ending"]
     assert answer["rows"][0]["title"] == "Graph Attention Networks"
-    assert answer["rows"][0]["why"].startswith("search #1")
+    assert answer["rows"][0]["why"].startswith("its title is what you typed")
     assert [one["passes"] for one in passes] == [
         answer["passes"][:number] for number in range(1, len(passes) + 1)
     ]
@@ -232,7 +232,7 @@ async def test_each_row_states_whether_and_how_likely_it_answers(start_editor):
     last = {row["id"]: row for row in rows}
     # The answer holds what all passes say of a paper; it was listed by what the first one says.
     assert "references #" not in first[rows[0]["id"]]["why"]
-    assert "references #" in last[rows[0]["id"]]["why"]
+    assert "its title is what you typed" in last[rows[0]["id"]]["why"]
     unjudged = await call(editor, "explore", query="", kept=[rows[0]["id"]])
     assert all(row["relevance"] is None for row in plain(unjudged)["rows"])
 

@@ -1,6 +1,9 @@
 """What accepting a paper writes, and that nothing is lost when it cannot be written."""
 
 import asyncio
+import re
+import threading
+import time
 
 import pytest
 from lsprotocol import types
@@ -74,8 +77,9 @@ async def test_a_client_without_document_changes_gets_the_plain_form(start_edito
     def plain(able):
         able.workspace.workspace_edit = types.WorkspaceEditClientCapabilities()
 
-    editor = await start_editor(capabilities=plain)
+    editor = await start_editor(files={"refs.bib": OWN}, capabilities=plain)
     editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
     await accept_first(editor)
     (params,) = editor.applied
     assert params.edit.document_changes is None
@@ -139,6 +143,7 @@ async def test_a_key_taken_meanwhile_is_replaced_in_the_document_too(start_edito
 async def test_a_refused_edit_is_told_with_a_cure(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
     editor.refuse = "the buffer is read-only"
     await accept_first(editor)
     assert any("read-only" in m and "Nothing was written" in m for m in editor.messages)
@@ -197,10 +202,8 @@ async def test_a_work_that_the_library_lost_is_told(start_editor):
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-async def test_the_bib_is_saved_at_accept_where_that_is_wanted(start_editor, is_there):
-    editor = await start_editor(
-        files={"refs.bib": OWN} if is_there else {}, settings={"bib": {"save": True}}
-    )
+async def test_a_bib_that_the_editor_does_not_show_is_written_at_accept(start_editor, is_there):
+    editor = await start_editor(files={"refs.bib": OWN} if is_there else {})
     editor.open("main.tex", PAPER)
     await accept_first(editor)
     assert editor.applied == []
@@ -218,9 +221,68 @@ async def test_the_bib_is_saved_at_accept_where_that_is_wanted(start_editor, is_
 
 
 async def test_a_bib_that_the_editor_has_open_is_changed_there_and_not_saved(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN}, settings={"bib": {"save": True}})
+    editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)
     editor.open("refs.bib", language="bibtex")
     await accept_first(editor)
     assert "{velickovic2018graph," in editor.text("refs.bib")
     assert (editor.folder / "refs.bib").read_bytes().decode() == OWN
+
+
+async def test_without_saving_the_editor_changes_a_bib_that_it_does_not_show(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN}, settings={"bib": {"save": False}})
+    editor.open("main.tex", PAPER)
+    await accept_first(editor)
+    (params,) = editor.applied
+    (change,) = params.edit.document_changes
+    assert change.text_document.uri == editor.uri("refs.bib")
+
+
+async def test_a_citation_that_the_editor_refuses_takes_its_written_entry_back(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", PAPER)
+    actions = await editor.actions("main.tex", "graph attention")
+    editor.refuse = "the buffer is read-only"
+    await editor.act(actions[0])
+    assert editor.text("main.tex") == PAPER
+    assert editor.text("refs.bib") == OWN
+    assert [path.name for path in editor.folder.iterdir()] == ["refs.bib"]
+
+
+async def test_an_entry_is_planned_again_while_another_program_writes_its_bib(start_editor):
+    """Each accepted entry is there once and whole, and so is what the other program appends."""
+    editor = await start_editor(files={"refs.bib": OWN})
+    topics = ("graph attention", "denoising diffusion", "graph attention", "word2vec")
+    editor.open("main.tex", PAPER.replace("<graph attention>|", "{}"))
+    bib = editor.folder / "refs.bib"
+    appended = 0
+    running = True
+
+    def write() -> None:
+        nonlocal appended
+        while running:
+            with bib.open("a") as file:
+                file.write(f"@misc{{other{appended},\n  title = {{Other {appended}}}\n}}\n")
+            appended += 1
+            time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    keys = set()
+    try:
+        for topic in topics:
+            place = editor.text("main.tex").index(" and others")
+            end = editor.type("main.tex", place, f" \\cite<{topic}>")
+            items = await editor.complete("main.tex", end)
+            await editor.accept("main.tex", items[0])
+            keys.add(editor.key(items[0]))
+    finally:
+        running = False
+        writer.join()
+    text = editor.text("refs.bib")
+    entries = re.findall(r"(?m)^@\w+\{([^,]+),", text)
+    assert text.startswith(OWN)
+    assert sorted(entries) == sorted(
+        ["zuse1969", *keys, *(f"other{number}" for number in range(appended))]
+    )
+    assert not editor.messages

@@ -323,6 +323,34 @@ async def test_a_rename_that_collides_is_refused_with_the_reason(start_editor):
     assert await rename(editor, "main.tex", "begin", "x") is None
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a&b1981", "c&d1982"),
+        ("a&b1981", "plain1981"),
+        ("plain1981", "a&b1981"),
+        ("o'neil1981", "d'arcy1982"),
+        ("a|b*1981", "c|d*1982"),
+        ("über_1981", "ärger;1982"),
+        ("1981", "1982@x"),
+        ("a$b^1981", "c$d^1982"),
+        ("a`b<1>", "c`d<2>"),
+    ],
+)
+async def test_a_key_is_renamed_to_whatever_characters_the_paper_uses(start_editor, old, new):
+    other = f"@misc{{x{new}, title = {{X}}}}\n"
+    files = {
+        "main.tex": MAIN.replace("kant1781", old),
+        "refs.bib": f"@book{{{old}, title = {{T}}, year = 1981}}\n{other}",
+    }
+    editor = await start_editor(files=files)
+    editor.open("main.tex")
+    edit = await rename(editor, "main.tex", old, new)
+    editor._apply(edit)
+    assert editor.text("main.tex") == files["main.tex"].replace(old, new)
+    assert editor.text("refs.bib") == files["refs.bib"].replace("{" + old, "{" + new)
+
+
 async def test_papers_that_share_a_bib_are_renamed_together_and_annotated_apart(start_editor):
     files = {
         "one.md": "---\nbibliography: refs.bib\n---\n@kant1781\n",
@@ -364,3 +392,36 @@ async def test_a_bib_that_no_paper_uses_is_served_too(start_editor):
     edit = await rename(editor, "alone.bib", "kant1781", "kant")
     editor._apply(edit)
     assert editor.text("alone.bib") == BIB.replace("kant1781", "kant")
+
+
+@pytest.mark.parametrize("annotated", [True, False])
+async def test_a_rename_that_joins_an_undefined_key_has_to_be_confirmed(start_editor, annotated):
+    from pygls.exceptions import JsonRpcException
+
+    def able(capabilities: types.ClientCapabilities) -> None:
+        edit = capabilities.workspace.workspace_edit
+        edit.change_annotation_support = types.ChangeAnnotationsSupportOptions()
+        if not annotated:
+            edit.change_annotation_support = None
+
+    main = MAIN.replace("\\begin{document}", "\\begin{document}\nSoon \\cite{later2026}.")
+    editor = await start_editor(files=FILES | {"main.tex": main}, capabilities=able)
+    editor.open("main.tex")
+    if annotated:
+        edit = await rename(editor, "main.tex", "kant1781", "later2026")
+        annotations = edit.change_annotations.values()
+        assert all(one.needs_confirmation for one in annotations)
+        assert all("`later2026` is cited in main.tex" in one.description for one in annotations)
+        plain = await rename(editor, "main.tex", "kant1781", "kant")
+        assert not any(one.needs_confirmation for one in plain.change_annotations.values())
+        return
+    with pytest.raises(JsonRpcException) as error:
+        await rename(editor, "main.tex", "kant1781", "later2026")
+    assert "`later2026` is cited in main.tex" in error.value.message
+    # An undefined key that gets the name of another one joins it, too.
+    at = editor.text("main.tex").index("later2026}.")
+    editor.replace("main.tex", at, at, "also2026,")
+    with pytest.raises(JsonRpcException) as error:
+        await rename(editor, "main.tex", "also2026", "later2026")
+    assert "`later2026` is cited in main.tex" in error.value.message
+    assert (await rename(editor, "main.tex", "also2026", "new2026")) is not None

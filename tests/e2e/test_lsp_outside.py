@@ -113,6 +113,7 @@ async def test_without_a_workspace_the_folder_of_the_paper_takes_the_entry(start
 async def test_a_citation_is_taken_back_when_the_editor_refuses_its_entry(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
     items = await editor.complete("main.tex")
     # The first edit, which holds the entry, is refused: the one that takes back is not.
     editor.refuse_next = "the buffer is read-only"

@@ -196,8 +196,8 @@ async def test_what_the_check_found_stands_beside_the_entry_above_it_and_in_its_
         types.CodeLensParams(document(editor, "refs.bib"))
     )
     assert lenses[0].command.title == "not cited"
-    assert lenses[1].command.title.startswith("⚠ a detail is wrong · ")
-    assert "⚠ A detail is wrong\n- " in await editor.hover("refs.bib", "gat")
+    assert lenses[1].command.title.startswith("⚠ wrong detail · ")
+    assert "⚠ Wrong detail\n- " in await editor.hover("refs.bib", "gat")
 
 
 async def test_the_style_is_a_setting_and_a_wrong_one_is_told_once(start_editor):

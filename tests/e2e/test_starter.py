@@ -26,6 +26,42 @@ DISTRIBUTION = ROOT / "corpus_tools" / "starter" / "citewell_starter"
 ENTRY = """@{kind}{{key, title = {{Billions of Elms: A Search}}, author = {{Larch, Ada and Fir, Bo}},
   year = {year}, {more}}}"""
 WANTED = "Billions of Elms: A Search"
+SAMPLES = (
+    ("Can a machine frobnicate?", "FirstName Alpher and FirstName Fotheringham-Smythe"),
+    ("The frobnicatable foo filter", "FirstName LastName"),
+    ("Article Title", "F. Author and S. Author"),
+    ("Title of a proceedings paper", "Ann Oak"),
+    ("The title of book one", "Ian Editor"),
+    ("Title of paper with only first word capitalized", "R. Nicole"),
+    ("The Gnats and Gnus Document Preparation System", "Leslie A. Aamport"),
+    ("The Programming of Computer Art", "Jill C. Knvth"),
+    ("A title of somebody", "A. U. Thor"),
+    ("A title of another body", "A. N. Other"),
+    ("A title of nobody", "Anonymous"),
+    ("A title of anybody", "Anon."),
+    ("A title of whomever", "Unknown"),
+    ("A title without a name", ""),
+    ("Suppressed for Anonymity", "N. N. Author"),
+    ("Technical report", "Ann Oak"),
+    ("Draft", "Ann Oak"),
+    ("to be published", "Ann Oak"),
+    ("In press", "Ann Oak"),
+    ("Submitted to the Journal of Oaks", "Ann Oak"),
+    ("Accessed: 2021-03-04", "Ann Oak"),
+    ("Last accessed on 4 March 2021", "Ann Oak"),
+    ("https://www.example.org/oaks", "Ann Oak"),
+    ("Personal communication", "Ann Oak"),
+    ("Your title here", "Ann Oak"),
+)
+"""Titles and authors of the samples of templates, and of what people enter that is no work."""
+PLAIN = (
+    ("Accessed memories of oaks", "Ann Oak"),
+    ("HTTP for oaks", "Ann Oak"),
+    ("Unpublished oaks", "Ann Oak"),
+    ("A technical report on oaks", "Ann Oak"),
+    ("Titles of oaks", "Andreas Thor"),
+)
+"""Works that resemble them."""
 
 
 def citations(path: Path, *entries: tuple[str, str]) -> Path:
@@ -56,7 +92,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "abstract": "Pianos are tuned by ear. Neither lamplight nor photosynthesis nor seaweed matters for "
         "the tuning of pianos, and piano tuners tune pianos.",
     }
-    lines = [json.dumps(new), json.dumps(quiet), json.dumps(other)]
+    lines = [json.dumps(new), json.dumps(quiet), json.dumps(other), *map(json.dumps, LISTED)]
     (folder / "new.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     agreed = {
         "title": "A book of oaks",
@@ -65,12 +101,19 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "kind": "book",
     }
     later = {**agreed, "title": "A book of next year", "year": 2026}
-    lines = [json.dumps(agreed), json.dumps(later)]
+    people = [{"title": title, "authors": [[*name.rsplit(" ", 1)[::-1], ""] if " " in name
+                                           else [name, "", ""] for name in names.split(" and ")
+                                           if name], "year": 2001, "kind": "article",
+               "journal": "Oaks"} for title, names in (*SAMPLES, *PLAIN)]  # fmt: skip
+    lines = [json.dumps(agreed), json.dumps(later), *map(json.dumps, people)]
+    lines += map(json.dumps, CITED)
     (folder / "agreed.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "wanted.tsv").write_text(
         f"citing papers\tyear\ttitle\n9\t2019\t{WANTED}\n8\t2019\tNobody agrees on this\n",
         encoding="utf-8",
     )
+    lines = list(map(json.dumps, VERSIONS))
+    (folder / "versions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     citations(
         folder / "citations.jsonl.gz",
         ("a/one", ENTRY.format(kind="misc", year=2018, more="")),
@@ -83,12 +126,57 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def listed(mark: str, title: str, year: int, *authors: str, **more: Any) -> dict[str, Any]:
+    """A record of a curated list."""
+    return {"id": f"mla:{mark}", "title": title, "authors": authors, "year": year,
+            "kind": "inproceedings", "source": "mlanthology:x", **more}  # fmt: skip
+
+
+NETS = ("Ash, Ann", "Birch, Bo", "Cedar, Cy")
+"""Who wrote several papers."""
+LISTED = [
+    listed("nets", "Contested Elm Nets", 2014, "Ann Ash", "Bo Birch", "Cy Cedar",
+           venue="neurips"),
+    listed("latent", "Latent Allocation of Elms", 2001, "Ann Ash", "Bo Birch", venue="neurips"),
+    listed("norm", "Normalised cuts of elms", 1997, "Ann Ash", "Bo Birch", venue="cvpr"),
+    listed("bagged", "Bagged elms and their predictors", 1996, "Ann Ash", kind="article",
+           journal="Machine Learning"),
+    listed("iros", "Robots that climb elms", 2011, "Ann Ash", "Bo Birch", venue="iros"),
+    listed("part1", "Elms in motion: Part I", 2012, "Ann Ash", "Bo Birch", venue="iros"),
+    {**listed("part2", "Elms in motion: Part II", 2012, "Ann Ash", "Bo Birch", venue="iros"),
+     "source": "conference-lists"},
+    {**listed("iros2", "Robots that climb the elm", 2011, "Ann Ash", "Bo Birch", venue="IROS"),
+     "id": "conf:iros2", "source": "conference-lists"},
+    {**listed("other", "Robots that climb elms", 2012, "Dan Dogwood", venue="ICRA"),
+     "id": "conf:other", "source": "conference-lists"},
+    listed("small", "Names of elms in small letters", 2020, "yelong larch", "BO DE FIR",
+           "m. c. schraefel", "Ondrej ALDER", "Cy Cedar", venue="icml"),
+    listed("usual", "Names of elms in usual letters", 2021, "Yelong Larch", venue="icml"),
+]  # fmt: skip
+CITED = [
+    {"title": "Contested elm networks", "year": 2014, "kind": "article",
+     "authors": [[*name.split(", "), ""] for name in NETS]},
+]  # fmt: skip
+VERSIONS = [
+    {"title": "Latent Allocation of Elms", "authors_raw": "Ash, Ann and Birch, Bo", "year": 2003,
+     "kind": "article", "journal": "Journal of Machine Learning Research", "volume": "3",
+     "pages": "993--1022", "agree": 9},
+    {"title": "Normalised cuts of elms", "authors_raw": "A. Ash and B. Birch", "year": 2000,
+     "kind": "article", "journal": "International Journal of Computer Vision", "agree": 2},
+    {"title": "Bagged elms and their predictors", "authors_raw": "Ann Ash", "year": 1994,
+     "kind": "article", "journal": "Machine Learning", "volume": "24", "pages": "123--140"},
+    {"title": "Robots that climb elms", "authors_raw": "Eve Elder", "year": 2016, "kind": "book",
+     "publisher": "Elm Press"},
+]  # fmt: skip
+
+
 def make(inputs: Path, out: Path) -> subprocess.CompletedProcess[str]:
     command = [
         *(sys.executable, "-m", "citewell_corpus", "starter", *map(str, PAPERS)),
         *(str(inputs / "new.jsonl"), "--agreed", str(inputs / "agreed.jsonl")),
         *("--wanted", str(inputs / "wanted.tsv")),
         *("--citations", str(inputs / "citations.jsonl.gz"), "--out", str(out)),
+        *("--versions", str(inputs / "versions.jsonl")),
     ]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -153,13 +241,46 @@ def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
     folder = DISTRIBUTION / "library"
     with Library.open(folder) as library:
         assert library.verify() == []
-        assert len(library) > 358_000
+        assert len(library) > 400_000
         encoder = load_encoder("static")
         assert library.manifest.indexes["dense"]["weights"] == encoder.fingerprint
     sizes = [path.stat().st_size for path in DISTRIBUTION.rglob("*") if path.is_file()]
-    assert sum(sizes) < 64_000_000
+    assert sum(sizes) < 76_000_000
     assert max(sizes) < 45_000_000
     assert f"`{files_digest(folder)}`" in (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+
+
+ROBOTICS = "Respectful cameras: detecting visual markers in real-time to address privacy concerns"
+STATISTICS = (
+    "Controlling the false discovery rate: a practical and powerful approach to multiple testing"
+)
+
+
+def test_the_starter_that_ships_holds_works_once_and_as_they_are_cited() -> None:
+    with Library.open(DISTRIBUTION / "library") as library:
+        held = {title: library.lookup(title=title) for title in (
+            "Generative Adversarial Nets", "Generative Adversarial Networks",
+            "Latent Dirichlet Allocation", "Normalized cuts and image segmentation",
+            "A Neural Probabilistic Language Model", "Robust real-time face detection",
+            "Can a machine frobnicate?", "Article Title", "Suppressed for Anonymity",
+            "LoRA: Low-Rank Adaptation of Large Language Models", ROBOTICS,
+            STATISTICS,
+        )}  # fmt: skip
+    assert held[ROBOTICS] and held[STATISTICS]
+    assert held["Generative Adversarial Nets"] == held["Generative Adversarial Networks"]
+    for title, year, journal in (
+        ("Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research"),
+        ("A Neural Probabilistic Language Model", 2003, "Journal of Machine Learning Research"),
+        ("Normalized cuts and image segmentation", 2000, "Pattern Analysis"),
+        ("Robust real-time face detection", 2004, "International Journal of Computer Vision"),
+    ):
+        (work,) = held[title]
+        assert work.year == year and journal in work.journal, work
+        assert work.variants, work
+    for title in ("Can a machine frobnicate?", "Article Title", "Suppressed for Anonymity"):
+        assert not held[title], title
+    for work in held["LoRA: Low-Rank Adaptation of Large Language Models"]:
+        assert not any(author.display.islower() for author in work.authors), work.authors
 
 
 def test_the_starter_that_ships_opens_at_once(tmp_path: Path) -> None:
@@ -200,6 +321,78 @@ def test_works_that_bibliographies_agree_on_are_there_and_say_so(
     assert work["provenance"][0]["source"] == "bibliographies"
     found = run(tmp_path, site, "find", "A book of oaks", "--json")
     assert json.loads(found.stdout)["hits"][0]["work"]["title"] == "A book of oaks"
+
+
+def titles_of(site: Path) -> list[str]:
+    with Library.open(site / "citewell_starter" / "library") as library:
+        return [work.title for work in library.iter_works()]
+
+
+def test_samples_of_templates_and_notes_are_refused(site: Path) -> None:
+    titles = titles_of(site)
+    assert [title for title, _ in SAMPLES if title in titles] == []
+    assert [title for title, _ in PLAIN if title not in titles] == []
+
+
+def test_records_of_one_paper_are_one_work_and_its_journal_version_is_cited(
+    site: Path, tmp_path: Path
+) -> None:
+    with Library.open(site / "citewell_starter" / "library") as library:
+        nets = library.lookup(title="Contested elm networks")
+        assert nets == library.lookup(title="Contested Elm Nets")
+        assert [(work.title, work.venue) for work in nets] == [("Contested Elm Nets", "neurips")]
+        (latent,) = library.lookup(title="Latent Allocation of Elms")
+        assert (latent.year, latent.journal) == (2003, "Journal of Machine Learning Research")
+        assert [one.year for one in latent.variants] == [2001]
+        # Facts that are not complete are a version, and not what is cited.
+        (cuts,) = library.lookup(title="Normalised cuts of elms")
+        assert (cuts.year, cuts.venue, cuts.authors[0].given) == (1997, "cvpr", "Ann")
+        assert [one.year for one in cuts.variants] == [2000]
+        (bagged,) = library.lookup(title="Bagged elms and their predictors")
+        assert bagged.year == 1996 and not bagged.variants
+        robots = library.lookup(title="Robots that climb elms")
+        assert sorted(work.authors[0].family for work in robots) == ["Ash", "Dogwood", "Elder"]
+        assert library.lookup(title="Robots that climb the elm")[0] in robots
+        parts = [library.lookup(title=f"Elms in motion: Part {part}") for part in ("I", "II")]
+        assert parts[0] != parts[1]
+    (tmp_path / "refs.bib").write_text(
+        "@article{a, title = {Latent Allocation of Elms}, author = {Ash, Ann and Birch, Bo},"
+        " year = 2003, journal = {Journal of Machine Learning Research}}\n"
+        "@inproceedings{b, title = {Latent Allocation of Elms}, author = {Ash, Ann and Birch, Bo},"
+        " year = 2001, booktitle = {NeurIPS}}\n",
+        encoding="utf-8",
+    )
+    done = run(tmp_path, site, "check", "refs.bib", "--format", "json")
+    assert json.loads(done.stdout)["counts"]["verified"] == 2, done.stdout
+    entry = run(tmp_path, site, "find", "latent allocation of elms", "-k", "1", "--bibtex").stdout
+    assert entry.startswith("@article{ash2003latent,"), entry
+
+
+def test_names_have_the_case_that_other_records_of_the_person_have(site: Path) -> None:
+    with Library.open(site / "citewell_starter" / "library") as library:
+        (work,) = library.lookup(title="Names of elms in small letters")
+    assert [author.display for author in work.authors] == [
+        "Yelong Larch", "Bo de Fir", "m. c. schraefel", "Ondrej Alder", "Cy Cedar",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0, 2, 6, 8])
+def test_an_entry_with_the_names_of_a_template_is_no_work_whatever_a_record_says(
+    site: Path, tmp_path: Path, number: int
+) -> None:
+    title, names = SAMPLES[number]
+    entry = f"@article{{x, title = {{{title}}}, author = {{{names}}}, year = 2001, journal = {{Oaks}}}}\n"
+    (tmp_path / "own.jsonl").write_text(
+        json.dumps({"id": "own:1", "title": title, "authors": names.split(" and "), "year": 2001,
+                    "journal": "Oaks", "kind": "article", "source": "own"}) + "\n",
+        encoding="utf-8",
+    )  # fmt: skip
+    assert run(tmp_path, site, "library", "add", "own.jsonl").returncode == 0
+    (tmp_path / "refs.bib").write_text(entry, encoding="utf-8")
+    done = run(tmp_path, site, "check", "refs.bib", "--format", "json")
+    (check,) = json.loads(done.stdout)["checks"]
+    assert check["verdict"] != "verified", check
+    assert "author-placeholder" in [one["code"] for one in check["findings"]]
 
 
 @pytest.fixture
@@ -261,7 +454,8 @@ def test_the_status_says_what_the_starter_covers(site: Path, tmp_path: Path) -> 
     assert "The library starter holds" in done.stdout
     card = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)["card"]
     assert sum(card["years"].values()) <= card["works"]
-    assert card["sources"]["bibliographies"] == 2
+    # The book and the wanted work, the works that resemble no work, and three versions.
+    assert card["sources"]["bibliographies"] == 2 + len(PLAIN) + 3
     assert "starter" in run(tmp_path, site, "library", "list").stdout
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.e2e.test_llm_real import url  # noqa: F401 - a fixture
 
-from citewell.tuning.compare_models import Comparison
-from citewell.tuning.plan import Tuning
+from citewell_lab.tuning.compare_models import Comparison
+from citewell_lab.tuning.plan import Tuning
 
 pytest.importorskip("dspy")
+from tests.e2e.test_llm_real import url  # noqa: F401 - a fixture
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "papers.jsonl"
 PAPERS = 14

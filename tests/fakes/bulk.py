@@ -1,8 +1,8 @@
 """The bulk interfaces of scholarly sources on this machine, with faults.
 
 Answers as the sources document: OpenAlex and Crossref with cursors, Semantic Scholar with tokens,
-arXiv over OAI-PMH with resumption tokens, DBLP with offsets, the Anthology as one file. Works are
-made up; `count` of them are served.
+arXiv over OAI-PMH with resumption tokens, DBLP with offsets, the Anthology and Retraction Watch's
+list as one file. Works are made up; `count` of them are served.
 """
 
 from __future__ import annotations
@@ -181,6 +181,20 @@ class BulkServer:
             '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><responseDate>x</responseDate>'
             f"<ListRecords>{records}{token}</ListRecords></OAI-PMH>"
         ).encode()
+
+    def _retraction_watch(self, path: str, query: dict[str, str]) -> Any:
+        columns = (
+            "Record ID,Title,Subject,Journal,Publisher,Author,RetractionDate,RetractionDOI,"
+            "OriginalPaperDate,OriginalPaperDOI,RetractionNature,Reason,Notes"
+        )
+        rows = [
+            f'{i},"{_title(i)}",(BLS) Botany;,Journal of Trees,Wood Press,"Ann {NAMES[i % 10]};",'
+            f"1/2/2021 0:00,10.5555/notice.{i},3/4/{2000 + i % 20} 0:00,10.5555/rw.{i},"
+            f'Retraction,+Error;,"a note\nover two lines"'
+            for i in range(self.count)
+        ]
+        rows.append("99999,A corrected paper,,J,P,Ben Ash,,,1/1/2001 0:00,10.5555/c,Correction,,")
+        return "\r\n".join([columns, *rows, ""]).encode()
 
     def _acl_anthology(self, path: str, query: dict[str, str]) -> Any:
         entries = "".join(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.retrieval.encoders.contract import Encoder, Paper
-from citewell.retrieval.encoders.texts import clean, paper_text
+from citewell.retrieval.encoders.contract import Encoder, Paper, clean, paper_text
 
 NAME = "test/hashed-words"
 

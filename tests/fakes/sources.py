@@ -410,6 +410,70 @@ def _pubmed(fake: FakeSources, path: str, params: dict[str, str], logged: Logged
     return Reply({"result": result})
 
 
+def _europe_pmc(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:
+    records, query = fake.records["europe-pmc"], params.get("query", "")
+    if found := re.fullmatch(r"EXT_ID:(\d+) AND SRC:MED", query):
+        items = [record for record in records if record["pmid"] == found[1]]
+    elif found := re.fullmatch(r'DOI:"(.*)"', query):
+        items = [record for record in records if record["doi"].lower() == found[1].lower()]
+    else:
+        text = re.sub(r'TITLE:"|"', " ", query)
+        items = _search(records, lambda r: r["title"], text, int(params.get("pageSize", "25")))
+    return Reply({"version": "6.9", "hitCount": len(items), "resultList": {"result": items}})
+
+
+def _inspire(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:
+    records = fake.records["inspire"]
+    for kind, name in (("/doi/", "dois"), ("/arxiv/", "arxiv_eprints")):
+        if path.startswith(kind):
+            wanted = path.removeprefix(kind).lower()
+            for record in records:
+                if any(one["value"].lower() == wanted for one in record["metadata"].get(name, [])):
+                    return Reply(record)
+            return Reply({"status": 404, "message": "PID does not exist."}, 404)
+    text = re.sub(r'^t "|"$|\band\b', " ", params.get("q", ""))
+    found = _search(
+        records, lambda r: r["metadata"]["titles"][0]["title"], text, int(params.get("size", "10"))
+    )
+    return Reply({"hits": {"hits": found, "total": len(found)}})
+
+
+def _zbmath(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:
+    records, query = fake.records["zbmath"], params.get("search_string", "")
+    if query.startswith("doi:"):
+        doi = query.removeprefix("doi:").lower()
+        items = [r for r in records if any(one["identifier"].lower() == doi for one in r["links"])]
+    else:
+        text = re.sub(r'ti:"|any:|"|& au:.*|&', " ", query)
+        items = _search(
+            records, lambda r: r["title"]["title"], text, int(params.get("results_per_page", "100"))
+        )
+    if not items:
+        return Reply({"result": None, "status": {"status_code": 404}}, 404)
+    return Reply({"result": items, "status": {"status_code": 200, "nr_total_results": len(items)}})
+
+
+def _open_library(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:
+    records = fake.records["open-library"]
+    if path == "/api/books":
+        wanted = params.get("bibkeys", "").split(",")
+        known = {f"ISBN:{isbn}": record for record in records for isbn in record["isbn"]}
+        editions = {
+            name: {
+                "key": known[name]["key"], "title": known[name]["title"],
+                "authors": [{"name": one} for one in known[name]["author_name"]],
+                "publish_date": f"March {known[name]['first_publish_year']}",
+                "publishers": [{"name": one} for one in known[name]["publisher"]],
+            }
+            for name in wanted
+            if name in known
+        }  # fmt: skip
+        return Reply(editions)
+    text = params.get("title") or params.get("q", "")
+    found = _search(records, lambda r: r["title"], text, int(params.get("limit", "100")))
+    return Reply({"numFound": len(found), "start": 0, "docs": found})
+
+
 def _openreview(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:
     notes = fake.records["openreview"]
     found = _search(
@@ -452,6 +516,10 @@ HANDLERS: dict[str, Handler] = {
     "dblp": _dblp,
     "datacite": _datacite,
     "pubmed": _pubmed,
+    "europe-pmc": _europe_pmc,
+    "inspire": _inspire,
+    "zbmath": _zbmath,
+    "open-library": _open_library,
     "openreview": _openreview,
     "doi": _doi,
 }

@@ -9,6 +9,8 @@ return {
   capabilities = {
     -- Neovim takes such edits without saying so; they name the version that each file must have.
     workspace = { workspaceEdit = { documentChanges = true } },
+    -- Edits of code actions come as `workspace/applyEdit`, which checks those versions.
+    textDocument = { codeAction = { dataSupport = false } },
     -- In normal mode the cursor is on the last typed character, not after it.
     experimental = { citewell = { cursorOnCharacter = true } },
   },
@@ -22,6 +24,9 @@ return {
   handlers = {
     ['workspace/applyEdit'] = function(...)
       return require('citewell.edits').on_apply_edit(...)
+    end,
+    ['textDocument/rename'] = function(...)
+      return require('citewell.edits').on_rename(...)
     end,
     ['citewell/explored'] = function(...)
       return require('citewell.explore').on_explored(...)

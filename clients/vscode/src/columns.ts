@@ -1,4 +1,4 @@
-/** Papers as rows of a quick pick: author, year and venue, and a preview. */
+/** Papers as rows of a quick pick: authors and year, title, venue, and a preview. */
 
 /** One row of the result of `citewell.search`. */
 export interface PaperRow {
@@ -44,22 +44,20 @@ export function withoutSigns(text: string): string {
   return text.replace(/\$\((?=[a-z0-9~-]+\))/gi, "$\u200b(");
 }
 
-/**
- * The label, description and detail of a paper in a quick pick. Authors, year and venue start the second
- * line: after a long title they would be cut off.
- */
+/** The label, description and detail of a paper in a quick pick: "Chen, Manning 2014 · A Fast and ...". */
 export function columns(row: PaperRow): Columns {
   const sign = row.retracted ? "$(warning) " : row.known ? "$(bookmark) " : "";
-  const where = [row.authors, row.year ?? "", shorten(row.venue, VENUE)].map(String).filter(Boolean);
+  const who = `${row.authors} ${row.year ?? ""}`.trim();
+  const line = [who, shorten(row.title || row.key, TITLE)].filter(Boolean).join(" · ");
   const more = shorten(row.abstract || row.key, PREVIEW);
   return {
-    label: sign + withoutSigns(shorten(row.title || row.key, TITLE)),
+    label: sign + withoutSigns(line),
     description: row.retracted
       ? "retracted"
       : row.known
         ? `in ${withoutSigns(row.source || "your .bib")}`
         : (row.certainty ?? ""),
-    detail: withoutSigns([where.join(" · "), more].filter(Boolean).join(" — ")),
+    detail: withoutSigns([shorten(row.venue, VENUE), more].filter(Boolean).join(" — ")),
   };
 }
 

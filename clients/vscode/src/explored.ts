@@ -105,10 +105,10 @@ export function exploredColumns(row: ExploredRow, verdict?: Verdict): Columns {
   return { ...shown, detail: [verdict, relevance, shown.detail].filter(Boolean).join(" · ") };
 }
 
-/** The preview of a paper, with its relevance and the passes that found it. */
+/** The preview of a paper, with its relevance and why it is listed. */
 export function exploredPreview(row: ExploredRow): string {
   const relevance = relevanceText(row);
-  const notes = [relevance && `Relevance: ${relevance}`, row.why && `Found by:  ${row.why}`];
+  const notes = [relevance && `Relevance: ${relevance}`, row.why && `Why: ${row.why}`];
   return preview(row, notes.filter(Boolean));
 }
 

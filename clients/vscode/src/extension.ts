@@ -57,12 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
     fetchPapers: () => withServer(() => fetchPapers(server).then(() => status.refresh())),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
-    openWalkthrough: () =>
-      vscode.commands.executeCommand(
-        "workbench.action.openWalkthrough",
-        `${context.extension.id}#start`,
-        false,
-      ),
+    openWalkthrough: () => openWalkthrough(`${context.extension.id}#start`),
     installServer: () => installServer(context, server, output),
     restart: () => server.restart(),
     showOutput: () => output.show(),
@@ -103,6 +98,15 @@ async function withServer(run: () => unknown): Promise<void> {
   if (connection.state.kind === "starting") await connection.settled();
   if (connection.state.kind === "running") await run();
   else await explain(connection.state);
+}
+
+/** Opens a walkthrough. Where an editor group shows a step of another one, the editor ignores the request. */
+async function openWalkthrough(id: string): Promise<void> {
+  for (const _ of vscode.window.tabGroups.all) {
+    await vscode.commands.executeCommand("welcome.goBack");
+    await vscode.commands.executeCommand("workbench.action.focusNextGroup");
+  }
+  await vscode.commands.executeCommand("workbench.action.openWalkthrough", id, false);
 }
 
 /** Runs a server command on the active document. */

@@ -31,7 +31,7 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
   const choices: Choice[] = [
     {
       label: "$(package) Starter library",
-      description: "360,000 papers",
+      description: "410,000 papers",
       detail: "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... installed with the server; no download",
       run: () => add("the starter library", ["starter"]),
     },

@@ -20,6 +20,7 @@ export interface Fix {
 export interface Reference {
   readonly key: string;
   readonly state: string;
+  readonly sign: string;
   readonly words: string;
   readonly title: string;
   readonly authors: string;
@@ -38,18 +39,20 @@ export interface ReferenceList {
   readonly references: readonly Reference[];
 }
 
-/** The states in the order of the filter buttons, with their sign and name. */
-export const STATES: readonly { readonly state: string; readonly sign: string; readonly name: string }[] = [
-  { state: "fabricated", sign: "✗", name: "Fabricated" },
-  { state: "undefined", sign: "!", name: "No entry" },
-  { state: "wrong-detail", sign: "⚠", name: "Wrong" },
-  { state: "not-found", sign: "?", name: "Not found" },
-  { state: "unchecked", sign: "·", name: "Unchecked" },
-  { state: "verified", sign: "✓", name: "Verified" },
+/** The states in the order of the filter buttons; the server sends the words. */
+const STATES = [
+  "fabricated",
+  "not-in-venue",
+  "undefined",
+  "wrong-detail",
+  "not-found",
+  "unchecked",
+  "marked",
+  "verified",
 ];
 
 /** States that need attention, which the server lists first; not-found is not one. */
-const PROBLEMS = new Set(["fabricated", "undefined", "wrong-detail"]);
+const PROBLEMS = new Set(["fabricated", "not-in-venue", "undefined", "wrong-detail"]);
 const SHOWN_PLACES = 8;
 const ENTITIES: Record<string, string> = {
   "&": "&amp;",
@@ -90,10 +93,12 @@ export function page(cspSource: string, nonce: string, script: string, style: st
 
 /** The filter buttons with counts; states without references are omitted. */
 export function stateButtons(references: readonly Reference[]): string {
-  return STATES.map(({ state, sign, name }) => {
-    const count = references.filter((one) => one.state === state).length;
-    if (count === 0) return "";
-    return `<button type="button" class="state ${state}" data-state="${state}" aria-pressed="false">${sign} ${name} <b>${count}</b></button>`;
+  return STATES.map((state) => {
+    const held = references.filter((one) => one.state === state);
+    const first = held[0];
+    if (!first) return "";
+    const name = escaped(`${first.sign} ${first.words}`);
+    return `<button type="button" class="state ${state}" data-state="${state}" aria-pressed="false">${name} <b>${held.length}</b></button>`;
   }).join("");
 }
 
@@ -113,16 +118,15 @@ export function listItems(list: ReferenceList | undefined): string {
 }
 
 function item(one: Reference, index: number): string {
-  const { sign, name } = STATES.find(({ state }) => state === one.state) ?? { sign: "·", name: one.state };
   const title = one.title || (one.defined ? one.key : "No entry in the bibliography");
   const where = [one.authors, one.year ?? "", one.venue].map(String).filter(Boolean).join(" · ");
   const words = [one.key, title, where, ...one.problems.map((problem) => problem.message)].join(" ");
   return (
     `<li class="reference ${escaped(one.state)}" data-index="${index}" data-state="${escaped(one.state)}" data-words="${escaped(words.toLowerCase())}">` +
     `<button type="button" class="head" data-go="${one.defined ? "entry" : "cited"}" data-place="0" title="${one.defined ? "Go to the entry" : "Go to the citation"}">` +
-    `<span class="sign" aria-hidden="true">${sign}</span><span class="title">${escaped(title)}</span></button>` +
+    `<span class="sign" aria-hidden="true">${escaped(one.sign)}</span><span class="title">${escaped(title)}</span></button>` +
     (where ? `<p class="where">${escaped(where)}</p>` : "") +
-    `<p class="key"><code>${escaped(one.key)}</code> <span class="badge" title="${escaped(one.words)}">${escaped(name)}</span></p>` +
+    `<p class="key"><code>${escaped(one.key)}</code> <span class="badge">${escaped(one.words)}</span></p>` +
     problems(one) +
     places(one) +
     fixes(one) +

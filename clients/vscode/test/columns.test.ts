@@ -17,11 +17,11 @@ const ROW: PaperRow = {
   retracted: false,
 };
 
-test("author, year and venue stand in their columns, a long venue cut at a word", () => {
+test("authors and year come before the title, a long venue is cut at a word", () => {
   const shown = columns(ROW);
-  assert.equal(shown.label, "Attention is All you Need");
+  assert.equal(shown.label, "Vaswani et al. 2017 · Attention is All you Need");
   assert.equal(shown.description, "");
-  const where = "Vaswani et al. · 2017 · Advances in Neural Information Processing…";
+  const where = "Advances in Neural Information Processing…";
   assert.equal(
     shown.detail,
     `${where} — The dominant sequence transduction models are based on complex networks.`,

@@ -39,20 +39,20 @@ test("the relevance is a percentage, with a word where it is above the cut", () 
 });
 
 test("what the author says of a paper stands beside it", () => {
-  assert.ok(exploredColumns(ROW).detail.startsWith("relevant 24% · Doe · 2020 · Pots"));
-  assert.ok(exploredColumns(ROW, "kept").detail.startsWith("kept · Doe"));
-  assert.ok(exploredColumns(ROW, "rejected").detail.startsWith("rejected · relevant 24% · Doe"));
-  assert.ok(exploredColumns({ ...ROW, relevance: null, relevant: false }).detail.startsWith("Doe"));
+  assert.ok(exploredColumns(ROW).detail.startsWith("relevant 24% · Pots"));
+  assert.ok(exploredColumns(ROW, "kept").detail.startsWith("kept · Pots"));
+  assert.ok(exploredColumns(ROW, "rejected").detail.startsWith("rejected · relevant 24% · Pots"));
+  assert.ok(exploredColumns({ ...ROW, relevance: null, relevant: false }).detail.startsWith("Pots"));
 });
 
 test("the preview says how likely the paper answers and what found it", () => {
   const text = exploredPreview(ROW);
-  for (const part of ["On Teapots", "Teapots hold tea.", "Relevance: relevant 24%", "Found by:  search #1"]) {
+  for (const part of ["On Teapots", "Teapots hold tea.", "Relevance: relevant 24%", "Why: search #1"]) {
     assert.ok(text.includes(part), part);
   }
-  assert.ok(text.indexOf("Found by") < text.indexOf("Teapots hold tea."));
+  assert.ok(text.indexOf("Why:") < text.indexOf("Teapots hold tea."));
   const plain = exploredPreview({ ...ROW, why: "", relevance: null, relevant: false });
-  assert.ok(!plain.includes("Relevance") && !plain.includes("Found by"));
+  assert.ok(!plain.includes("Relevance") && !plain.includes("Why:"));
 });
 
 test("long lines are wrapped under their indent", () => {

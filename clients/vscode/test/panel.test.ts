@@ -17,7 +17,8 @@ const place = (line: number) => ({
 const LATE: Reference = {
   key: "kipf",
   state: "wrong-detail",
-  words: "a detail is wrong",
+  sign: "⚠",
+  words: "wrong detail",
   title: "Graphs",
   authors: "Kipf and Welling",
   year: 2012,
@@ -39,7 +40,7 @@ test("a reference shows title, people, state, problem, places and fix", () => {
   for (const part of [
     "Graphs",
     "Kipf and Welling · 2012 · ICLR",
-    "Wrong",
+    "wrong detail",
     'The year is 2012.<p class="why">The record has 2017.</p>',
     "my paper.tex:4",
     "and 10 more",
@@ -59,6 +60,7 @@ test("nothing of a document becomes markup", () => {
       title: evil,
       authors: evil,
       venue: evil,
+      sign: evil,
       words: evil,
       problems: [{ code: "x", message: evil, level: evil }],
       fixes: [{ title: evil, preferred: false, act: { uri: "" } }],
@@ -91,9 +93,10 @@ test("the policy of the page lets in nothing but our own style and script", () =
 });
 
 test("the filters are the states that there are, the worst first", () => {
-  const html = stateButtons([LATE, { ...LATE, state: "verified" }, { ...LATE, state: "verified" }]);
+  const right = { ...LATE, state: "verified", sign: "✓", words: "verified" };
+  const html = stateButtons([LATE, right, right]);
   assert.ok(html.indexOf("wrong-detail") < html.indexOf("verified"));
-  assert.ok(html.includes("Verified <b>2</b>") && !html.includes("Fabricated"));
+  assert.ok(html.includes("✓ verified <b>2</b>") && !html.includes("fabricated"));
 });
 
 test("the summary says how much there is, and why there is nothing", () => {

@@ -9,7 +9,7 @@ import click
 from citewell import __version__
 from citewell.model import CitewellError
 from citewell_corpus.cli.library import library
-from citewell_corpus.cli.output import show_problem
+from citewell_corpus.cli.library_group import show_problem
 from citewell_corpus.cli.starter import starter
 
 BROKEN = 2

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.options import Options
-from citewell_corpus.cli.library_group import OK, path_to_read
-from citewell_corpus.cli.output import write_json
+from citewell_corpus.cli.library_group import OK, path_to_read, write_json
 
 if TYPE_CHECKING:
     from citewell.retrieval.backend.write import Written

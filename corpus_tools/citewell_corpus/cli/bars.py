@@ -1,17 +1,21 @@
-"""Progress bars on standard error; plain lines if it is not a terminal."""
+"""Progress on standard error: a bar that goes away, or lines of long stages; then one line."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from citewell_corpus.progress import Progress
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 STEP_SECONDS = 2.0
-"""Interval of progress lines within a stage, for logs and the editors that read them."""
+"""Interval of progress lines, for logs and the editors that read them."""
 LONG_SECONDS = 60.0
 """The remaining time of a stage is stated above it."""
 
@@ -22,53 +26,57 @@ def _duration(seconds: float) -> str:
 
 
 class _Lines:
-    """Writes one line per finished stage, and progress lines during long ones."""
+    """Writes what a long build is doing, one line at a time."""
 
     def __init__(self) -> None:
         self._stage = ""
-        self._began = self._last_echo = 0.0
+        self._began = self._last_echo = time.monotonic()
         self._total = self._done = 0
 
     def stage(self, name: str, total: int) -> None:
-        self.finish()
         self._stage, self._total, self._done = name, total, 0
-        self._began = self._last_echo = time.monotonic()
+        self._began = time.monotonic()
+        self._report(name)
 
     def advance(self, steps: int) -> None:
-        """Write a progress line every `EVERY` seconds."""
+        """Advance the stage by `steps`."""
         self._done += steps
+        self._report(f"{self._stage}: {self._state()}")
+
+    def _report(self, line: str) -> None:
+        """Write a line, unless the last one has just been written."""
         now = time.monotonic()
         if now - self._last_echo >= STEP_SECONDS:
             self._last_echo = now
-            click.echo(f"{self._stage}: {self._state(now)}", err=True)
+            click.echo(line, err=True)
 
-    def _state(self, now: float) -> str:
+    def _state(self) -> str:
         """How much of the stage is done, and how long the rest takes at the same rate."""
         if not self._total:
             return f"{self._done:,}"
         share = min(1.0, self._done / self._total)
-        left = (now - self._began) * (1 - share) / share if share else 0.0
+        left = (time.monotonic() - self._began) * (1 - share) / share if share else 0.0
         rest = f", about {_duration(left)} left" if left > LONG_SECONDS else ""
         return f"{int(100 * share)}%{rest}"
-
-    def finish(self) -> None:
-        """Write the line of the last stage."""
-        if self._stage:
-            click.echo(f"{self._stage}: {time.monotonic() - self._began:.1f} s", err=True)
-        self._stage = ""
 
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """Shows the stages of a build within its context."""
+    """Shows the stages of a build within its context, and at its end how long they took."""
     from rich.console import Console
 
+    began = time.monotonic()
     console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        lines = _Lines()
-        yield lines
-        lines.finish()
-        return
+    if console.is_terminal:
+        with _shown(console) as stages:
+            yield stages
+    else:
+        yield _Lines()
+    click.echo(f"Done in {time.monotonic() - began:.1f} s.", err=True)
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Progress]:
     from rich.progress import (
         BarColumn,
         TaskProgressColumn,
@@ -85,7 +93,7 @@ def bars() -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=console) as shown:
+    with Bars(*columns, console=console, transient=True) as shown:
         stages = _Bars(shown)
         yield stages
         stages.finish()

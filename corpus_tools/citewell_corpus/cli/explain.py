@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.model.visible import visible
+from citewell.model.display_text import visible
+from citewell.sources.registry import source_title
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
@@ -14,11 +15,11 @@ from citewell_corpus.cli.library_group import (
     library,
     library_to_read,
     options_of,
+    write_json,
 )
-from citewell_corpus.cli.output import write_json
 
 if TYPE_CHECKING:
-    from citewell_corpus.explain import Explanation
+    from citewell_corpus.status import Explanation
 
 
 @library.command("explain", short_help="Show the records merged into a paper.")
@@ -32,7 +33,7 @@ def explain_command(ctx: click.Context, /, identifier: str, name: str, as_json: 
     ID is an id of the library, a DOI, an arXiv id, a citation key of a source, or a full title.
     Exits with 1 when the library has no such paper.
     """
-    from citewell_corpus.explain import explain
+    from citewell_corpus.status import explain
 
     with library_to_read(options_of(ctx), name) as opened:
         found = explain(opened, identifier)
@@ -66,6 +67,6 @@ def _show(found: Explanation) -> None:
     click.echo(f"{len(found.records)} {'records' if len(found.records) != 1 else 'record'}:")
     for record in found.records:
         when = f", read {record.retrieved}" if record.retrieved else ""
-        click.echo(visible(f"  {record.source}: {record.source_id}{when}"))
+        click.echo(visible(f"  {source_title(record.source)}: {record.source_id}{when}"))
         for field, value in record.differs.items():
             click.echo(visible(f"      {field}: {value}"))

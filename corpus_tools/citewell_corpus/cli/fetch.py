@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.model.display_text import visible
+from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.identifiers import identifier_of
 from citewell.options import Options
-from citewell_corpus.cli.output import show_problem, write_json
+from citewell.options.folders import private_writes
+from citewell.sources.answers import Wanted
+from citewell_corpus.cli.library_group import show_problem, write_json
 from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.fetching.feeds import FEEDS
+
+if TYPE_CHECKING:
+    from citewell_corpus.coverage import Coverage, Share
+    from citewell_corpus.fetching.harvest import HarvestReport
 
 FETCHED = ".fetched"
 """Folder next to the libraries for fetched works."""
@@ -61,7 +72,7 @@ def fetch_into(
     `LibraryError`.
     """
     from citewell.sources.registry import may_download
-    from citewell_corpus.fetching.store import FetchFolder, folder_name
+    from citewell_corpus.fetching.run import FetchFolder, folder_name
 
     see_permission(options, may_download(options.sources.allow, source), source)
     path = library.parent / FETCHED / folder_name(source, selection)
@@ -71,7 +82,9 @@ def fetch_into(
 
     feed = feed_named(source)
     folder = FetchFolder(path, feed.extension)
-    outcome = asyncio.run(_fetch(options, feed, selection, folder, flags))
+    # What is only measured leaves nothing behind.
+    with nullcontext() if flags.get("dry_run") else private_writes(library.parent):
+        outcome = asyncio.run(_fetch(options, feed, selection, folder, flags))
     return outcome, path if getattr(outcome, "records", 0) else None
 
 
@@ -135,7 +148,7 @@ def show(outcome: Any, *, as_json: bool, dry_run: bool) -> None:
 
 def fetched_folders(library: Path) -> list[tuple[str, Selection, Path]]:
     """Source, selection and folder of each fetch among the library's sources."""
-    from citewell_corpus.fetching.store import STATE, FetchFolder
+    from citewell_corpus.fetching.run import STATE, FetchFolder
     from citewell_corpus.sources import read_sources
 
     found = []
@@ -163,3 +176,141 @@ def see_permission(options: Options, is_allowed: bool, source: str) -> None:
                 f"Run `citewell sources allow {source}`.",
             )
         )
+
+
+# The implementation of `citewell library harvest`.
+
+HARVESTED = ("openalex", "semantic-scholar", "crossref")
+"""Sources that list references, those with the fewest requests first."""
+_FILES = (".bib", *PAPER_SUFFIXES)
+
+
+def harvest_into(
+    options: Options,
+    library: Path,
+    seeds: Sequence[str],
+    source: str | None,
+    limits: dict[str, int],
+) -> HarvestReport:
+    """Harvest from seeds into a folder next to the library. Raises `CitewellError`."""
+    from citewell.sources.registry import allowed
+
+    names, _ = allowed(options.sources.allow)
+    chosen = source or next((name for name in HARVESTED if name in names), HARVESTED[0])
+    see_permission(options, chosen in names, chosen)
+    wanted: list[Wanted] = []
+    queries: list[str] = []
+    for seed in seeds:
+        path = Path(seed)
+        if path.suffix.lower() in _FILES and path.is_file():
+            wanted += _references(path.absolute(), options)
+        elif (found := identifier_of(seed)) is not None and (found.doi or found.arxiv):
+            wanted.append(Wanted(doi=found.doi if not found.arxiv else "", arxiv=found.arxiv))
+        else:
+            queries.append(seed)
+    digest = hashlib.blake2b("\0".join((chosen, *seeds)).encode(), digest_size=6).hexdigest()
+    folder = library.parent / FETCHED / f"harvest-{chosen}-{digest}"
+    return asyncio.run(
+        _harvest(options, folder, chosen, list(dict.fromkeys(wanted)), queries, limits)
+    )
+
+
+async def _harvest(
+    options: Options,
+    folder: Path,
+    source: str,
+    wanted: list[Wanted],
+    queries: list[str],
+    limits: dict[str, int],
+) -> HarvestReport:
+    from citewell.options.folders import sources_folder
+    from citewell.sources.registry import source_named
+    from citewell.sources.web.client import Web, WebOptions
+    from citewell_corpus.cli.bars import bars
+    from citewell_corpus.fetching.harvest import Harvest, OpenAlexGraph, SourceGraph
+
+    own, kind = options.sources, source_named(source)
+    web = Web(
+        [kind],
+        WebOptions(
+            contact=own.contact,
+            base_url=own.base_url,
+            pace=sources_folder(),
+            timeout=max(own.timeout_s, 60.0),
+        ),
+    )
+    try:
+        graph = OpenAlexGraph(web) if source == "openalex" else SourceGraph(kind(web))
+        with bars() as progress:
+            return await Harvest(folder, graph).run(
+                wanted, queries, depth=limits["depth"], most=limits["most"], progress=progress
+            )
+    finally:
+        await web.aclose()
+
+
+def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
+    """Print the works and edges of each level, and the problem of an incomplete harvest."""
+    if as_json:
+        write_json(report)
+        return
+    click.echo(f"{'level':>5} {'works':>8} {'edges':>8}")
+    for number, level in enumerate(report.levels):
+        click.echo(f"{number:>5} {level.works:>8,} {level.edges:>8,}")
+    click.echo(f"{report.works:,} works and {report.edges:,} references between them.")
+    if report.missing_seeds:
+        click.echo(f"{report.missing_seeds:,} seeds were not found.")
+    if report.problem is not None:
+        show_problem(report.problem)
+
+
+def _references(path: Path, options: Options) -> list[Wanted]:
+    """The entries of a `.bib`, or those that a paper cites, as queries to a source."""
+    from citewell_corpus.coverage import references_of
+
+    return [
+        Wanted(
+            doi=work.doi,
+            arxiv=work.arxiv,
+            title=work.title,
+            authors=tuple(author.family for author in work.authors[:3]),
+            year=work.year,
+        )
+        for _, work in references_of(path, options)
+    ]
+
+
+# Prints a coverage.
+
+MOST_VENUES = 15
+MOST_MISSING = 20
+
+
+def show_coverage(found: Coverage) -> None:
+    """Print totals, tables by venue and year, missing references, and commands that fetch them."""
+    if not found.references:
+        click.echo("No references in these files.")
+        return
+    share = 100 * found.held / found.references
+    click.echo(f"The library holds {found.held} of {found.references} references ({share:.0f}%).")
+    _table("venue", found.by_venue[:MOST_VENUES], len(found.by_venue))
+    _table("year", found.by_year, len(found.by_year))
+    if found.missing:
+        click.echo("\nMissing:")
+        for one in found.missing[:MOST_MISSING]:
+            year = one.year or "no year"
+            click.echo(visible(f"  {one.key}: {one.title} ({one.venue}, {year})"))
+        if len(found.missing) > MOST_MISSING:
+            click.echo(f"  and {len(found.missing) - MOST_MISSING} more (--json lists all)")
+    if found.commands:
+        click.echo("\nTo fetch what is missing:")
+        for command in found.commands:
+            click.echo(f"  {visible(command)}")
+
+
+def _table(name: str, shares: tuple[Share, ...], total: int) -> None:
+    click.echo(f"\n{'held':>6} {'of':>5}  {name}")
+    for share in shares:
+        click.echo(f"{share.held:>6} {share.references:>5}  {visible(share.name)}")
+    if total > len(shares):
+        click.echo(f"{'':>12}  and {total - len(shares)} more")

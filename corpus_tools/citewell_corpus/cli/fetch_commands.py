@@ -8,25 +8,34 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from citewell_corpus.cli.coverage import show_coverage
-from citewell_corpus.cli.fetch import fetch_into, fetch_options, fetched_folders, show
-from citewell_corpus.cli.harvest import HARVESTED, harvest_into, show_harvest
+from citewell_corpus.cli.fetch import (
+    HARVESTED,
+    fetch_into,
+    fetch_options,
+    fetched_folders,
+    harvest_into,
+    show,
+    show_coverage,
+    show_harvest,
+)
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
     NAME,
     OK,
     build_and_show,
+    filtered,
     library,
     library_path_of,
     library_to_read,
     options_of,
+    record_filters,
+    write_json,
 )
-from citewell_corpus.cli.output import write_json
-from citewell_corpus.cli.record_filters import filtered, record_filters
 from citewell_corpus.fetching.contract import Selection
 
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PAPER = click.Path(exists=True, path_type=Path)
 
 
 @library.command("fetch", short_help="Fetch works on your topics from a source.")
@@ -149,7 +158,7 @@ def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
 
 
 @library.command("coverage", short_help="Show how many of your references the library has.")
-@click.argument("paths", nargs=-1, required=True, metavar="PAPER...", type=_PATH)
+@click.argument("paths", nargs=-1, required=True, metavar="PAPER...", type=_PAPER)
 @NAME
 @JSON
 @click.pass_context
@@ -157,6 +166,8 @@ def coverage_command(
     ctx: click.Context, /, paths: tuple[Path, ...], name: str, as_json: bool
 ) -> None:
     """Show how many references of PAPER (LaTeX, Markdown or .bib) the library has.
+
+    A folder stands for the papers in it, and for .bib files that none of them uses.
 
     Counts by venue and year, lists missing references, and suggests commands that fetch them. Works
     offline. Exits with 1 when a reference is missing.

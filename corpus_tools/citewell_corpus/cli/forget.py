@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from citewell.model.visible import visible
+from citewell.model.display_text import visible
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
     OK,
     library,
     options_of,
+    write_json,
 )
-from citewell_corpus.cli.output import write_json
 
 
 @library.command("forget", short_help="Remove papers that you accepted from online sources.")
@@ -31,9 +31,8 @@ def forget_command(ctx: click.Context, /, identifiers: tuple[str, ...], as_json:
     from citewell.engine.accepted import drop_records
     from citewell.engine.which_library import accepted_library
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.explain import explain
     from citewell_corpus.sources import source_at
-    from citewell_corpus.status import remove_library
+    from citewell_corpus.status import explain, remove_library
 
     options = options_of(ctx)
     folder = accepted_library(options)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from citewell.model.visible import visible
+from citewell.model.display_text import visible
 from citewell_corpus.cli import (  # noqa: F401 - add their commands
     explain,
     fetch_commands,
@@ -24,15 +24,18 @@ from citewell_corpus.cli.library_group import (
     OK,
     build_and_show,
     citing_words,
+    filtered,
+    human_size,
     in_brackets,
     library,
     library_path_of,
     options_of,
     path_to_read,
+    record_filters,
+    show_problem,
     with_grobid,
+    write_json,
 )
-from citewell_corpus.cli.output import human_size, show_problem, write_json
-from citewell_corpus.cli.record_filters import filtered, record_filters
 
 __all__ = ["library"]
 
@@ -84,7 +87,8 @@ def add(
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
     show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
-    from citewell_corpus.sources import STARTER, source_at
+    from citewell.corpus.starter import STARTER
+    from citewell_corpus.sources import source_at
     from citewell_corpus.zotero_export import PREFIX, fetch
 
     options = options_of(ctx)
@@ -289,10 +293,12 @@ def _show_starter(as_json: bool) -> int:
 
 def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     from citewell.corpus.errors import library_error
+    from citewell.corpus.layout import existing_libraries
     from citewell_corpus.sources import plain_path, read_sources
 
     if not path.is_dir():
-        raise library_error("library-missing", "No library in this folder.", path)
+        message = f"No library in this folder.{existing_libraries(path.parent)}"
+        raise library_error("library-missing", message, path)
     known = read_sources(path)
     found = []
     for name in names:

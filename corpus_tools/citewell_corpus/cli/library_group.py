@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
+import msgspec
 from msgspec.structs import replace
 
-from citewell.model.visible import visible
+from citewell.model import Problem
+from citewell.model.display_text import visible, visible_json
+from citewell.model.languages import language_code
 from citewell.options import Options
-from citewell_corpus.cli.output import show_problem, write_json
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
+    from citewell_corpus.sources import Source
+
+# Prints results and problems on the terminal.
+
+
+def show_problem(problem: Problem, *, error: bool = False) -> None:
+    """Print a problem on standard error: place, message and code, with the hint on its own line."""
+    place = f"{problem.path}:{problem.line}" if problem.path and problem.line else problem.path
+    head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
+    text = visible(f"{place + ': ' if place else ''}{problem.message}")
+    click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    if problem.hint:
+        click.echo(f"      {visible(problem.hint)}", err=True)
+
+
+def write_json(value: Any) -> None:
+    """Print a value as indented JSON on standard output."""
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    click.echo(visible_json(data.decode("utf-8")))
+
+
+def human_size(count: int) -> str:
+    """A number of bytes for display: "151 MB"."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
 
 OK = 0
 FINDINGS = 1
@@ -76,8 +108,8 @@ def path_to_read(options: Options, name: str) -> Path:
     """The folder of a library, or of the installed starter library if it replaces one that is not
     built."""
     from citewell.corpus.layout import is_begun
-    from citewell.corpus.starter import installed_starter
-    from citewell.engine.which_library import DEFAULT, STARTER
+    from citewell.corpus.starter import STARTER, installed_starter
+    from citewell.engine.which_library import DEFAULT
 
     path = library_path_of(options, name)
     if is_begun(path) or path.name not in (DEFAULT, STARTER):
@@ -195,3 +227,66 @@ def citing_words(lists: int, passages: int) -> str:
 def in_brackets(notes: list[str]) -> str:
     """The notes in parentheses after a space; empty without notes."""
     return f" ({', '.join(notes)})" if notes else ""
+
+
+# The options that choose which records of a source are read: by kind and by language.
+
+ANY = "any"
+"""The value that removes a filter."""
+
+
+def record_filters(command: Any) -> Any:
+    """The options `--kind`, `--language` and `--strict-language`, as decorators."""
+    decorators: tuple[Callable[[Any], Any], ...] = (
+        click.option(
+            "--kind",
+            "kinds",
+            multiple=True,
+            metavar="KIND",
+            help="Read only works of this kind: article, inproceedings, book ... (repeatable).",
+        ),
+        click.option(
+            "--language",
+            "languages",
+            multiple=True,
+            metavar="LANGUAGE",
+            help="Read only works in this language, a code or name; works without a stated "
+            "language are kept (repeatable).",
+        ),
+        click.option(
+            "--strict-language",
+            is_flag=True,
+            help="With --language: leave out works without a stated language.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def language_of(name: str) -> str:
+    """The code of a language. Raises `click.UsageError` for a name that is not known."""
+    code = language_code(name)
+    if not code:
+        raise click.UsageError(f"--language takes a code or name, such as en or German: {name!r}.")
+    return code
+
+
+def filtered(
+    source: Source, kinds: Sequence[str], languages: Sequence[str], *, strict: bool
+) -> Source:
+    """The source with these filters; `ANY` among the values removes one, none leaves it as it is.
+
+    Raises `click.UsageError` for an unknown language.
+    """
+    if kinds:
+        wanted = {kind.lower() for kind in kinds}
+        source = replace(source, kinds=() if ANY in wanted else tuple(sorted(wanted)))
+    if languages:
+        codes = () if ANY in languages else tuple(sorted({language_of(one) for one in languages}))
+        source = replace(source, languages=codes, strict_language=False)
+    if not strict:
+        return source
+    if not source.languages:
+        raise click.UsageError("--strict-language needs --language.")
+    return replace(source, strict_language=True)

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.model.visible import visible
-from citewell_corpus.cli.library_group import JSON, NAME, library, library_path_of, options_of
-from citewell_corpus.cli.output import write_json
+from citewell.model.display_text import visible
+from citewell_corpus.cli.library_group import (
+    JSON,
+    NAME,
+    library,
+    library_path_of,
+    options_of,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from citewell_corpus.quarantine import QuarantinedWork
+    from citewell_corpus.status import QuarantinedWork
 
 
 @library.command("quarantine", short_help="Show papers with malformed author names.")
@@ -39,7 +45,7 @@ def quarantine_command(
     holds for later builds, too.
     """
     from citewell.corpus.library import Library
-    from citewell_corpus.quarantine import quarantined_works, release
+    from citewell_corpus.status import quarantined_works, release
 
     path = library_path_of(options_of(ctx), name)
     with Library.open(path) as opened:

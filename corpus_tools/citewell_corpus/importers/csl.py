@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,28 @@ from citewell.model import Work
 from citewell.sources.csl_work import work_of_csl
 from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import head
+from citewell_corpus.importers.files import text_head
 from citewell_corpus.importers.folder import FileImporter
+
+_MARKS = ('"issued"', '"container-title"', '"family"')
+_TYPED = re.compile(r'"type"\s*:')
 
 
 class CslImporter(FileImporter):
-    """A CSL-JSON array of items."""
+    """CSL-JSON: an array of items, one object, objects by key, or an object on each line."""
 
     name = "csl-json"
-    about = "CSL-JSON (.json), the export of Zotero and most reference managers"
-    version = 2
-    suffixes = (".json",)
+    about = "CSL-JSON (.json, .jsonl), the export of Zotero and most reference managers"
+    version = 3
+    suffixes = (".json", ".jsonl", ".csl", ".ndjson")
 
     def recognise_file(self, path: Path) -> bool:
-        start = head(path, 4096)
-        return start.startswith(b"[") and b'"type"' in start and (
-            b'"issued"' in start or b'"container-title"' in start or b'"family"' in start
-        )  # fmt: skip
+        start = text_head(path)
+        return (
+            start[:1] in ("[", "{")
+            and _TYPED.search(start) is not None
+            and any(mark in start for mark in _MARKS)
+        )
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
@@ -34,5 +40,5 @@ class CslImporter(FileImporter):
         def work_of(item: dict[str, Any]) -> Work | str:
             return work_of_csl(item, fields.place(path), f"csl-json:{path}", day)
 
-        found = json_records.in_array(path, "items", report)
+        found = json_records.in_document(path, ("items", "references"), "title", report)
         yield from json_records.works(found, work_of, path, report)

@@ -37,6 +37,8 @@ class ExportedRecord(msgspec.Struct, kw_only=True):
     language: str = ""
     """A code or a name."""
     retracted: bool = False
+    notice: str = ""
+    """The DOI of the retraction notice, where the paper was retracted."""
 
 
 def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work | str:
@@ -74,9 +76,16 @@ def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work |
         citations=fields.count(record.citations),
         language=fields.language(record.language),
         retracted=record.retracted,
+        notice=normalise_doi(fields.raw(record.notice)) if record.retracted else "",
         same_as=(identifier,),
         provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
     )
+
+
+def without_stop(title: str) -> str:
+    """PubMed's title without its final stop, and without the brackets of a translated one."""
+    title = title.removesuffix(".")
+    return title[1:-1] if title.startswith("[") and title.endswith("]") else title
 
 
 def page_range(first: str, last: str) -> str:

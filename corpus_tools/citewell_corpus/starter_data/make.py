@@ -1,4 +1,4 @@
-"""Makes the starter library: gather, build, compact, and say in a card what it holds."""
+"""Makes the starter library: gather, refine, build, compact, and say in a card what it holds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import msgspec
 from citewell.corpus.card import card_text
 from citewell.corpus.layout import CARD
 from citewell.corpus.library import Library
+from citewell.corpus.starter import STARTER
 from citewell.model.titles import title_key
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import CompactReport, write_compact_library
 from citewell_corpus.progress import Progress
-from citewell_corpus.sources import STARTER, source_at
+from citewell_corpus.sources import source_at
 from citewell_corpus.starter_data.card import make_card
 from citewell_corpus.starter_data.gather import agreed, from_bibliographies, recent, wanted
+from citewell_corpus.starter_data.refine import refine
 
 CARD_TEXT = "CARD.md"
 
@@ -35,6 +37,8 @@ class StarterSources(msgspec.Struct, frozen=True, kw_only=True):
     """Table of works that are often cited: those that are missing are looked for in `citations`."""
     citations: tuple[Path, ...] = ()
     """Citations with their raw entries."""
+    versions: tuple[Path, ...] = ()
+    """Versions that bibliographies cite of works that the records hold in another one."""
     until: int = 2025
     """Newest year that is taken."""
 
@@ -48,7 +52,8 @@ def make_starter(
     """
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=".starter-") as temporary:
         scratch = Path(temporary)
-        files = _gathered(sources, scratch)
+        progress.stage("Refine the records", 0)
+        files = refine(_gathered(sources, scratch), sources.versions, scratch, sources.until)
         base = keep if keep is not None else scratch / "library"
         build_library(
             base,
@@ -80,10 +85,12 @@ def _gathered(sources: StarterSources, scratch: Path) -> list[Path]:
     """One file of records for each source, in order."""
     files = []
     known: set[str] = set()
+    owners: dict[str, str] = {}
     for number, path in enumerate(sources.records):
         files.append(_written(scratch / f"records-{number}.jsonl", recent(path, sources.until)))
     for number, path in enumerate(sources.agreed):
-        files.append(_written(scratch / f"agreed-{number}.jsonl", agreed(path, sources.until)))
+        found = agreed(path, sources.until, owners)
+        files.append(_written(scratch / f"agreed-{number}.jsonl", found))
     if sources.wanted is not None:
         decode = msgspec.json.Decoder(type=_Titled).decode
         for path in files:

@@ -7,6 +7,8 @@ import os
 import sys
 import time
 
+from citewell.privacy import SAFE_PATH
+
 TYPE_CHECKING = False  # as `typing` has it, which a start does not wait for
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,14 +25,35 @@ def main() -> None:
     0: done, nothing to report. 1: done, with findings (no paper found, a placeholder left open, a
     problem that `doctor` names). 2: wrong usage or a broken environment. 130: interrupted.
     """
-    sys.unraisablehook = _interrupting(sys.unraisablehook)
-    try:
+    try:  # whatever can be interrupted, the import of `signal` included
+        import signal
+
+        os.environ.update(SAFE_PATH)
+        sys.unraisablehook = _interrupting(sys.unraisablehook)
+        # A command that is ended puts away what an interrupted one does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if os.environ.pop("CITEWELL_ENDS_WITH_INPUT", ""):
+            from citewell.model.child_process import end_with_input
+
+            end_with_input(_interrupt)
         from citewell.cli.app import run
 
         code = run(sys.argv[1:])
+        _end_at_signals()
     except KeyboardInterrupt:  # while loading the commands or reporting an error
         code = 130
+        _end_at_signals()
     sys.exit(code)
+
+
+def _end_at_signals() -> None:
+    """Let signals end this process at once: an exception that they raise while Python shuts down is
+    caught nowhere."""
+    import signal
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(name) is not signal.SIG_IGN:
+            signal.signal(name, lambda *_: os._exit(130))
 
 
 def _interrupting(
@@ -51,9 +74,13 @@ def _interrupting(
 
 def _interrupt_soon() -> None:
     time.sleep(_SOON)
+    _interrupt()
+
+
+def _interrupt() -> None:
+    import signal
+
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:
-        import signal
-
         os.kill(os.getpid(), signal.SIGINT)  # a signal also ends a call that waits

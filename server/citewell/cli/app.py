@@ -3,20 +3,62 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from citewell import __version__
-from citewell.cli.lazy import LazyGroup
 from citewell.cli.report import BROKEN, INTERRUPTED, OK, show_problem
 
 if TYPE_CHECKING:
     from citewell.model.problem import Problem
+
+# A click group that knows its commands by name and imports one only to run it or show its help.
+
+
+class LazyGroup(click.Group):
+    """`commands_by_name` maps a name to ("module:attribute", short help).
+
+    The short help stands here too, so that listing the commands imports none of them.
+    """
+
+    def __init__(
+        self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands_by_name = dict(commands_by_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_by_name)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands_by_name:
+            return None
+        module, _, attribute = self.commands_by_name[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands_by_name and not name.startswith("-"):
+            from citewell.options.values import nearest
+
+            close = nearest(name, list(self.commands_by_name))
+            hint = f" Did you mean `{close}`?" if close else ""
+            ctx.fail(f"Unknown command `{name}`.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.commands_by_name.items()])
+
 
 COMMANDS = {
     "demo": (
@@ -26,7 +68,7 @@ COMMANDS = {
     "find": ("citewell.cli.find:find", "Find papers for a text."),
     "explore": (
         "citewell.cli.explore:explore",
-        "Search the literature on a question, in passes.",
+        "Search the literature on a question.",
     ),
     "related": ("citewell.cli.related:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
@@ -134,7 +176,7 @@ def run(arguments: Sequence[str]) -> int:
 def _ended(error: BaseException, arguments: Sequence[str]) -> int:
     """Report the error that ended a command; the exit code."""
     if isinstance(error, click.ClickException):
-        from citewell.model.visible import visible
+        from citewell.model.display_text import visible
 
         vars(error)["message"] = visible(error.message)
         error.show()

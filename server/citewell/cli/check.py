@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,21 +17,25 @@ from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo_exact
 from citewell.model import CitewellError
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from citewell.engine.contract import Checks
     from citewell.features.checking.check import Claims
+    from citewell.features.checking.paper_lint import LocatedDiagnostic
+    from citewell.features.checking.policy import Policy
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
     from citewell.usecases.find import Progress
     from citewell.usecases.library import Library
 
-FORMATS = ("text", "json", "sarif", "github", "html")
+FORMATS = ("text", "json", "sarif", "github", "html", "ris")
 FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
 PATH = click.Path(path_type=Path)
+EDITS = "--fix, --mark, --replace and --remove"
 LONG = 400
 """References from which a bar shows, and its module is imported."""
 
@@ -42,8 +48,19 @@ LONG = 400
 )  # fmt: skip
 @click.option("--out", type=PATH, help="Write it to this file instead of standard output.")
 @click.option(
-    "--fail-on", type=click.Choice(FAIL_ON), default="fabricated", show_default=True,
-    help="Exit with 1 for this verdict or a worse one.",
+    "--fail-on", type=click.Choice(FAIL_ON),
+    help="Exit with 1 for this verdict or a worse one (default: fabricated, which includes "
+    "not-in-venue).",
+)  # fmt: skip
+@click.option(
+    "--policy", "policy_name", metavar="NAME|FILE",
+    help="What blocks, what is to be corrected and what is a note: default, neurips-2026, or a "
+    "TOML file.",
+)  # fmt: skip
+@click.option(
+    "--lint/--no-lint", default=True, show_default=True,
+    help="For papers and folders, also report undefined keys, duplicate works, faults of BibTeX "
+    "and open placeholders.",
 )  # fmt: skip
 @click.option(
     "--select", multiple=True, metavar="CODE", help="Show only findings of this code or kind."
@@ -58,6 +75,10 @@ LONG = 400
     help="With --online, time limit for the sources; 0: none.",
 )  # fmt: skip
 @click.option(
+    "--check-urls", is_flag=True,
+    help="Also ask the hosts of the references' web addresses whether the pages exist.",
+)  # fmt: skip
+@click.option(
     "--every", is_flag=True, help="For a paper, also check entries that it does not cite."
 )
 @click.option(
@@ -65,7 +86,22 @@ LONG = 400
     help="Have the GROBID server at this address read PDFs; it receives them.",
 )  # fmt: skip
 @click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
-@click.option("--write", is_flag=True, help="With --fix, write the corrections.")
+@click.option(
+    "--mark", multiple=True, metavar="KEY",
+    help="Mark this entry as checked: what is reported of it is a note from now on.",
+)  # fmt: skip
+@click.option(
+    "--replace", "replaced", multiple=True, metavar="KEY[=ID]",
+    help="Replace this entry by its record, or by that of the paper that was meant.",
+)  # fmt: skip
+@click.option(
+    "--remove", multiple=True, metavar="KEY",
+    help="Remove this entry; its citations become open placeholders.",
+)  # fmt: skip
+@click.option(
+    "--write", is_flag=True,
+    help="With --fix, --mark, --replace or --remove, write what they show as a diff.",
+)  # fmt: skip
 @click.option(
     "--unsafe-fixes", is_flag=True,
     help="With --fix, also replace preprints by their published versions.",
@@ -80,63 +116,116 @@ def check(
     files: tuple[Path, ...],
     form: str,
     out: Path | None,
-    fail_on: str,
+    fail_on: str | None,
+    policy_name: str | None,
+    lint: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     online: bool,
     seconds: float,
+    check_urls: bool,
     every: bool,
     grobid: str,
     fix: bool,
+    mark: tuple[str, ...],
+    replaced: tuple[str, ...],
+    remove: tuple[str, ...],
     write: bool,
     unsafe_fixes: bool,
     show_all: bool,
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers (the references that they cite are checked), PDFs, lists of
-    references as text, or folders with papers; - reads standard input. Each reference is looked up
+    FILES are .bib files, papers (the references that they cite are checked), PDFs, Word and
+    OpenDocument texts, lists of references as text, or folders with papers; - reads standard input,
+    and arXiv:ID the source of a paper on arXiv, if you allowed arXiv. Each reference is looked up
     in the library: is it a known work, and do title, authors, year, venue and identifiers agree
     with its record? A work that the library does not hold is "not found", which is no accusation.
-    Nothing is sent anywhere without --online; with it, to the sources that you have allowed alone.
+    Nothing is sent anywhere without --online, which asks the sources that you have allowed alone,
+    and --check-urls, which asks the hosts of the references' own addresses.
+
+    Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """
-    from citewell.features.checking.check import failing, selected
+    from citewell.features.checking.check import selected
+    from citewell.features.checking.paper_lint import lint_papers
+    from citewell.features.checking.policy import Weight, weighed
     from citewell.usecases.library import Library
 
-    _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
-    if fix:
-        _check_fix(files, out)
-    session: Session = ctx.obj
-    if grobid:
-        session = replace(session, overrides=(*session.overrides, f"pdf.grobid={grobid}"))
-    options = session.load(files[0] if files[0].is_file() or files[0].is_dir() else None).options
+    policy = _policy(policy_name, fail_on)
+    changes = _changes(mark, replaced, remove)
+    _check_names(select, ignore)
+    _check_edits(files, out, form, fix=fix, changes=changes, write=write, unsafe=unsafe_fixes)
+    session, options = _loaded(ctx.obj, files, grobid)
+    if changes:
+        from citewell.cli.check_fix import change_entries
+
+        with Library(options, online=online) as library:
+            change_entries(library, files, changes, write=write)
+        return
     claims = _claims(files, options, every)
     if session.verbosity >= 0:
         show_problems(claims.problems)
-    if not claims.claims:
+    levels = options.diagnostics.severity
+    linted = lint_papers(files, options.documents, levels) if lint and not fix else []
+    diagnostics = [one for one in linted if _is_wanted(one.code, select, ignore)]
+    if not claims.claims and not diagnostics:
         if form in ("json", "sarif") and not fix:
-            _write(_written([], form, files, claims.problems) or "", out)
+            _write(_written(Results(policy), form, files, claims.problems) or "", out)
         ctx.exit(BROKEN if claims.problems else OK)
     try:
         with Library(options, online=online) as library:
-            checks = selected(_check(library, claims, seconds or float("inf")), select, ignore)
+            found = _check(library, claims, seconds or float("inf"), addresses=check_urls)
+            checks = selected(found.checks, select, ignore)
             if fix:
                 from citewell.cli.check_fix import fix_entries
 
                 checks = fix_entries(library, checks, write=write, unsafe=unsafe_fixes)
     except CitewellError as error:
         if form == "json":
-            _write(_written([], form, files, [*claims.problems, error.problem]) or "", out)
+            problems = [*claims.problems, error.problem]
+            _write(_written(Results(policy), form, files, problems) or "", out)
         raise
+    results = Results(policy, tuple(checks), tuple(diagnostics))
     if not fix:
-        text = _written(checks, form, files, claims.problems, every=show_all)
-        if text is None and out is not None:
-            text = _plain(checks, show_all, online)
-        if text is not None:
-            _write(text, out)
+        text = _written(results, form, files, (*claims.problems, *found.problems), every=show_all)
+        if text is not None or out is not None:
+            _write(text or _plain(results, show_all), out)
         else:
-            _show(console(), checks, show_all, online)
-    ctx.exit(FINDINGS if failing(checks, fail_on) else _unread(files, claims.problems))
+            _show(console(), results, show_all)
+    blocking = weighed(policy, checks, diagnostics)[Weight.BLOCKING]
+    ctx.exit(FINDINGS if blocking else _unread(files, claims.problems))
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a check found, and the policy that weighs it."""
+
+    policy: Policy
+    checks: tuple[Check, ...] = ()
+    diagnostics: tuple[LocatedDiagnostic, ...] = ()
+
+
+def _loaded(session: Session, files: Sequence[Path], grobid: str) -> tuple[Session, Options]:
+    """The session with its flags, and the settings for the first file."""
+    if grobid:
+        session = replace(session, overrides=(*session.overrides, f"pdf.grobid={grobid}"))
+    first = files[0] if files[0].is_file() or files[0].is_dir() else None
+    return session, session.load(first).options
+
+
+def _policy(name: str | None, fail_on: str | None) -> Policy:
+    """Raises `CitewellError` for an unknown policy."""
+    from citewell.features.checking.policy import failing_from, policy_named
+
+    if name is not None and fail_on is not None:
+        raise click.UsageError("Give either --policy or --fail-on: both say what blocks.")
+    return policy_named(name) if name is not None else failing_from(fail_on or "fabricated")
+
+
+def _is_wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    return (not select or code.startswith(tuple(select))) and not (
+        ignore and code.startswith(tuple(ignore))
+    )
 
 
 def _unread(files: Sequence[Path], problems: Sequence[Problem]) -> int:
@@ -146,36 +235,62 @@ def _unread(files: Sequence[Path], problems: Sequence[Problem]) -> int:
     return BROKEN if missing else OK
 
 
-def _check_flags(
-    select: Sequence[str], ignore: Sequence[str], form: str, *, fix: bool, write: bool, unsafe: bool
-) -> None:
-    """Refuse flags that would do nothing, and names that are no finding's."""
+def _changes(mark: Sequence[str], replaced: Sequence[str], remove: Sequence[str]) -> dict[str, str]:
+    """What becomes of entries by key, as `Library.changes` takes it."""
+    pairs = [(key, "mark") for key in mark]
+    pairs += [(key, work or "record") for key, _, work in (one.partition("=") for one in replaced)]
+    pairs += [(key, "remove") for key in remove]
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise click.UsageError("One key is given twice: choose what becomes of its entry.")
+    return found
+
+
+def _check_names(select: Sequence[str], ignore: Sequence[str]) -> None:
+    """Refuse names that are no finding's."""
     from difflib import get_close_matches
 
-    from citewell.verification.codes import MEANINGS
+    from citewell.features.checking.lint import CODES
+    from citewell.verification.finding import MEANINGS
 
+    known = (*MEANINGS, *CODES)
     for name in (*select, *ignore):
-        if not any(code.startswith(name) for code in MEANINGS):
-            near = get_close_matches(name, MEANINGS, 1, 0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else f" Codes: {', '.join(MEANINGS)}."
+        if not any(code.startswith(name) for code in known):
+            near = get_close_matches(name, known, 1, 0.5)
+            hint = f" Did you mean {near[0]!r}?" if near else f" Codes: {', '.join(known)}."
             raise click.UsageError(f"Unknown finding code {name!r}.{hint}")
-    if (write or unsafe) and not fix:
-        raise click.UsageError("--write and --unsafe-fixes need --fix.")
-    if fix and form != "text":
-        raise click.UsageError("--fix writes a diff and takes no other format.")
 
 
-def _check_fix(files: Sequence[Path], out: Path | None) -> None:
-    """Refuse what --fix has no file for."""
+def _check_edits(
+    files: Sequence[Path],
+    out: Path | None,
+    form: str,
+    *,
+    fix: bool,
+    changes: Mapping[str, str],
+    write: bool,
+    unsafe: bool,
+) -> None:
+    """Refuse flags that would do nothing, and what changes have no file for."""
+    if fix and changes:
+        raise click.UsageError("Give either --fix, or --mark, --replace and --remove.")
+    if unsafe and not fix:
+        raise click.UsageError("--unsafe-fixes needs --fix.")
+    if not (fix or changes):
+        if write:
+            raise click.UsageError(f"--write needs one of {EDITS}.")
+        return
+    if form != "text":
+        raise click.UsageError(f"{EDITS} show a diff and take no other format.")
     if out is not None:
-        raise click.UsageError("--fix writes its diff to standard output; redirect that.")
+        raise click.UsageError(f"{EDITS} write their diff to standard output; redirect that.")
     if any(str(path) == "-" for path in files):
-        raise click.UsageError("--fix corrects .bib files; name the file instead of -.")
+        raise click.UsageError(f"{EDITS} change .bib files; name the file instead of -.")
 
 
 def _write(text: str, out: Path | None) -> None:
     if out is not None:
-        from citewell.evaluation.results import write_atomically
+        from citewell_lab.evaluation.results import write_atomically
 
         write_atomically(out, text.encode("utf-8"))
     else:
@@ -185,18 +300,49 @@ def _write(text: str, out: Path | None) -> None:
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
     from citewell.features.checking.check import Claims, claims_in_files, nothing_in, references_in
 
-    named = [path for path in files if str(path) != "-"]
+    papers = [path for path in files if _arxiv_of(path)]
+    named = [path for path in files if str(path) != "-" and path not in papers]
     found = claims_in_files(named, options.documents, every=every, pdf=options.pdf)
-    if len(named) == len(files):
+    for paper in papers:
+        more = _claims_on_arxiv(_arxiv_of(paper), options)
+        found = Claims((*found.claims, *more.claims), (*found.problems, *more.problems))
+    if len(named) + len(papers) == len(files):
         return found
     pasted = references_in(sys.stdin.buffer.read().decode("utf-8", "replace"))
     empty = () if pasted.claims else (nothing_in("standard input"),)
     return Claims((*found.claims, *pasted.claims), (*found.problems, *pasted.problems, *empty))
 
 
-def _check(library: Library, claims: Claims, seconds: float) -> Sequence[Check]:
+def _arxiv_of(path: Path) -> str:
+    """The arXiv id that an argument is, unless there is such a file: "arXiv:1706.03762"."""
+    from citewell.model.identifiers import identifier_of
+
+    text = str(path)
+    if not text.lower().startswith(("arxiv:", "https:", "http:")) or path.exists():
+        return ""
+    # As a path an address has lost a slash.
+    found = identifier_of(re.sub(r"^(https?):/+", r"\1://", text))
+    return found.arxiv if found is not None else ""
+
+
+def _claims_on_arxiv(arxiv: str, options: Options) -> Claims:
+    from citewell.engine.arxiv_papers import download
+    from citewell.features.checking.check import Claims, claims_of_arxiv
+    from citewell.model.child_process import temporary_folder
+
+    with temporary_folder() as place:
+        folder = place.resolve()
+        if (problem := download(arxiv, options, folder)) is not None:
+            return Claims((), (problem,))
+        return claims_of_arxiv(arxiv, folder, options.documents, options.pdf)
+
+
+def _check(library: Library, claims: Claims, seconds: float, *, addresses: bool) -> Checks:
     """Look all references up; a bar shows when that takes long. `seconds`: how long sources are
-    asked, where they are."""
+    asked, where they are. `addresses`: whether the references' web addresses are asked, too."""
+    import msgspec
+
+    from citewell.usecases.check import check_addresses
     from citewell.usecases.find import no_progress
 
     total = len(claims.claims)
@@ -205,7 +351,9 @@ def _check(library: Library, claims: Claims, seconds: float) -> Sequence[Check]:
         progress = stack.enter_context(_bar(total)) if long else no_progress
         found = library.check_claims(claims.claims, seconds=seconds, progress=progress)
     show_problems(found.problems)
-    return found.checks
+    if not addresses:
+        return found
+    return msgspec.structs.replace(found, checks=tuple(check_addresses(found.checks)))
 
 
 @contextmanager
@@ -224,7 +372,7 @@ def _bar(total: int) -> Iterator[Progress]:
 
 
 def _written(
-    checks: list[Check],
+    results: Results,
     form: str,
     files: Sequence[Path],
     problems: Sequence[Problem] = (),
@@ -239,79 +387,135 @@ def _written(
     from citewell.features.checking import report as check_report
 
     if form == "github":
-        return "".join(line + "\n" for line in check_report.to_github(checks, every=every))
+        lines = check_report.to_github(results.checks, results.diagnostics, every=every)
+        return "".join(line + "\n" for line in lines)
+    if form == "ris":
+        return check_report.to_ris(results.checks)
     if form == "html":
         from citewell.features.checking import page as check_page
 
         names = ", ".join(path.name for path in files)
-        return check_page.to_html(checks, f"References of {names}")
+        return check_page.to_html(results.checks, f"References of {names}", results.diagnostics)
     value = (
-        check_report.to_sarif(checks, Path.cwd(), every=every)
+        check_report.to_sarif(results.checks, Path.cwd(), results.diagnostics, every=every)
         if form == "sarif"
-        else check_report.to_json(checks, problems)
+        else check_report.to_json(
+            results.checks, problems, results.diagnostics, policy=results.policy
+        )
     )
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8") + "\n"
 
 
-def _plain(checks: Sequence[Check], show_all: bool, online: bool) -> str:
+def _plain(results: Results, show_all: bool) -> str:
     """What a terminal would show, as text for a file."""
     from io import StringIO
 
     from rich.console import Console
 
     text = StringIO()
-    _show(Console(file=text, highlight=False, width=120), checks, show_all, online)
+    _show(Console(file=text, highlight=False, width=120), results, show_all)
     return text.getvalue()
 
 
-def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -> None:
-    """The findings of each reference, worst first, with the given and the expected value."""
+def _show(out: Console, results: Results, show_all: bool) -> None:
+    """The findings of each reference, worst first, with the given and the expected value; then the
+    diagnostics of the paper, and what all of it amounts to."""
     from rich.text import Text
 
     from citewell.features.checking.check import ORDER, tally
     from citewell.features.checking.report import in_words
     from citewell.model.check import Verdict
+    from citewell.model.words import VERDICTS
 
-    styles = {Verdict.FABRICATED: "bold red", Verdict.WRONG_DETAIL: "bold yellow",
-              Verdict.VERIFIED: "green"}  # fmt: skip
+    checks = results.checks
     for verdict in ORDER:
         for one in (one for one in checks if one.verdict is verdict):
             if verdict is Verdict.VERIFIED and not (show_all or one.findings):
                 continue
             if verdict is Verdict.NOT_FOUND and not (show_all or one.findings):
                 continue
-            _show_one(out, one, styles.get(verdict, "bold"))
+            _show_one(out, one)
     count, mark, rest = in_words(checks).partition(":")
     out.print(Text(count + mark, style="bold").append(rest, style="not bold"))
     if tally(checks)[Verdict.NOT_FOUND]:
-        places = "no queried source has" if online else "the library does not have"
-        out.print(f"Not found means only that {places} the work.", style="dim")
+        words = VERDICTS[Verdict.NOT_FOUND]
+        out.print(f"{words.label.capitalize()}: {words.meaning}", style="dim")
+    for found in results.diagnostics:
+        line = Text(f"{found.path}:{found.line}: ", style="cyan")
+        line.append(f"{found.level.value}: ", style="bold")
+        line.append(found.message, style="default").append(f"  [{found.code}]", style="dim")
+        out.print(line, soft_wrap=True)
+    _show_weights(out, results)
 
 
-def _show_one(out: Console, one: Check, style: str) -> None:
+def _show_weights(out: Console, results: Results) -> None:
+    from rich.text import Text
+
+    from citewell.features.checking.policy import Weight, weighed
+
+    counts = weighed(results.policy, results.checks, results.diagnostics)
+    if not counts:
+        return
+    words = [f"{counts[weight]:,} {weight.value}" for weight in Weight if counts[weight]]
+    if counts[Weight.NOTE] > 1:
+        words[-1] += "s"
+    line = Text(", ".join(words), style="bold red" if counts[Weight.BLOCKING] else "bold")
+    out.print(line.append(f" (policy {results.policy.name}).", style="not bold default"))
+
+
+_STYLES = {"bad": "bold red", "warn": "bold yellow", "good": "green", "": "bold"}
+
+
+def _show_one(out: Console, one: Check) -> None:
     from rich.text import Text
 
     from citewell.features.checking.check import counts
-    from citewell.features.checking.report import WORDS, label
+    from citewell.features.checking.report import label
+    from citewell.model.words import assurance, words_of
 
     claim = one.claim
     place = f"{claim.path}:{claim.line}: " if claim.path and claim.line else ""
     place = f"{claim.path}: " if claim.path and claim.page else place
     head = Text(place, style="cyan").append(label(one), style="bold default")
-    head.append(f"  {WORDS[one.verdict]}", style=style)
+    words = words_of(one)
+    head.append(f"  {words.label}", style=_STYLES[words.tone])
     out.print(head, soft_wrap=True)
     if one.claim.key and one.claim.title:
         out.print(Text(f"    {one.claim.title}", style="italic"), soft_wrap=True)
     for finding in one.findings:
         mark = "" if counts(finding) else "note: "
         text = Text(f"    {finding.field}: {mark}{finding.message}", style="default")
-        text.append(f"  [{finding.code}, {finding.confidence:.0%}]", style="dim")
+        text.append(f"  [{finding.code}, {assurance(finding.confidence)}]", style="dim")
         out.print(text, soft_wrap=True)
         if finding.given and finding.expected and counts(finding):
             out.print(Text(f"      - {finding.given}", style="red"), soft_wrap=True)
             out.print(Text(f"      + {finding.expected}", style="green"), soft_wrap=True)
     if one.evidence and (counts_any(one) or not one.findings):
         out.print(Text(f"    {one.evidence[0]}", style="dim"), soft_wrap=True)
+    for line in _commands(one):
+        out.print(Text(f"    {line}", style="dim"), soft_wrap=True)
+
+
+def _commands(one: Check) -> list[str]:
+    """The commands that act on an entry of a .bib that is not verified."""
+    from citewell.features.text.entry_state import DOUBTED
+    from citewell.usecases.entry_changes import MARK, RECORD, REMOVE, changes_for
+
+    claim = one.claim
+    if not claim.path.lower().endswith((".bib", ".bibtex")):
+        return []
+    offered = changes_for(one)
+    key = shlex.quote(claim.key)
+    words = {RECORD: f"--replace {key}", REMOVE: f"--remove {key}", MARK: f"--mark {key}"}
+    ways = [words[change] for change in offered]
+    found = []
+    if one.verdict in DOUBTED and claim.title and ways:
+        author = f" [--author {shlex.quote(claim.authors[0].family)}]" if claim.authors else ""
+        found.append(f"citewell find {shlex.quote(claim.title[:100])}{author}")
+        ways = [f"--replace {key}=ID", *ways]
+    if ways:
+        found.append(f"citewell check {shlex.quote(claim.path)} {' | '.join(ways)}")
+    return found
 
 
 def counts_any(one: Check) -> bool:

@@ -10,10 +10,10 @@ from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
 from citewell.cli.report import BROKEN, FINDINGS, OK, save_results, show_problems
 from citewell.cli.session import Session, console
-from citewell.tuning import TUNABLE
+from citewell_lab.tuning import TUNABLE
 
 if TYPE_CHECKING:
-    from citewell.tuning.compare_models import Comparison
+    from citewell_lab.tuning.compare_models import Comparison
 
 
 @click.command("compare-models", short_help="Compare language models on the same passages.")
@@ -38,8 +38,8 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     nothing.
     """
     from citewell.model import CitewellError
-    from citewell.tuning.compare_models import compare_models as run
-    from citewell.tuning.compare_models import named
+    from citewell_lab.tuning.compare_models import compare_models as run
+    from citewell_lab.tuning.compare_models import named
 
     session: Session = ctx.obj
     options = session.load(flags["papers"][0] if flags["papers"] else None).options
@@ -64,7 +64,7 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _page(comparison: Comparison) -> str:
-    from citewell.tuning.page import comparison_page
+    from citewell_lab.tuning.page import comparison_page
 
     return comparison_page(comparison)
 

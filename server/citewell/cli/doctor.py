@@ -13,6 +13,7 @@ import msgspec
 
 from citewell.cli.report import FINDINGS, OK, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.cli.terminal import echo
 from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 
@@ -29,6 +30,7 @@ EXTRAS = {
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
     "specter2": ("torch", "adapters"),
+    "office": ("docx", "odfdo"),
     "pdf": ("pypdfium2",),
     "qdrant": ("qdrant-client", "qdrant-edge-py"),
     "parquet": ("pyarrow",),
@@ -100,6 +102,9 @@ def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) 
     else:
         _show(diagnosis)
         show_problems(diagnosis.problems)
+        missing = [name for name, packages in diagnosis.extras.items() if "" in packages.values()]
+        if missing:
+            echo(f"Not installed: {', '.join(missing)} ({install_command('NAME')}).")
     ctx.exit(FINDINGS if diagnosis.problems else OK)
 
 
@@ -133,8 +138,7 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
 def _draw(path: Path, options: Options) -> None:
     """Write the picture of the pipeline, with the times of an explicit search that asks no language
     model and no source. Raises `CitewellError` if a file cannot be written."""
-    from citewell.features.display.pipeline import pipeline
-    from citewell.features.display.pipeline_picture import mermaid, svg
+    from citewell.features.display.pipeline import mermaid, pipeline, svg
     from citewell.model import CitewellError, Query
     from citewell.usecases.library import Library
 
@@ -297,10 +301,11 @@ def _show(diagnosis: Diagnosis) -> None:
 
     section("Versions", {name: text or "missing" for name, text in diagnosis.versions.items()})
     extras = {
-        extra: ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
+        extra: ", ".join(f"{name} {version}" for name, version in packages.items())
         for extra, packages in diagnosis.extras.items()
+        if all(packages.values())
     }
-    section(f"Extras ({install_command('NAME')})", extras)
+    section("Extras", extras)
     for text in diagnosis.recommended:
         out.print(Text(f"  {text}"))
     section("Programs", {name: path or "not found" for name, path in diagnosis.programs.items()})

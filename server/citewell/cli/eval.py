@@ -28,11 +28,11 @@ from citewell.cli.report import FINDINGS, OK, save_report, show_problems
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
-    from citewell.evaluation.methods import Method
-    from citewell.evaluation.plan import Plan
-    from citewell.evaluation.results import DataInfo
     from citewell.model import Problem, Question
     from citewell.options import Options
+    from citewell_lab.evaluation.methods import Method
+    from citewell_lab.evaluation.plan import Plan
+    from citewell_lab.evaluation.results import DataInfo
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
@@ -151,8 +151,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     import msgspec
     from msgspec.structs import replace
 
-    from citewell.evaluation import page, results, table
-    from citewell.evaluation.evaluate import evaluate
+    from citewell_lab.evaluation import page, results, table
+    from citewell_lab.evaluation.evaluate import evaluate
 
     options = session.load(papers[0] if papers else None).options
     # What whoever measures has accepted must not change the figures.
@@ -218,7 +218,7 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
     from msgspec.structs import replace
 
     from citewell_corpus.cached import cached_library
-    from citewell_corpus.datasets.own_library import library_of
+    from citewell_lab.datasets.own_library import library_of
 
     with Bars() as bars:
         if flags["own_corpus"]:
@@ -234,10 +234,10 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
 def _questions(
     papers: tuple[Path, ...], options: Options, flags: dict[str, Any]
 ) -> tuple[list[Question], DataInfo, list[Problem]]:
-    from citewell.evaluation.results import DataInfo
+    from citewell_lab.evaluation.results import DataInfo
 
     if papers:
-        from citewell.evaluation.leave_one_out import questions_of
+        from citewell_lab.evaluation.leave_one_out import questions_of
 
         return questions_of(papers, options.documents)
     if flags["data"] in GENERATED:
@@ -259,8 +259,8 @@ def _questions(
 
 
 def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
-    from citewell.evaluation.methods import gains
-    from citewell.evaluation.plan import Plan
+    from citewell_lab.evaluation.methods import gains
+    from citewell_lab.evaluation.plan import Plan
 
     methods = _methods(options, flags, own)
     pairs: tuple[tuple[str, str], ...] = ()
@@ -282,7 +282,7 @@ def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
 
 
 def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]:
-    from citewell.evaluation import methods
+    from citewell_lab.evaluation import methods
 
     chosen = methods.named(flags["methods"], options)
     if flags["compare"]:
@@ -321,8 +321,8 @@ def _quote(word: str) -> str:
 
 
 def _compare_files(pair: tuple[str, str], seed: int) -> None:
-    from citewell.evaluation import results, table
-    from citewell.evaluation.comparing import compare_saved
+    from citewell_lab.evaluation import results, table
+    from citewell_lab.evaluation.scoring import compare_saved
 
     a, b = (results.load(Path(name)) for name in pair)
     click.echo(f"A: {pair[0]}\nB: {pair[1]}")
@@ -331,8 +331,8 @@ def _compare_files(pair: tuple[str, str], seed: int) -> None:
 
 def _list(session: Session) -> None:
     from citewell.cli.eval_data import data_folder
-    from citewell.evaluation import methods
-    from citewell_corpus.datasets import SCHEMAS
+    from citewell_lab.datasets import SCHEMAS
+    from citewell_lab.evaluation import methods
 
     folder = data_folder()
     click.echo(f"Data sets in {folder}:" if folder else "Data sets (../shared/data is not here):")

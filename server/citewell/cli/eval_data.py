@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 if TYPE_CHECKING:
-    from citewell.evaluation.results import DataInfo
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell_corpus.datasets import DataSet
+    from citewell_lab.datasets import DataSet
+    from citewell_lab.evaluation.results import DataInfo
 
 NAMED = {
     "dev": "contexts/dev.jsonl.gz",
@@ -83,7 +83,7 @@ def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:
 
 def read(name: str, schema: str) -> DataSet:
     """The data set. Raises `DataSetError` with a hint if it cannot be read."""
-    from citewell_corpus.datasets import open_data
+    from citewell_lab.datasets import open_data
 
     return open_data(locate(name), schema)
 
@@ -109,7 +109,7 @@ def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]
 
 
 def _part(question: Question, schema: str) -> str:
-    from citewell_corpus.training.split import dev_part, question_part
+    from citewell_lab.training.split import dev_part, question_part
 
     if schema == "contexts":
         unit = next((t[11:] for t in question.tags if t.startswith("repository:")), question.paper)
@@ -123,8 +123,8 @@ def generated_questions(
     """Questions by author, topic, year and venue over the library that the settings name."""
     from citewell.corpus.library import Library
     from citewell.engine.which_library import which_library
-    from citewell.evaluation.results import DataInfo
-    from citewell_corpus.datasets.metadata_queries import metadata_questions
+    from citewell_lab.datasets.metadata_queries import metadata_questions
+    from citewell_lab.evaluation.results import DataInfo
 
     part: Literal["valid", "test"] = "valid" if split == "valid" else "test"
     with Library.open(which_library(options)) as library:

@@ -10,18 +10,18 @@ from citewell.cli.report import save_results
 from citewell.cli.session import console
 
 if TYPE_CHECKING:
-    from citewell.evaluation.explore import Explored
-    from citewell.evaluation.plan import Reporter
-    from citewell.evaluation.results import DataInfo
     from citewell.model import Question
     from citewell.options import Options
+    from citewell_lab.evaluation.explore import Explored
+    from citewell_lab.evaluation.plan import Reporter
+    from citewell_lab.evaluation.results import DataInfo
 
 
 def evaluate_explore(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
 ) -> list[Explored]:
     """Explore every question, as a whole and without each part that `--without` names."""
-    from citewell.evaluation.explore import PARTS, ask_explore
+    from citewell_lab.evaluation.explore import PARTS, ask_explore
 
     unknown = [name for name in flags["without"] if name not in PARTS]
     if unknown:
@@ -49,8 +49,8 @@ def show_explore(answers: list[Explored], info: DataInfo, flags: dict[str, Any])
     a record."""
     from rich.table import Table
 
-    from citewell.evaluation.explore import METRICS, RANKED, SET, lines_of
-    from citewell.evaluation.table import number
+    from citewell_lab.evaluation.explore import METRICS, RANKED, SET, lines_of
+    from citewell_lab.evaluation.table import number
 
     out = console()
     out.print(f"{info.name} ({info.selection})", soft_wrap=True)

@@ -12,14 +12,14 @@ from citewell.cli.session import Session, console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from citewell.evaluation.references import Part, ReferenceEvaluation
     from citewell.options import Options
+    from citewell_lab.evaluation.references import Part, ReferenceEvaluation
 
 
 def holds_references(name: str, schema: str) -> bool:
     """True when the data set is one of references, not of questions."""
     from citewell.cli.eval_data import locate
-    from citewell_corpus.datasets.registry import recognise, schema_named
+    from citewell_lab.datasets.registry import recognise, schema_named
 
     path = locate(name)
     chosen = schema_named(schema, path) if schema else recognise(path)
@@ -33,8 +33,8 @@ def evaluate_references(session: Session, options: Options, flags: dict[str, Any
     from citewell.corpus.library import Library
     from citewell.engine.records import LibraryRecords
     from citewell.engine.which_library import which_library
-    from citewell.evaluation import references, results
     from citewell.verification.checker import Checker
+    from citewell_lab.evaluation import references, results
 
     data = read(flags["data"], flags["schema"])
     if session.verbosity >= 0:

@@ -10,11 +10,11 @@ from citewell.cli.session import console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from citewell.evaluation.plan import Reporter
-    from citewell.evaluation.replay import Line, ReplayedCitation
-    from citewell.evaluation.results import DataInfo, Setting
     from citewell.model import Question
     from citewell.options import Options
+    from citewell_lab.evaluation.plan import Reporter
+    from citewell_lab.evaluation.replay import Line, ReplayedCitation
+    from citewell_lab.evaluation.results import DataInfo, Setting
 
 SCOPES = ("paper", "repository", "everyone")
 
@@ -23,7 +23,7 @@ def evaluate_replay(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
 ) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the questions' papers in each setting that the flags name."""
-    from citewell.evaluation.replay import replay
+    from citewell_lab.evaluation.replay import replay
 
     chosen: tuple[Setting, ...] = ("cold", "warm")
     if flags["setting"] != "both":
@@ -36,7 +36,7 @@ def show_replay(
 ) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
 
-    from citewell.evaluation.replay import lines_of
+    from citewell_lab.evaluation.replay import lines_of
 
     out = console()
     selection = f" ({info.selection})" if info.selection else ""
@@ -52,7 +52,7 @@ def _table(lines: list[Line], setting: Setting, scope: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from citewell.evaluation.replay import KINDS
+    from citewell_lab.evaluation.replay import KINDS
 
     forgotten = {
         "paper": "forgotten after each paper",

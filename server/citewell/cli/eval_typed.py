@@ -9,11 +9,11 @@ from citewell.cli.session import console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from citewell.evaluation.plan import Reporter
-    from citewell.evaluation.results import DataInfo, Setting
-    from citewell.evaluation.typed import Line, Place, Typed
     from citewell.model import Question
     from citewell.options import Options
+    from citewell_lab.evaluation.plan import Reporter
+    from citewell_lab.evaluation.results import DataInfo, Setting
+    from citewell_lab.evaluation.typed import Line, Place, Typed
 
 PLACES = ("alone", "sentence")
 
@@ -22,10 +22,10 @@ def evaluate_typed(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
 ) -> list[Typed]:
     """Derive the typed words of a sample of the questions, and ask them in each way."""
-    from citewell.evaluation.evaluate import open_engine, sample, with_unique_ids
-    from citewell.evaluation.matching import Gold
-    from citewell.evaluation.typed import ask_typed
-    from citewell_corpus.datasets.typed import half_typed, typed_questions
+    from citewell_lab.datasets.typed import half_typed, typed_questions
+    from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
+    from citewell_lab.evaluation.matching import Gold
+    from citewell_lab.evaluation.typed import ask_typed
 
     questions = with_unique_ids(questions)
     engine = open_engine(options)
@@ -54,8 +54,8 @@ def show_typed(
     """Print the figures; write them, with every rank, where that is asked."""
     import msgspec
 
-    from citewell.evaluation import results
-    from citewell.evaluation.typed import lines_of
+    from citewell_lab.evaluation import results
+    from citewell_lab.evaluation.typed import lines_of
 
     out = console()
     selection = f" ({info.selection})" if info.selection else ""
@@ -78,9 +78,9 @@ def show_typed(
 def _table(lines: list[Line]) -> Table:
     from rich.table import Table
 
-    from citewell.evaluation.table import number
-    from citewell.evaluation.typed import EVERY, METRICS
-    from citewell_corpus.datasets.typed import KINDS
+    from citewell_lab.datasets.typed import KINDS
+    from citewell_lab.evaluation.table import number
+    from citewell_lab.evaluation.typed import EVERY, METRICS
 
     where = {"alone": "words alone", "sentence": "words in their sentence"}[lines[0].place]
     title = (
@@ -107,6 +107,6 @@ def _table(lines: list[Line]) -> Table:
 
 
 def _interval(one: Any) -> str:
-    from citewell.evaluation.table import estimate
+    from citewell_lab.evaluation.table import estimate
 
     return estimate(one)

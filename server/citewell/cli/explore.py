@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.own_bibs import BIB, own_bibs
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session, console
+from citewell.cli.session import BIB, Session, console, own_bibs
 from citewell.cli.terminal import echo
 from citewell.cli.typed_words import TypedWordsCommand
 
@@ -42,16 +41,14 @@ def _exports(command: Any) -> Any:
     return command
 
 
-@click.command(
-    "explore", cls=TypedWordsCommand, short_help="Search the literature on a question, in passes."
-)
+@click.command("explore", cls=TypedWordsCommand, short_help="Search the literature on a question.")
 @click.argument("text", nargs=-1)
 @click.option(
-    "-k", "--limit", "count", default=50, show_default=True, type=click.IntRange(1, 400),
+    "-k", "--limit", "count", default=20, show_default=True, type=click.IntRange(1, 400),
     help="Number of papers.",
 )  # fmt: skip
-@click.option("--rounds", default=1, show_default=True, type=click.IntRange(0, 3),
-              help="How often to ask again with what was found; 0 is one search.")  # fmt: skip
+@click.option("--rounds", default=0, show_default=True, type=click.IntRange(0, 3),
+              help="How often to ask again with what was found, in several passes.")  # fmt: skip
 @click.option(
     "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
     show_default=True, help="What decides between about equally relevant papers.",
@@ -76,6 +73,7 @@ def _exports(command: Any) -> Any:
     "--overview", is_flag=True,
     help="Say what the first 100 papers are about, in sentences of their abstracts.",
 )  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Show the rank of each paper in each pass.")
 @click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
 @_exports
 @click.option(
@@ -94,18 +92,18 @@ def _exports(command: Any) -> Any:
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.pass_context
 def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
-    """Search the literature on a question, in passes.
+    """Search the literature on a question.
 
-    TEXT is a question or a topic, as for `citewell find`. After one search, Citewell asks again
-    with the best papers: as references, as queries, and along their citations. Nothing but records
-    of the library (and, with --online, of the allowed sources) is listed. --overview groups the
-    first 100 by theme. A pipe gets a line for each paper: id, title, authors, year, venue and its
-    rank in each pass, separated by tabs; the overview goes to standard error then. Exits
-    with 1 if nothing is found; --again exits with 0 if nothing is new.
+    TEXT is a question or a topic, as for `citewell find`. With --rounds, Citewell asks again after
+    the first search with the best papers: as references, as queries, and along their citations.
+    Nothing but records of the library (and, with --online, of the allowed sources) is listed.
+    --overview groups the first 100 by theme. A terminal lists the best paper last, above the
+    prompt. A pipe gets a line for each paper, the best one first: id, title, authors, year, venue
+    and why, separated by tabs; the overview goes to standard error then. Exits with 1 if nothing is
+    found; --again exits with 0 if nothing is new.
     """
-    from citewell.usecases.explore.databases import databases
     from citewell.usecases.explore.labels import read_labels
-    from citewell.usecases.explore.saved import new_papers, read_saved, saved_text
+    from citewell.usecases.explore.saved import databases, new_papers, read_saved, saved_text
 
     session: Session = ctx.obj
     options = session.load().options
@@ -116,7 +114,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     labels = read_labels(flags["labels"]) if flags["labels"] else []
     if flags["labels"] and not labels:
         echo(f"{flags['labels']} labels no paper yet.", err=True)
-    request, found, library = _explored(options, request, labels, flags)
+    request, found, library, cited = _explored(options, request, labels, flags)
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
     if saved is not None:
@@ -134,19 +132,9 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     if found.overview is not None:
         _show_overview(found.overview)
     if not nothing_new:
-        _show(papers)
-    if saved is None and papers and found.relevant is not None:
-        echo(f"Judged relevant: {_first(found.relevant, len(papers))}.", err=True)
+        verbose = flags["verbose"] or session.verbosity > 0
+        _show(papers, cited, options.bib.key_pattern, verbose=verbose)
     ctx.exit(OK if papers or nothing_new else FINDINGS)
-
-
-def _first(relevant: int, listed: int) -> str:
-    """How many papers at the head of a list are meant: "the first 3 of 50 papers"."""
-    if not relevant:
-        return f"none of {listed} papers"
-    if relevant == listed:
-        return "the only paper" if listed == 1 else f"all {listed} papers"
-    return f"the first {relevant if relevant > 1 else 'one'} of {listed} papers"
 
 
 def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreRequest:
@@ -184,8 +172,9 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
 
 def _explored(
     options: Options, request: ExploreRequest, labels: list[Label], flags: dict[str, Any]
-) -> tuple[ExploreRequest, Exploration, str]:
-    """The request with its labels, the last list, and the library that was searched."""
+) -> tuple[ExploreRequest, Exploration, str, dict[str, int]]:
+    """The request with its labels, the last list, the library that was searched, and how often each
+    paper of the list is cited."""
     from citewell.usecases.library import Library
 
     with Library(options, online=request.online) as library:
@@ -197,7 +186,9 @@ def _explored(
             if flags["trace"]:
                 _show_pass(found.passes[-1], request.count)
         assert found is not None
-        return request, found, library.engine.status().library
+        ids = [one.work.id for one in found.papers]
+        cited = dict(zip(ids, library.engine.citations(ids), strict=True))
+        return request, found, library.engine.status().library, cited
 
 
 def _with_ids(
@@ -300,39 +291,35 @@ def _write_file(path: Path, data: bytes) -> None:
     echo(f"written: {path}", err=True)
 
 
-def _show(papers: Sequence[Explored]) -> None:
+def _show(
+    papers: Sequence[Explored], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
+) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import authors_of, tabbed, venue_of
+    from citewell.cli.papers import reasoned, show_table, tabbed
+    from citewell.documents.keys.pattern import make_key
+    from citewell.usecases.explore.export import reason_text
 
     if not papers:
         click.echo("No papers found.", err=True)
         return
+    whys = [
+        _passes_text(one) if verbose else reasoned(reason_text(one), cited[one.work.id])
+        for one in papers
+    ]
     out = console()
     if not out.is_terminal:
-        for one in papers:
-            echo(tabbed(one.work.id, one.work, _passes_text(one)))
+        for one, why in zip(papers, whys, strict=True):
+            echo(tabbed(one.work.id, one.work, why))
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("paper", ratio=5, overflow="fold")
-    table.add_column("year", no_wrap=True)
-    table.add_column("venue", ratio=2, overflow="fold")
-    table.add_column("because of", ratio=3, overflow="fold", style="dim")
-    for rank, one in enumerate(papers, start=1):
-        work = one.work
-        paper = Text(work.title, style="bold")
-        paper.append(f"\n{authors_of(work)}", style="not bold")
-        paper.append(f"\n{work.id}", style="not bold cyan")
-        if one.editions:
-            paper.append(f"\n{len(one.editions)} more editions", style="not bold dim")
-        if work.retracted:
-            paper.append("\nretracted", style="bold red")
-        passes = Text(_passes_text(one))
-        table.add_row(str(rank), paper, str(work.year or ""), Text(venue_of(work)), passes)
-    out.print(table)
+    taken: set[str] = set()
+    keys = []
+    for one in papers:
+        key = make_key(one.work, key_pattern, taken)
+        taken |= {key, key.lower()}
+        editions = len(one.editions)
+        keys.append(f"{key} (and {editions} more editions)" if editions else key)
+    show_table(out, [one.work for one in papers], keys, whys, best_last=True)
+    echo(f"{len(papers)} papers, the best one last." if len(papers) > 1 else "1 paper.", err=True)
 
 
 def _passes_text(paper: Explored) -> str:

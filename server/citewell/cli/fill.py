@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,13 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.model import Hit, Problem
+    from citewell.engine.contract import Engine
+    from citewell.model import Hit
     from citewell.model.feedback import Through
     from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
     from citewell.usecases.find import Progress
@@ -82,7 +84,8 @@ def fill(
     The change is shown as a diff, and written after confirmation. Exits with 1 if a
     placeholder is left open or nothing is written.
     """
-    from citewell.cli.choose import Chooser
+    from citewell.features.citing.write import write_plan
+    from citewell.usecases.fill_plan import learn_fill
     from citewell.usecases.find import no_progress
     from citewell.usecases.library import Library
 
@@ -111,12 +114,11 @@ def fill(
         stack.close()
         show_problems(plan.problems)
         show_cost(library.engine.status().budget)
-        troubles: tuple[Problem, ...] = ()
         through: Through = "picker" if interactive else "fill"
         if as_json:
             written = bool(plan.edits) and not dry_run
             if written:
-                troubles = library.write(plan, through)
+                plan = write_plan(plan, plan.again)
             write_json(to_json(plan, written))
         else:
             show_plan(console(), plan)
@@ -125,9 +127,10 @@ def fill(
             )
             written = bool(agreed and plan.edits)
             if written:
-                troubles = library.write(plan, through)
+                plan = write_plan(plan, partial(_plan_again, plan, asks=asks))
             summarise(plan, written, dry_run)
-        show_problems(troubles)
+        if written:
+            show_problems(learn_fill(library.engine, plan, through))
     ctx.exit(exit_code(plan, written or dry_run))
 
 
@@ -147,6 +150,20 @@ def _bar() -> Iterator[Progress]:
         yield show
 
 
+def _plan_again(plan: FillPlan, *, asks: bool) -> FillPlan:
+    """The plan for files that have changed since. Raises `CitewellError` where the author, who was
+    asked, has not seen all of it."""
+    from citewell.model import CitewellError, Problem
+
+    assert plan.again is not None
+    fresh = plan.again()
+    seen, new = ({(one.text, one.key) for one in each.filled} for each in (plan, fresh))
+    if asks and not new <= seen:
+        message = "The paper has changed meanwhile, and so has the plan; nothing was written."
+        raise CitewellError(Problem("file-changed", message, "Run the command again."))
+    return fresh
+
+
 def exit_code(plan: FillPlan, done: bool) -> int:
     """0 if every placeholder has its paper and the plan was carried out as asked."""
     broken = ("library-", "engine-", "index-")
@@ -159,7 +176,7 @@ def show_plan(out: Console, plan: FillPlan) -> None:
     """What happens to each placeholder, then the diff of every file."""
     from rich.text import Text
 
-    from citewell.cli.diff import show_diff
+    from citewell.cli.check_fix import show_diff
 
     for found in plan.fills:
         out.print(_place(found), soft_wrap=True)
@@ -181,7 +198,7 @@ def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
     from citewell.cli.papers import line_of
-    from citewell.features.text.model_choice import what_it_says, who_chose
+    from citewell.features.text.evidence import what_it_says, who_chose
     from citewell.usecases.fill_plan import NAMED
 
     if found.hit is None:
@@ -273,3 +290,70 @@ def _candidates(hits: Sequence[Hit]) -> list[dict[str, Any]]:
         }
         for hit in hits
     ]
+
+
+# Choosing a paper for each placeholder at a terminal.
+
+HELP = "number: choose it; Enter: choose the first; words: search; s: skip; q: skip the rest"
+
+
+class Chooser:
+    """Asks once per placeholder. Words search again; `q` leaves all that follow open."""
+
+    def __init__(self, out: Console, engine: Engine, count: int) -> None:
+        self.out = out
+        self.engine = engine
+        self.count = count
+        self.stopped = False
+
+    def __call__(self, found: PlaceholderFill) -> Hit | None:
+        """The chosen paper; None to leave the placeholder open."""
+        if self.stopped:
+            return None
+        hits = found.candidates
+        self._head(found)
+        while True:
+            self._list(hits)
+            answer = click.prompt("Take", default="1" if hits else "s", err=True).strip()
+            if answer == "q":
+                self.stopped = True
+                return None
+            if answer == "s":
+                return None
+            if answer in ("?", "h"):
+                click.echo(HELP, err=True)
+            elif answer.isdecimal() and len(answer) < 4:
+                if 1 <= int(answer) <= len(hits):
+                    return hits[int(answer) - 1]
+                click.echo(f"No paper has the number {answer}. ({HELP})", err=True)
+            else:
+                hits = self._search(answer)
+
+    def _search(self, words: str) -> tuple[Hit, ...]:
+        from citewell.cli.report import show_problems
+        from citewell.model import Query
+
+        result = self.engine.find(Query(text=words), self.count, tier="full")
+        show_problems((*result.problems, *result.dropped))
+        return result.hits
+
+    def _head(self, found: PlaceholderFill) -> None:
+        from rich.text import Text
+
+        text = Text(f"\n{found.path}:{found.line}:{found.column}  ", style="cyan")
+        self.out.print(text.append(found.text, style="bold default"), soft_wrap=True)
+        if found.sentence:
+            self.out.print(Text(f"  {found.sentence}", style="italic"))
+
+    def _list(self, hits: tuple[Hit, ...]) -> None:
+        from rich.text import Text
+
+        from citewell.cli.papers import line_of
+
+        if not hits:
+            click.echo(f"  No papers found. ({HELP})", err=True)
+        for number, hit in enumerate(hits[: self.count], start=1):
+            line = Text(f"  {number:>2}  ", style="cyan").append(line_of(hit.work), style="default")
+            if hit.key:
+                line.append(f"  [{hit.key}]", style="green")
+            self.out.print(line)

@@ -63,6 +63,9 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
 )
 @click.option("--explain", is_flag=True, help="Show how TEXT was understood.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show what found each paper, and at which rank."
+)
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
@@ -81,6 +84,7 @@ def find(
     online: bool,
     pick: bool,
     explain: bool,
+    verbose: bool,
     bibtex: bool,
     as_json: bool,
 ) -> None:
@@ -90,10 +94,11 @@ def find(
     that wants a citation; with a filter it may be left out. A DOI, an arXiv or Anthology id, or an
     address is looked up: it names one paper or none. With --online TEXT is sent to the sources that
     you have allowed; papers of theirs that --bibtex writes are kept (`sources.keep`). A pipe gets a
-    line for each paper: key, title, authors, year, venue and what found it, separated by tabs.
+    line for each paper: key, title, authors, year, venue and why, separated by tabs.
     Exits with 1 if nothing is found.
     """
-    from citewell.features.text.understood import understood_text
+    from citewell.cli.papers import reasoned
+    from citewell.features.text.evidence import reason, understood_text, why
     from citewell.model import CitewellError, Query, SearchResult
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
@@ -132,13 +137,15 @@ def find(
             if found.who:
                 echo(found.who, err=True)
             show_cost(library.engine.status().budget)
+            works = [hit.work for hit in found.hits]
+            cited = library.engine.citations([work.id for work in works])
             if bibtex:
-                works = [hit.work for hit in found.hits]
                 entries = library.bibtex(works)
                 show_problems(library.accept(works))
     except CitewellError as error:
         if not as_json:
             raise
+        cited = []
         found = Found(query=query, result=SearchResult(problems=(error.problem,)))
     result, problems = found.result, found.problems
     if explain:
@@ -149,7 +156,12 @@ def find(
     elif bibtex:
         echo_exact(entries)
     elif not broken:
-        _show(result, _keys(result, options.bib))
+        verbose = verbose or session.verbosity > 0
+        whys = [
+            why(hit) if verbose else reasoned(reason(hit, query.text), times)
+            for hit, times in zip(result.hits, cited, strict=True)
+        ]
+        _show(result, _keys(result, options.bib), whys)
     show_problems(problems, error=broken)
     if result.hits:
         ctx.exit(OK)
@@ -213,35 +225,16 @@ def _to_json(
     }
 
 
-def _show(result: SearchResult, keys: Sequence[str]) -> None:
+def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import authors_of, tabbed, venue_of
-    from citewell.features.text.evidence import why
+    from citewell.cli.papers import show_table, tabbed
 
     if not result.hits:
         click.echo("No papers found.", err=True)
         return
     out = console()
-    if not out.is_terminal:
-        for hit, key in zip(result.hits, keys, strict=True):
-            click.echo(tabbed(key, hit.work, why(hit)))
+    if out.is_terminal:
+        show_table(out, [hit.work for hit in result.hits], keys, whys)
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("paper", ratio=5, overflow="fold")
-    table.add_column("year", no_wrap=True)
-    table.add_column("venue", ratio=2, overflow="fold")
-    table.add_column("found by", ratio=3, overflow="fold", style="dim")
-    for rank, (hit, key) in enumerate(zip(result.hits, keys, strict=True), start=1):
-        work = hit.work
-        paper = Text(work.title, style="bold")
-        paper.append(f"\n{authors_of(work)}", style="not bold")
-        paper.append(f"\n{key}", style="not bold cyan")
-        if work.retracted:
-            paper.append("\nretracted", style="bold red")
-        year = str(work.year) if work.year else ""
-        table.add_row(str(rank), paper, year, Text(venue_of(work)), Text(why(hit)))
-    out.print(table)
+    for hit, key, why in zip(result.hits, keys, whys, strict=True):
+        click.echo(tabbed(key, hit.work, why))

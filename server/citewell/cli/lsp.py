@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import click
 
 from citewell.cli.session import Session
@@ -29,6 +31,8 @@ def lsp(session: Session, tcp: str, stdio: bool) -> None:
         host, port = address(tcp, "--tcp")
     from citewell.lsp import serve
 
+    # An editor that ends its server does not wait for threads, and none has anything to put away.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     serve(host=host, port=port, overrides=session.flags(), user_file=session.config)
 
 

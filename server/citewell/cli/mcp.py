@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import click
@@ -57,11 +58,13 @@ def mcp(
     mcp`), is asked of every request.
     """
     from citewell.mcp import serve
-    from citewell.serving.token import MCP_TOKEN, find_token
+    from citewell.serving.guard import MCP_TOKEN, find_token
 
     if (origins or hosts) and not http:
         raise click.UsageError("--allow-origin and --allow-host require --http.")
     host, port = address(http, "--http") if http else ("", 0)
+    if not http:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as a language server is ended
     options = session.load(roots[0] if roots else None).options
     serve(
         options,

@@ -155,7 +155,7 @@ def show_outcomes(session: Session, as_json: bool) -> None:
     from rich.table import Table
 
     from citewell.engine.history_store import HistoryStore
-    from citewell.tuning.outcomes import outcomes
+    from citewell_lab.tuning.outcomes import outcomes
 
     store = HistoryStore()
     found = outcomes(store.read())

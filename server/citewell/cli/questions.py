@@ -10,10 +10,10 @@ import click
 from citewell.cli.eval_data import NAMED, read, select
 
 if TYPE_CHECKING:
-    from citewell.evaluation.plan import Reporter
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell.tuning.examples import Examples
+    from citewell_lab.evaluation.plan import Reporter
+    from citewell_lab.tuning.examples import Examples
 
 PATH = click.Path(path_type=Path)
 
@@ -51,7 +51,7 @@ def questions_of(
             "For example: citewell tune paper.tex --html page.html"
         )
     if papers:
-        from citewell.evaluation.leave_one_out import questions_of as own
+        from citewell_lab.evaluation.leave_one_out import questions_of as own
 
         questions, _, problems = own(papers, options.documents)
         return questions, problems
@@ -68,8 +68,8 @@ def examples_of(
     """The questions with the papers that the engine finds for them. Raises `CitewellError`."""
     from msgspec.structs import replace
 
-    from citewell.evaluation.evaluate import open_engine
-    from citewell.tuning.examples import collect
+    from citewell_lab.evaluation.evaluate import open_engine
+    from citewell_lab.tuning.examples import collect
 
     # The lists are the ranker's: a model that is tuned must not have made them.
     plain = replace(options, llm=replace(options.llm, provider="none"))

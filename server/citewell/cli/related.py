@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.own_bibs import BIB, own_bibs
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session
+from citewell.cli.session import BIB, Session, own_bibs
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from citewell.model.direction import Direction
+    from citewell.model.query import Direction
     from citewell.usecases.related import Neighbour
 
 _WORDS: dict[Direction, str] = {

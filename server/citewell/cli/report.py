@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
     """Print a problem: place, message and code, with the hint on its own line."""
-    from citewell.model.visible import visible
+    from citewell.model.display_text import visible
 
     place = problem.path
     if place and problem.line:
@@ -72,7 +72,7 @@ def save_results(
     """
     import msgspec
 
-    from citewell.evaluation.results import write_atomically
+    from citewell_lab.evaluation.results import write_atomically
 
     if path := flags["json_path"]:
         write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
@@ -85,8 +85,8 @@ def save_report(kind: Kind, path: Path, page: str) -> None:
 
     Raises `CitewellError` when the file cannot be written.
     """
-    from citewell.evaluation.results import write_atomically
     from citewell.usecases.reports import keep_report
+    from citewell_lab.evaluation.results import write_atomically
 
     write_atomically(path, page.encode("utf-8"))
     click.echo(f"page: {path}", err=True)
@@ -98,7 +98,7 @@ def write_json(value: Any) -> None:
     """`value` (structs included) as indented UTF-8 JSON on standard output."""
     import msgspec
 
-    from citewell.model.visible import visible_json
+    from citewell.model.display_text import visible_json
 
     data = msgspec.json.format(msgspec.json.encode(value, enc_hook=_encode), indent=2)
     click.echo(visible_json(data.decode("utf-8")))

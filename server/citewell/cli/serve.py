@@ -71,7 +71,7 @@ def serve(
     agents there is `citewell mcp`.
     """
     from citewell.http import serve as serve_http
-    from citewell.serving.token import HTTP_TOKEN, find_token
+    from citewell.serving.guard import HTTP_TOKEN, find_token
     from citewell.web import open_page, with_page
 
     token = find_token(HTTP_TOKEN, "http", file=token_file)

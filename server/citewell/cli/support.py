@@ -92,7 +92,7 @@ def to_json(supports: list[Support], citations: int) -> dict[str, Any]:
 def _show(one: Support, root: Path) -> None:
     from rich.text import Text
 
-    from citewell.features.text.model_choice import what_it_says
+    from citewell.features.text.evidence import what_it_says
 
     cited, answer = one.cited, one.supported
     place = Path(cited.path)

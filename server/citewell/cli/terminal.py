@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def echo(text: str, *, err: bool = False) -> None:
     """One line for a reader."""
-    from citewell.model.visible import visible
+    from citewell.model.display_text import visible
 
     click.echo(visible(text), err=err)
 
 
 def echo_exact(text: str) -> None:
     """A text for a program, byte for byte; with control characters written out on a terminal."""
-    from citewell.model.visible import visible
+    from citewell.model.display_text import visible
 
     # Without `color` click takes colours out of what goes to no terminal: they may be the text's.
     click.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)
@@ -36,7 +36,7 @@ def visible_console() -> type[Console]:
     from rich.console import Console
     from rich.segment import Segment
 
-    from citewell.model.visible import visible
+    from citewell.model.display_text import visible
 
     class VisibleConsole(Console):
         def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:

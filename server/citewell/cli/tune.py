@@ -10,10 +10,10 @@ from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
 from citewell.cli.report import FINDINGS, OK, save_results, show_problems
 from citewell.cli.session import Session, console
-from citewell.tuning import OPTIMIZERS, TUNABLE
+from citewell_lab.tuning import OPTIMIZERS, TUNABLE
 
 if TYPE_CHECKING:
-    from citewell.tuning.plan import Tuning
+    from citewell_lab.tuning.plan import Tuning
 
 
 @click.command("tune", short_help="Improve the prompts of the language model.")
@@ -54,7 +54,7 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
     The passages go to the model that `llm.provider` names, and nowhere else.
     """
     from citewell.model import CitewellError
-    from citewell.tuning.metric import Weights
+    from citewell_lab.tuning.metric import Weights
 
     session: Session = ctx.obj
     options = session.load(flags["papers"][0] if flags["papers"] else None).options
@@ -75,9 +75,9 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> Tuning:
-    from citewell.tuning.loop import named_model, tune
-    from citewell.tuning.optimizers import Effort
-    from citewell.tuning.plan import TunePlan
+    from citewell_lab.tuning.loop import named_model, tune
+    from citewell_lab.tuning.optimizers import Effort
+    from citewell_lab.tuning.plan import TunePlan
 
     # Without a model nothing is searched for.
     named_model(options.llm).close()
@@ -135,6 +135,6 @@ def _show(tuning: Tuning, dry: bool) -> None:
 
 
 def _page(tuning: Tuning) -> str:
-    from citewell.tuning.page import tuning_page
+    from citewell_lab.tuning.page import tuning_page
 
     return tuning_page(tuning)

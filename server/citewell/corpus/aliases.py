@@ -2,7 +2,7 @@
 
 The bundled table lists, for each name, the titles that it refers to and in how many citing papers.
 It holds names, hashes of titles and counts, so it serves any library that holds the papers.
-`citewell_corpus.training.aliases` makes it.
+`citewell_lab.training.aliases` makes it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,20 @@ from citewell.corpus.columns import fold_name
 from citewell.model import CitewellError, Problem
 
 FORMAT = "citewell-aliases-1"
+SHORT = 5
+"""Letters up to which several things may bear a name: "AMT" is a paper, and Mechanical Turk."""
 _SHORTEST = 3
 """Letters of a name whose plural "s" is taken off."""
+
+GENERIC = frozenset(
+    "algorithm algorithms architecture architectures benchmark benchmarks classifier classifiers "
+    "corpora corpus dataset datasets embedding embeddings encoder encoders framework frameworks "
+    "layer layers library loss metric metrics method methods model models module network networks "
+    "optimiser optimizer parser score scores system systems tagger technique techniques tokenizer "
+    "tool toolkit approach backbone block blocks data objective representations scheme task tasks "
+    "units unit mechanism vectors".split()
+)
+"""What may follow a name and is no part of it: "the Adam optimizer"."""
 
 
 class Alias(msgspec.Struct, frozen=True):
@@ -49,6 +61,22 @@ class Aliases:
     def items(self) -> ItemsView[str, tuple[Alias, ...]]:
         """Every name with its works."""
         return self._known.items()
+
+    def shares(self, name: str) -> tuple[tuple[Alias, float], ...]:
+        """The works that others call so, each with the probability that the name means it: its
+        share of the citing papers, smoothed. What two or three papers call so is a guess, a short
+        name more so, and other uses weigh less the more papers agree. `name` is as it is written:
+        a capital S makes no plural, "VITS" is no "ViT"."""
+        if name.isupper() and alias_name(name) != fold_name(name):
+            return ()
+        known = self.of(name)
+        doubt = 2 if len(fold_name(name)) <= SHORT else 1
+        found = []
+        for one in known:
+            rival = max((other.papers for other in known if other is not one), default=0)
+            against = max(rival / 4, (one.of - one.papers) / one.papers)
+            found.append((one, one.papers / (one.papers + doubt + against)))
+        return tuple(found)
 
     def of(self, name: str) -> tuple[Alias, ...]:
         """The works that others call so, the likeliest first; of one word or of several joined."""

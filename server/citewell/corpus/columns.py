@@ -180,6 +180,12 @@ class LibraryColumns:
         found = [base + _rows_by(part, name) for base, part in self.parts()]
         return distinct(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
+    def rows_abbreviated(self, initials: str) -> NDArray[np.int64]:
+        """Rows whose titles have these initials, rising: a pass over all titles."""
+        wanted = np.uint32(zlib.crc32(initials.encode()))
+        found = [base + np.flatnonzero(part.initials == wanted) for base, part in self.parts()]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Surname hash of each row's first author, 0 where there is none."""
         out = np.zeros(len(rows), np.uint32)

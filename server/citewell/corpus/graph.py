@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citewell.corpus.array_sets import distinct
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.priors import Priors, joined
-from citewell.model.direction import Direction
+from citewell.model.query import Direction
 
 
 class Neighbours(NamedTuple):

@@ -10,7 +10,13 @@ from __future__ import annotations
 import hashlib
 
 from citewell.model import Work
-from citewell.model.identifiers import address_key, arxiv_ids, dois_of, identifier_of
+from citewell.model.identifiers import (
+    Identifier,
+    address_key,
+    arxiv_ids,
+    dois_of,
+    identifier_of,
+)
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
@@ -75,6 +81,17 @@ def identity_numbers(work: Work) -> set[int]:
     if mark and forum:
         numbers.add(id_number(f"openreview:{forum.partition('&')[0]}"))
     return numbers
+
+
+def identifier_numbers(identifier: Identifier) -> list[int]:
+    """Numbers under which the works with an identifier may be found."""
+    if identifier.kind == "url":
+        found: list[int | None] = [id_number(identifier.key)]
+    elif identifier.kind in ("acl", "openreview"):
+        found = [id_number(f"{identifier.kind}:{identifier.value}")]
+    else:
+        found = [doi_number(identifier.doi), arxiv_number(identifier.arxiv)]
+    return [number for number in found if number is not None]
 
 
 def work_keys(work: Work) -> set[int]:

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from citewell.corpus.errors import library_error
+from citewell.corpus.starter import STARTER, installed_starter
 from citewell.options.folders import data_folder
 
 FORMAT = 1
@@ -220,10 +221,20 @@ def strangers(path: Path) -> list[str]:
     )
 
 
+def existing_libraries(folder: Path) -> str:
+    """ " Existing libraries: mine, starter.", those of a folder and the starter; empty for none."""
+    places = sorted(folder.iterdir()) if folder.is_dir() else []
+    names = [place.name for place in places if place.is_dir() and is_library(place)]
+    if installed_starter() is not None:
+        names.append(STARTER)
+    return f" Existing libraries: {', '.join(dict.fromkeys(names))}." if names else ""
+
+
 def current_snapshot(library: Path) -> str:
     """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
     if not library.is_dir():
-        message, parent = "No library in this folder.", library.parent
+        parent = library.parent
+        message = f"No library in this folder.{existing_libraries(parent)}"
         if (parent / CURRENT).is_file():
             message = (
                 f"No library in this folder, but {parent} is one: set `library.path` to "

@@ -2,27 +2,255 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import keys
-from citewell.corpus.catalogue import Record
+from citewell.corpus.catalogue import Catalogue, Record
 from citewell.corpus.citing import CitingPart
+from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.compact.catalogue import CompactCatalogue
 from citewell.corpus.contract import SegmentView
-from citewell.corpus.covered import covered_rows
 from citewell.corpus.errors import LibraryError, library_error
-from citewell.corpus.gaps import FillGaps, filled, has_gaps, is_same, is_thin
-from citewell.corpus.identity import answers_to, has_source_id, same_arxiv, same_doi, same_title
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
-from citewell.corpus.segment_rows import RowReader, Value, read_rows, segment_of
-from citewell.model import Problem, Work
+from citewell.model import CitewellError, Problem, Work
 from citewell.model.closing import Closing
+from citewell.model.identifiers import arxiv_ids, dois_of
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.names import family_key
+from citewell.model.titles import title_key
+
+# Which works of one library another one holds too: by title, and first author or year.
+#
+# It is computed whenever a library is opened on another one. The titles of both are sorted
+# together once: looking up a few hundred thousand keys one by one takes ten times as long.
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """Which rows of a segment are also in the segments above."""
+
+    rows: NDArray[np.bool_]
+    """Mask of the rows whose work is there, shape (count,)."""
+    holder: NDArray[np.int32]
+    """The row above that holds the work of each row, shape (count,); -1 where none does, and where
+    several works there have the title."""
+
+
+def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> Covered:
+    """None of the rows where a segment was built without columns."""
+    out = np.zeros(segment.count, np.bool_)
+    holder = np.full(segment.count, -1, np.int32)
+    own = SegmentView(path=segment.path, base=0, count=segment.count)
+    try:
+        upper, lower = LibraryColumns(above), LibraryColumns([own])
+    except CitewellError:
+        return Covered(out, holder)
+    keys = upper.keys()
+    if any(view.dead is not None for view in above):
+        keys = keys.copy()  # those of one segment are mapped from its file
+    for view in above:
+        if view.dead is not None:
+            keys[view.base : view.base + view.count][view.dead] = 0
+    rows, title, held, own_title = _shared_titles(lower.keys(), keys)
+    if not len(rows):
+        return Covered(out, holder)
+    holder_of = np.full(len(np.bincount(own_title)), -1, np.int32)
+    holder_of[own_title] = held
+    holder_of[np.bincount(own_title) > 1] = -1
+    holders = holder_of[title]
+    year, own_year = lower.years()[rows], upper.years()[held]
+    # A title that each has once, of about the same year, is one work; of other titles the authors
+    # decide, which take longer to read.
+    year_of = np.zeros(len(np.bincount(own_title)), np.int16)
+    year_of[own_title] = own_year
+    once = (np.bincount(title) == 1) & (np.bincount(own_title) == 1)
+    same = once[title] & (np.abs(year - year_of[title]) <= 1) & (year != 0)
+    left = np.flatnonzero(~same)
+    if len(left):
+        open_titles = np.zeros(len(once), np.bool_)
+        open_titles[title[left]] = True
+        unclear = np.flatnonzero(open_titles[own_title])
+        title, year = title[left], year[left]
+        own_title, own_year = own_title[unclear], own_year[unclear]
+        author, own_author = lower.first_authors(rows[left]), upper.first_authors(held[unclear])
+        close = np.zeros(len(left), np.bool_)
+        for step in (-1, 0, 1):
+            close |= np.isin(_pairs(title, year), _pairs(own_title, own_year + np.int16(step)))
+        close &= year != 0
+        named = own_author != 0
+        own_pairs = _pairs(own_title[named], own_author[named])
+        by_author = (author != 0) & np.isin(_pairs(title, author), own_pairs)
+        nameless = np.isin(title, own_title[~named])
+        same[left] = by_author | (close & ((author == 0) | nameless))
+    out[rows[same]] = True
+    holder[rows[same]] = holders[same]
+    return Covered(out, holder)
+
+
+def _shared_titles(
+    keys: NDArray[np.uint64], others: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the keys that both have, 0 left out, each with the number of its title: those in
+    `keys`, then those in `others`. The titles are numbered from 0 in the order of their keys."""
+    every = np.concatenate([keys, others])
+    order = _sorted_places(every)
+    key, mine = every[order], order < len(keys)
+    starts = np.flatnonzero(np.diff(key, prepend=~key[:1]))
+    any_mine, all_mine = np.logical_or.reduceat(mine, starts), np.logical_and.reduceat(mine, starts)
+    has = any_mine & ~all_mine & (key[starts] != 0)
+    sizes = np.diff(starts, append=len(key))
+    shared = np.repeat(has, sizes)
+    order, mine = order[shared], mine[shared]
+    title = np.repeat(np.arange(np.count_nonzero(has)), sizes[has])
+    return order[mine], title[mine], order[~mine] - len(keys), title[~mine]
+
+
+def _sorted_places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Places of the keys in an order in which equal ones follow each other.
+
+    The leading bits of a key and its place are sorted as one number, in half of the time that
+    `argsort` takes, which decides where two keys differ in the other bits alone.
+    """
+    low = np.uint64((1 << len(keys).bit_length()) - 1)
+    numbers = keys & ~low | np.arange(len(keys), dtype=np.uint64)
+    numbers.sort()
+    order = (numbers & low).astype(np.int64)
+    differs = keys[order[1:]] ^ keys[order[:-1]]
+    return np.argsort(keys) if ((differs != 0) & (differs <= low)).any() else order
+
+
+def _pairs(
+    title: NDArray[np.int64], fact: NDArray[np.uint32] | NDArray[np.int16]
+) -> NDArray[np.int64]:
+    """One number for each title and a fact of its work."""
+    return (title << 33) + fact
+
+
+# What a record lacks, filled from that of the same work in a library below.
+
+FillGaps = Callable[[Work, Work], Work]
+"""A record with what it lacks from another one of the same work."""
+
+
+def filled(
+    works: Mapping[int, Work], lower: Sequence[Segment], fill_gaps: FillGaps
+) -> dict[int, Work]:
+    """The works by row, with what the segments below know of them; the upper segments first.
+
+    A work is left as it is where two records of a segment may be the same work.
+    """
+    found = dict(works)
+    numbers = {row: keys.title_number(work.title) for row, work in works.items()}
+    wanted = [number for number in dict.fromkeys(numbers.values()) if number is not None]
+    for segment in lower if wanted else ():
+        held = {
+            number: list(segment.catalogue.works(_covered(segment, rows)).values())
+            for number, rows in segment.catalogue.rows(wanted).items()
+        }
+        for row, number in numbers.items():
+            if row < segment.base and number is not None:
+                same = [work for work in held.get(number, ()) if is_same(found[row], work)]
+                if len(same) == 1:
+                    found[row] = fill_gaps(found[row], same[0])
+    return found
+
+
+def _covered(segment: Segment, rows: Iterable[int]) -> list[int]:
+    return [row for row in rows if segment.is_live(row) and segment.is_covered(row)]
+
+
+def is_same(own: Work, other: Work) -> bool:
+    """Whether a covered record of the same title is one of the same work: by an author, or by the
+    year where one of them names none."""
+    families = {family_key(author) for author in own.authors}
+    others = {family_key(author) for author in other.authors}
+    if families and others:
+        return bool(families & others)
+    return own.year is not None and other.year is not None and abs(own.year - other.year) <= 1
+
+
+def is_thin(work: Work) -> bool:
+    """Whether a record lacks what every list shows: authors, year or venue."""
+    return not (work.authors and work.year and (work.venue or work.booktitle or work.journal))
+
+
+def has_gaps(work: Work) -> bool:
+    """Whether another record may add to what an entry says."""
+    return is_thin(work) or not ((work.booktitle or work.journal) and work.pages and work.doi)
+
+
+# Whether a record is the work that an identifier or a title names.
+
+
+def has_source_id(work: Work, identifier: str) -> bool:
+    """True if a source of the record gave the work this id."""
+    return any(origin.source_id == identifier for origin in work.provenance)
+
+
+def answers_to(work: Work, identifier: str) -> bool:
+    """True if the identifier names the work: that of a source, or one of its own."""
+    if has_source_id(work, identifier):
+        return True
+    return keys.id_number(identifier) in keys.identity_numbers(work)
+
+
+def same_doi(work: Work, doi: str) -> bool:
+    """True if the DOI is one of the work."""
+    return normalise_doi(doi) in dois_of(work)
+
+
+def same_arxiv(work: Work, arxiv: str) -> bool:
+    """True if the arXiv id is one of the work."""
+    return arxiv_id(arxiv) in arxiv_ids(work)
+
+
+def same_title(work: Work, title: str) -> bool:
+    """True if a record of the work has the title, in its normalised form."""
+    key = title_key(title)
+    titles = work.title, *(variant.title for variant in work.variants)
+    return any(title_key(one) == key for one in titles)
+
+
+# Values of library-wide rows, each read from the segment that holds it.
+
+Value = TypeVar("Value")
+RowReader = Callable[[Catalogue | CompactCatalogue, list[int]], dict[int, Value]]
+"""Gives the values of rows of one segment, by row."""
+
+
+def segment_of(row: int, bases: Sequence[int]) -> int:
+    """Number of the segment that holds a row; `bases` are the first rows of the segments, and the
+    number of all rows. Raises `IndexError` for a row not there."""
+    if not 0 <= row < bases[-1]:
+        raise IndexError(f"row {row} of {bases[-1]}")
+    return bisect_right(bases, row) - 1
+
+
+def read_rows(
+    segments: Sequence[Segment],
+    bases: Sequence[int],
+    rows: Sequence[int],
+    read: RowReader[Value],
+) -> dict[int, Value]:
+    """What `read` gives for the rows, by library-wide row. Raises `IndexError` for a row that is
+    not there."""
+    by_segment: dict[int, list[int]] = {}
+    for row in rows:
+        by_segment.setdefault(segment_of(row, bases), []).append(row)
+    found: dict[int, Value] = {}
+    for number, members in by_segment.items():
+        base = segments[number].base
+        values = read(segments[number].catalogue, [row - base for row in members])
+        found.update((row + base, value) for row, value in values.items())
+    return found
 
 
 class Columns(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model.atomic_write import write_atomically
-from citewell.options.folders import cache_folder
+from citewell.options.folders import cache_folder, make_private
 
 logger = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ def mapped_arrays(
         return found
     made = dict(make())
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, _packed(made))
+        make_private(path.parent)
+        write_atomically(path, _packed(made), mode=0o600)
         _remove_unused(path, name, unused)
     except OSError as error:
         logger.info("%s cannot be kept: %s", path, error)

@@ -6,10 +6,11 @@ import importlib.util
 from pathlib import Path
 
 from citewell.corpus.errors import library_error
-from citewell.corpus.layout import is_library
 
 PACKAGE = "citewell_starter"
 FOLDER = "library"
+STARTER = "starter"
+"""The name by which `library.name` selects it."""
 
 
 def installed_starter() -> Path | None:
@@ -21,7 +22,7 @@ def installed_starter() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).parent / FOLDER
-    return folder if is_library(folder) else None
+    return folder if (folder / "CURRENT").is_file() else None
 
 
 def starter_folder() -> Path:

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.compact.volumes import load_places
+from citewell.corpus.compact.records import load_places
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.model.titles import normalise_title

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 MOST = 8
 """Acronyms of one passage that are looked for."""
+MOST_WORDS = 60
+"""Words at the end of a text at which a long form may end."""
 _ACRONYM = re.compile(r"(?<![\w\\{])[A-Z][A-Za-z0-9]*[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*")
 _WORDS = re.compile(r"[\w'-]+")
 _BREAK = re.compile(r"[.;:!?]\s|\n\s*\n|[()\[\]]")
@@ -37,6 +39,14 @@ def written_out(text: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
                 found.append((name, long))
                 break
     return tuple(found)
+
+
+def long_forms(text: str, acronym: str) -> tuple[str, ...]:
+    """Words in a row anywhere in a text that the acronym may stand for."""
+    stem = acronym[:-1] if acronym.endswith("s") and len(acronym) > 2 else acronym
+    ends = [match.end() for match in _WORDS.finditer(text)][-MOST_WORDS:]
+    found = (_long_form(text[max(0, end - 200) : end], stem) for end in ends)
+    return tuple(dict.fromkeys(long for long in found if long))
 
 
 def _long_form(before: str, acronym: str) -> str:

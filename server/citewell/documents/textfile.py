@@ -5,19 +5,24 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import signal
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from citewell.model.atomic_write import stage
+from citewell.model.atomic_write import replace_file, stage
 from citewell.model.bib import TextEdit
-from citewell.model.problem import CitewellError, Problem
+from citewell.model.file_lock import FileError, locked
+from citewell.model.problem import Problem
 
 MAX_BYTES = 128 * 1024 * 1024
 """A larger file is refused: no manuscript and no bibliography is that large."""
+CHANGED = "file-changed"
+"""Code of the problem that a file is no longer what a change was planned for."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,10 +30,6 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-
-
-class FileError(CitewellError):
-    """A file that cannot be read or written; nothing on disk has changed."""
 
 
 class TextFile(msgspec.Struct, frozen=True):
@@ -72,7 +73,8 @@ def _too_large(path: Path) -> Problem:
 def decode(data: bytes) -> tuple[str, str, bytes]:
     """Text, encoding and byte order mark of a file's bytes; encoding them again gives `data`.
 
-    Bytes that are not UTF-8 are read as Windows-1252, or as Latin-1, which takes every byte.
+    Bytes that are not UTF-8 are read as UTF-16 if every other one is zero, else as Windows-1252, or
+    as Latin-1, which takes every byte.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -81,12 +83,20 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
             except UnicodeDecodeError:
                 break
             return text, encoding, bom
-    for encoding in ("utf-8", "cp1252"):
+    for encoding in (*_utf16(data), "utf-8", "cp1252"):
         try:
             return data.decode(encoding), encoding, b""
         except UnicodeDecodeError:
             continue
     return data.decode("latin-1"), "latin-1", b""
+
+
+def _utf16(data: bytes) -> tuple[str, ...]:
+    """The encoding of a text in UTF-16 without a byte order mark, by its zero bytes."""
+    head = data[:4096]
+    if not head or len(data) % 2 or 4 * head.count(0) < len(head):
+        return ()
+    return ("utf-16-le",) if 2 * head[1::2].count(0) > head.count(0) else ("utf-16-be",)
 
 
 def newline_of(text: str) -> str:
@@ -108,7 +118,7 @@ def read_text(path: Path | str) -> TextFile:
             raise FileError(_too_large(path))
         data = path.read_bytes()
     except OSError as error:
-        raise _as_file_error(error, path, "read") from error
+        raise file_error(error, path, "read") from error
     text, encoding, bom = decode(data)
     return TextFile(path, text, encoding, bom, newline_of(text))
 
@@ -137,7 +147,8 @@ def write_text(file: TextFile, new_text: str) -> TextFile:
 
     The text goes to a temporary file in the same folder, is flushed to the disk and then renamed
     over the old one, so that a crash or a full disk never leaves half a file. A symbolic link
-    stays a link. A file that has changed since `file` was read is left alone.
+    stays a link. A file that has changed since `file` was read is left alone; other processes of
+    Citewell wait from that comparison to the renaming (`locked`).
     """
     write_texts([(file, new_text)])
     return msgspec.structs.replace(file, text=new_text)
@@ -149,6 +160,11 @@ def write_texts(changes: Sequence[tuple[TextFile, str]]) -> None:
     All new texts are on the disk, each beside its file, before the first is renamed over the old
     one. Should a rename fail then, the files before it get their old bytes back.
     """
+    with locked(file.path for file, _ in changes):
+        _write_locked(changes)
+
+
+def _write_locked(changes: Sequence[tuple[TextFile, str]]) -> None:
     staged: list[_Staged] = []
     done: list[_Staged] = []
     try:
@@ -156,7 +172,7 @@ def write_texts(changes: Sequence[tuple[TextFile, str]]) -> None:
             staged.append(_stage(file, file.encode(new_text)))
         for one in staged:
             with _naming_the_file(one.path, "written"):
-                one.temporary.replace(one.target)
+                _swap(one)
             done.append(one)
     except BaseException as error:
         for one in staged[len(done) :]:
@@ -174,6 +190,7 @@ class _Staged(msgspec.Struct):
     temporary: Path
     old: bytes | None
     """None for a file that is new."""
+    new: bytes
     mode: int | None
 
 
@@ -182,26 +199,96 @@ def _stage(file: TextFile, data: bytes) -> _Staged:
         target = file.path.resolve()
         mode = _mode_of(target)
         old = target.read_bytes() if mode is not None else None
-        if old is not None and old != file.encode(file.text):
-            raise FileError(
-                Problem(
-                    "file-changed",
-                    f"{file.path.name} has changed on disk since it was read.",
-                    "Try again; Citewell then reads the new text.",
-                    str(file.path),
-                )
-            )
-        return _Staged(file.path, target, stage(target, data, mode), old, mode)
+        read = file.encode(file.text)
+        if old != read and (old is not None or file.text):
+            raise _changed(file.path)
+        return _Staged(file.path, target, stage(target, data, mode), old, data, mode)
+
+
+def _changed(path: Path) -> FileError:
+    return FileError(
+        Problem(
+            CHANGED,
+            f"{path.name} has changed on disk since it was read.",
+            "Try again; Citewell then reads the new text.",
+            str(path),
+        )
+    )
+
+
+def _swap(one: _Staged) -> None:
+    """Rename the new text over the file, unless a program that takes no lock has written it since.
+
+    What such a program appends after the last comparison goes to the old file, and is appended to
+    the new one; an old file that it has written otherwise is put back.
+    """
+    if one.old is None:
+        if one.target.exists():
+            raise _changed(one.path)
+        replace_file(one.temporary, one.target)
+        return
+    try:
+        opened = one.target.open("rb")
+    except FileNotFoundError:
+        raise _changed(one.path) from None
+    with opened as before:
+        _wait_for_writers(before.fileno())
+        if before.read() != one.old:
+            raise _changed(one.path)
+        if os.name == "nt":  # which replaces no open file
+            before.close()
+        replace_file(one.temporary, one.target)
+        if before.closed:
+            return
+        _wait_for_writers(before.fileno())
+        before.seek(0)
+        late = before.read()
+    if late == one.old:
+        return
+    if late.startswith(one.old):
+        with one.target.open("ab") as end:
+            end.write(late[len(one.old) :])
+    else:
+        replace_file(stage(one.target, late, one.mode), one.target)
+        raise _changed(one.path)
+
+
+def _wait_for_writers(descriptor: int) -> None:
+    """Wait a second, at most, for programs that have the file open to write it. Only Linux grants
+    a lease on the condition that there are none."""
+    try:
+        import fcntl
+
+        set_lease, read, none = fcntl.F_SETLEASE, fcntl.F_RDLCK, fcntl.F_UNLCK
+        # Who opens the file while it is leased waits for a moment, and this process gets a signal:
+        # one that is ignored instead of SIGIO, which would end it.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+    except (ImportError, AttributeError, OSError):
+        return
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        try:
+            fcntl.fcntl(descriptor, set_lease, read)
+        except OSError as error:
+            if error.errno != errno.EAGAIN:
+                return
+            time.sleep(0.001)
+        else:
+            fcntl.fcntl(descriptor, set_lease, none)
+            return
 
 
 def _restore(done: Sequence[_Staged], error: BaseException) -> None:
-    """Give files that were replaced their old bytes; say which one did not take them."""
+    """Give files that were replaced their old bytes; say which one did not take them. One that
+    another program has written since stays as it is."""
     for one in reversed(done):
         try:
+            if one.target.read_bytes() != one.new:
+                continue
             if one.old is None:
                 one.target.unlink()
             else:
-                stage(one.target, one.old, one.mode).replace(one.target)
+                replace_file(stage(one.target, one.old, one.mode), one.target)
         except OSError as again:
             reason = again.strerror or str(again)
             message = f"{one.path.name} was written and could not be restored: {reason}."
@@ -215,7 +302,7 @@ def _naming_the_file(path: Path, verb: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _as_file_error(error, path, verb) from error
+        raise file_error(error, path, verb) from error
 
 
 def new_file(path: Path | str, newline: str = "\n") -> TextFile:
@@ -249,7 +336,8 @@ def _mode_of(target: Path) -> int | None:
     return mode
 
 
-def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
+def file_error(error: OSError, path: Path, verb: str) -> FileError:
+    """The error of a file that cannot be "read" or "written", with its remedy."""
     full = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
     if error.errno in full:
         code, message = "disk-full", f"{path.name} cannot be {verb}: the disk is full."
@@ -258,8 +346,9 @@ def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
         code, message = "file-no-permission", f"{path.name} cannot be {verb}: no permission."
         hint = f"Grant yourself permission for the file and its folder {path.parent}."
     elif isinstance(error, FileNotFoundError):
-        code, message = "file-missing", f"{path.name} cannot be {verb}: no such file or folder."
-        hint = "Check the name, or create the folder."
+        missing = "no such file" if path.parent.is_dir() else f"there is no folder {path.parent}"
+        code, message = "file-missing", f"{path.name} cannot be {verb}: {missing}."
+        hint = "Check the name."
     else:
         reason = error.strerror or str(error)
         code, message = "file-io", f"{path.name} cannot be {verb}: {reason}."

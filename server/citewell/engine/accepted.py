@@ -8,7 +8,6 @@ have the library open notice its new snapshot (`which_library.snapshot_of`) and 
 from __future__ import annotations
 
 import logging
-import subprocess
 import threading
 import time
 from collections.abc import Container, Iterator, Sequence
@@ -29,7 +28,9 @@ from citewell.engine.which_library import (
 )
 from citewell.model import Problem, Work
 from citewell.model.atomic_write import write_atomically
+from citewell.model.child_process import start_command
 from citewell.options import Options
+from citewell.options.folders import make_private_file
 from citewell.sources.record_line import record_line
 
 logger = logging.getLogger(__name__)
@@ -103,18 +104,16 @@ class AcceptedRecords:
         for number in range(_TRIES):
             if number:
                 time.sleep(_PAUSE)
-            # A file and no pipe: the build outlives this process.
-            with log.open("wb") as words:
-                done = subprocess.run(
+            with make_private_file(log).open("wb") as words:
+                build = start_command(
                     build_command(self._options, self._folder),
-                    stdin=subprocess.DEVNULL,
+                    environment=worker_environment(),
                     stdout=words,
                     stderr=words,
-                    env=worker_environment(),
-                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-                    check=False,
                 )
-            if not done.returncode:
+                with build:
+                    code = build.wait()
+            if not code:
                 return
             output = log.read_text(encoding="utf-8", errors="replace").strip()
             if "library-locked" not in output:
@@ -131,12 +130,8 @@ def build_command(options: Options, folder: Path) -> list[str]:
 
 def append_records(folder: Path, works: Sequence[Work]) -> None:
     """Add lines to the accepted records. Raises `OSError`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ACCEPTED
+    path = make_private_file(folder / ACCEPTED)
     with _held(folder), path.open("ab") as stream:
-        if stream.tell() == 0:
-            # What a user cites is private.
-            path.chmod(0o600)
         stream.write(b"".join(record_line(work) + b"\n" for work in works))
 
 
@@ -158,7 +153,7 @@ def drop_records(folder: Path, ids: Container[str]) -> int:
 def _held(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / f".{ACCEPTED}.{LOCK}", timeout=_LOCK_SECONDS)
+    lock = FileLock(folder / f".{ACCEPTED}.{LOCK}", timeout=_LOCK_SECONDS, mode=0o600)
     try:
         lock.acquire()
     except Timeout:

@@ -24,7 +24,7 @@ from citewell.model import CitewellError
 from citewell.model.check import Check
 from citewell.model.database import NewerDatabaseError, open_database, transaction
 from citewell.options import Options
-from citewell.options.folders import cache_folder
+from citewell.options.folders import cache_folder, make_private, make_private_file
 
 logger = logging.getLogger(__name__)
 
@@ -144,11 +144,11 @@ class CheckStore:
         return self._database
 
     def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
             self._remove()
         return open_database(
-            self._path,
+            make_private_file(self._path),
             _MIGRATIONS,
             seconds=BUSY_SECONDS,
             pragmas=("journal_mode = WAL", "synchronous = NORMAL"),

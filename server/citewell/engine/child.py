@@ -18,9 +18,10 @@ import msgspec
 
 from citewell.engine import protocol
 from citewell.model import CitewellError, Problem
+from citewell.model.child_process import start_child
 from citewell.options import Options
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, data_folder
-from citewell.sources.cache_counts import Listener
+from citewell.sources.answers import Listener
 
 R = TypeVar("R")
 logger = logging.getLogger(__name__)
@@ -84,14 +85,8 @@ class Child:
         checksums of the library before it answers. `on_look_up` is called, on the thread that
         reads, for each request to a source that the process counts."""
         self._on_look_up = on_look_up
-        self._process = subprocess.Popen(
-            tuple(command or worker_command()),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=worker_environment(),
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
-            | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
+        self._process = start_child(
+            command or worker_command(), environment=worker_environment(), is_urgent=False
         )
         self.pid = self._process.pid
         self._last_words = ""
@@ -216,7 +211,8 @@ class Child:
                 if isinstance(message, protocol.CacheLookUp):
                     self._on_look_up(message.source, message.outcome)
                     continue
-                self.answered = True
+                # A cancelled request is answered before the engine is open.
+                self.answered |= not isinstance(message, protocol.CancelledReply)
                 self._settle(message)
         except (OSError, ValueError):
             pass

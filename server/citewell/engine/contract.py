@@ -11,10 +11,10 @@ from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.model.coverage import LibraryCoverage
-from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported
 from citewell.model.overview import Summary
+from citewell.model.query import Direction
 
 Tier = Literal["fast", "full", "deep"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, where an author looks.

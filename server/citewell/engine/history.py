@@ -25,7 +25,6 @@ from citewell.model import Evidence, Problem
 from citewell.model.feedback import Event, Feedback, Kind, PaperName
 from citewell.model.query import Query, near_part
 from citewell.ranking.contract import Ordering
-from citewell.ranking.criticism import is_criticism
 from citewell.ranking.history import (
     ACCEPTED,
     CITED_BESIDE,
@@ -36,6 +35,7 @@ from citewell.ranking.history import (
     Cited,
     Past,
     Prior,
+    is_criticism,
     past_of,
     prior,
 )

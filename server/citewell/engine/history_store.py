@@ -28,7 +28,7 @@ from citewell.model.database import (
     version_of,
 )
 from citewell.model.feedback import Event
-from citewell.options.folders import data_folder
+from citewell.options.folders import data_folder, make_private_file
 
 logger = logging.getLogger(__name__)
 
@@ -220,11 +220,10 @@ class HistoryStore:
             return self._database
         # Opened never, or removed or exchanged meanwhile.
         self._close()
-        if identity is None:
-            if not create:
-                return None
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.touch(mode=0o600)
+        if create:
+            make_private_file(self.path)
+        elif identity is None:
+            return None
         try:
             database = open_database(self.path, _MIGRATIONS if create else (), seconds=seconds)
             if not create and (version := version_of(database)) != FORMAT:

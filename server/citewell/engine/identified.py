@@ -62,8 +62,13 @@ def work_identified(records: Records, identifier: Identifier) -> Work | None:
 
 def _by_title(records: Records, arxiv: str) -> list[Work]:
     """The one record with the title of a well-known arXiv paper, of about the same years."""
-    title, year = title_of_arxiv(arxiv), arxiv_year(arxiv)
-    found = records.lookup(title=title) if title else []
+    title = title_of_arxiv(arxiv)
+    return published(records.lookup(title=title), arxiv) if title else []
+
+
+def published(found: list[Work], arxiv: str) -> list[Work]:
+    """The one record with a preprint's title, if it is of about the same years."""
+    year = arxiv_year(arxiv)
     if len(found) != 1 or year is None or found[0].year is None:
         return []
     early, late = PUBLISHED_WITHIN

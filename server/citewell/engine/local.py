@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,29 +17,25 @@ from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
-from citewell.engine.finder import Finder
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
-from citewell.engine.late import LateRetriever
-from citewell.engine.lookup import LookUp
-from citewell.engine.model_methods import ModelMethods
-from citewell.engine.optional_parts import accepted_records, online_search, open_llm, open_sources
+from citewell.engine.lookup import LookUp, Relations
 from citewell.engine.paper_groups import PaperGroups
 from citewell.engine.process_memory import rss_mb
 from citewell.engine.query_expansion import QueryExpansion
 from citewell.engine.query_preprocessor import QueryPreprocessor
-from citewell.engine.relations import Relations
-from citewell.engine.retrievers import Opened, open_retrievers
-from citewell.engine.search import Search
+from citewell.engine.retrievers import LateRetriever, Opened, open_retrievers
+from citewell.engine.search import Finder, Search
 from citewell.engine.signals import LibrarySignals
 from citewell.engine.source_methods import SourceMethods
 from citewell.engine.which_library import open_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
-from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget
+from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported, Usage
+from citewell.model.overview import Summary
+from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
@@ -47,11 +44,130 @@ from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
+    from citewell.engine.accepted import AcceptedRecords
     from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online import Online
+    from citewell.engine.online_search import OnlineSearch
+
+# What an engine asks its language model: each answer is checked, or says why there is none.
+
+
+class ModelMethods:
+    """The methods of the engine that ask the language model."""
+
+    _llm_stage: LlmStage | None
+    _problems: tuple[Problem, ...]
+
+    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
+        """Which of the works the place of the query should cite; the first without a model."""
+        if self._llm_stage is None:
+            return Picked(work=works[0].id if works else "", problem=self._no_llm())
+        return self._llm_stage.pick(query, works, cancel or Cancel())
+
+    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
+        """Whether the work's abstract supports the sentence."""
+        if self._llm_stage is None:
+            return Supported(problem=self._no_llm())
+        return self._llm_stage.verify(sentence, work, cancel or Cancel())
+
+    def summarize(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> Summary:
+        """A summary of the works for the question."""
+        if self._llm_stage is None:
+            return Summary(problem=self._no_llm())
+        return self._llm_stage.summarize(question, works, cancel or Cancel())
+
+    def suggest_queries(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> SuggestedQueries:
+        """Queries for methods, applications and limitations of what was found."""
+        if self._llm_stage is None:
+            return SuggestedQueries(problem=self._no_llm())
+        return self._llm_stage.suggest_queries(question, works, cancel or Cancel())
+
+    def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
+        """The conditions of a question, as a query that the rules read."""
+        if self._llm_stage is None:
+            return Interpreted(problem=self._no_llm())
+        return self._llm_stage.interpret(question, cancel or Cancel())
+
+    def spent(self) -> Usage:
+        """What this engine's language model has cost."""
+        return Usage() if self._llm_stage is None else self._llm_stage.spent
+
+    def _no_llm(self) -> Problem:
+        from citewell.engine.llm_stage import OFF
+
+        known = (one for one in self._problems if one.code.startswith("llm-"))
+        return next(known, OFF)
+
+
+# Parts of an engine that only some settings name: sources on the network and a language model.
+#
+# What they import is loaded when they are opened.
+
+
+def open_llm(options: Options) -> tuple[LlmStage | None, tuple[Problem, ...]]:
+    """The language model's stage; None, and no problem, where no model is named."""
+    if options.llm.provider == "none":
+        return None, ()
+    from citewell.engine.llm_stage import LlmStage
+
+    try:
+        return LlmStage.open(options.llm), ()
+    except CitewellError as error:
+        return None, (error.problem,)
+
+
+def open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
+    """The allowed sources; None, and no problem, where none is allowed."""
+    if not options.sources.allow:
+        return None, ()
+    from citewell.engine.online import shared
+
+    try:
+        sources = shared(options)
+    except CitewellError as error:
+        return None, (error.problem,)
+    return sources, sources.problems
+
+
+def online_search(sources: Online | None, options: Options) -> OnlineSearch | None:
+    """The online search; None if no source is open or the settings exclude sources from searches.
+
+    It is shared per set of open sources, so that an engine reopened for another snapshot of the
+    library still knows the papers that its predecessor offered.
+    """
+    if sources is None or not options.sources.search:
+        return None
+    from citewell.engine.online_search import OnlineSearch
+
+    with _LOCK:
+        for closed in [one for one in _SEARCHES if one.is_closed]:
+            del _SEARCHES[closed]
+        return _SEARCHES.setdefault(sources, OnlineSearch(sources))
+
+
+def accepted_records(options: Options) -> AcceptedRecords | None:
+    """Where accepted records are kept; None where they are not."""
+    from citewell.engine.which_library import keeps_accepted
+
+    if not keeps_accepted(options):
+        return None
+    from citewell.engine.accepted import AcceptedRecords
+
+    accepted = AcceptedRecords(options)
+    accepted.resume()
+    return accepted
+
+
+_LOCK = threading.Lock()
+_SEARCHES: dict[Online, OnlineSearch] = {}
+
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 RANKER = WEIGHTS / "ranker.npz"

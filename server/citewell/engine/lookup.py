@@ -6,15 +6,95 @@ library has it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import LibraryColumns, title_key
+from citewell.corpus.graph import CitationGraph
 from citewell.corpus.library import Library
-from citewell.engine.relations import TELLING_TITLE
-from citewell.model import Work
+from citewell.engine.contract import Related
+from citewell.model import CitewellError, Work
+from citewell.model.query import Direction
+from citewell.model.titles import title_key as plain_title
+from citewell.retrieval.citation_context import shipped_priors
+from citewell.retrieval.opening import live_rows
 
 if TYPE_CHECKING:
     from citewell.engine.online_search import OnlineSearch
+
+# The papers beside one in the citation graph, as records.
+
+TELLING_TITLE = 13
+"""Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
+
+DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "like": "cocited"}
+"""Papers that should cite a work are found among those by which it is cited."""
+
+
+class Relations:
+    """Reads the graph when it is first asked for. Safe to call from any thread."""
+
+    def __init__(self, library: Library, columns: LibraryColumns | None) -> None:
+        self._library = library
+        self._columns = columns
+        self._graph: CitationGraph | None = None
+        self._lock = threading.Lock()
+
+    def related(self, identifier: str, direction: Direction, k: int, offset: int) -> Related:
+        """A page of them. Papers are known to the graph by their titles."""
+        row = int(self._library.rows_of([identifier])[0])
+        if row < 0 or self._columns is None:
+            return Related()
+        title = self._library.works([row])[0].title
+        if len(plain_title(title)) < TELLING_TITLE:
+            return Related()
+        try:
+            found = self._opened(self._columns).neighbours(title_key(title), direction)
+        except CitewellError as error:
+            return Related(problems=(error.problem,))
+        others = found.rows != row
+        rows, together = found.rows[others], found.together[others]
+        return Related(
+            works=tuple(self._library.works(rows[offset : offset + k], whole=True)),
+            together=tuple(together[offset : offset + k].tolist()),
+            total=len(rows),
+            elsewhere=found.elsewhere,
+            known=found.known,
+        )
+
+    def rows(self, identifier: str, relation: str) -> NDArray[np.int64]:
+        """Rows of the papers that cite one, that it cites, or that are cited with it: `relation`
+        is "cites", "cited_by" or "like". None where the graph does not know it."""
+        nothing = np.zeros(0, np.int64)
+        row = int(self._library.rows_of([identifier])[0])
+        if row < 0 or self._columns is None:
+            return nothing
+        title = self._library.works([row])[0].title
+        if len(plain_title(title)) < TELLING_TITLE:
+            return nothing
+        try:
+            found = self._opened(self._columns).neighbours(title_key(title), DIRECTIONS[relation])
+        except CitewellError:
+            return nothing
+        return np.asarray(found.rows[found.rows != row], np.int64)
+
+    def _opened(self, columns: LibraryColumns) -> CitationGraph:
+        with self._lock:
+            if self._graph is None:
+                self._graph = open_graph(self._library, columns)
+            return self._graph
+
+
+def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
+    """Who cites whom, of all that is known, whichever encoder its vectors are of. Raises
+    `CitewellError` where it cannot be read."""
+    parts = [*shipped_priors(), *(one.priors() for one in library.citing)]
+    return CitationGraph(parts, columns, live_rows(library))
+
 
 _MOST_KNOWN = 5_000
 """Records of sources whose fellow in the library is remembered."""

@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.model.direction import Direction
 from citewell.model.installing import install_command
+from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.options.online import SourceOptions
 from citewell.sources.answers import Answer, Wanted
-from citewell.sources.budget import ONLINE_SECONDS, Budget
 from citewell.sources.registry import allowed
-from citewell.sources.service import SourceAnswers, Sources
+from citewell.sources.service import ONLINE_SECONDS, Budget, SourceAnswers, Sources
 
 T = TypeVar("T")
 

@@ -20,14 +20,13 @@ from citewell.engine.online import Online
 from citewell.model import Evidence, Hit, Problem, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.identifiers import identifier_of
-from citewell.model.name_forms import is_by
+from citewell.model.names import is_by
 from citewell.model.titles import fold, normalise_title, title_key
+from citewell.retrieval.facets import passes_kind_and_language
 from citewell.retrieval.filters import is_of_venue
-from citewell.retrieval.kinds import passes_kind_and_language
 from citewell.sources.answers import Answer, Found, Wanted
-from citewell.sources.budget import Budget
 from citewell.sources.merge import Merged, merge, same_works
-from citewell.sources.service import failures
+from citewell.sources.service import Budget, failures
 
 logger = logging.getLogger(__name__)
 

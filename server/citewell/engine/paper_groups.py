@@ -5,12 +5,79 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus.library import Library
 from citewell.engine.lookup import LookUp
 from citewell.engine.retrievers import Opened
-from citewell.retrieval.clusters import clusters
 from citewell.retrieval.dense import DenseRetriever
+
+# Groups of like papers among some vectors: spherical k-means from a fixed start.
+
+ITERATIONS = 25
+LEAST = 3
+"""Papers in a group; those of a smaller one join the groups nearest to them."""
+
+
+def clusters(vectors: NDArray[np.float32], most: int) -> NDArray[np.int64]:
+    """The group of each row of `vectors` (n, d), from 0; -1 for a row of zeros.
+
+    At most `most` groups. The same vectors always give the same groups: the first centre is the
+    first row, and each next one the row that is farthest from all others.
+    """
+    out = np.full(len(vectors), -1, np.int64)
+    known = np.flatnonzero(np.linalg.norm(vectors, axis=1) > 0)
+    if not len(known):
+        return out
+    rows = vectors[known].astype(np.float64)
+    # Papers on one topic share most of their direction; what parts them is the rest.
+    rows -= rows.mean(axis=0)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-9)
+    count = max(1, min(most, len(rows) // LEAST))
+    groups = _merged(rows, _groups(rows, count))
+    out[known] = np.unique(groups, return_inverse=True)[1]
+    return out
+
+
+def _groups(rows: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    centres = rows[_spread(rows, count)]
+    groups = np.full(len(rows), -1, np.int64)
+    for _ in range(ITERATIONS):
+        found = np.argmax(rows @ centres.T, axis=1)
+        if (found == groups).all():
+            break
+        groups = found
+        for number in range(count):
+            own = rows[groups == number]
+            if len(own):
+                centre = own.sum(axis=0)
+                centres[number] = centre / max(float(np.linalg.norm(centre)), 1e-9)
+    return groups
+
+
+def _spread(rows: NDArray[np.float64], count: int) -> list[int]:
+    """Row numbers that lie far from each other, beginning with the first row."""
+    chosen = [0]
+    nearest = rows @ rows[0]
+    while len(chosen) < count:
+        nearest[chosen] = np.inf
+        chosen.append(int(np.argmin(nearest)))
+        nearest = np.maximum(nearest, rows @ rows[chosen[-1]])
+    return chosen
+
+
+def _merged(rows: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of groups below `LEAST` in the nearest of the others."""
+    sizes = np.bincount(groups)
+    large = np.flatnonzero(sizes >= LEAST)
+    if not len(large):
+        return np.zeros(len(rows), np.int64)
+    centres = np.stack([rows[groups == number].mean(axis=0) for number in large])
+    small = sizes[groups] < LEAST
+    groups = groups.copy()
+    groups[small] = large[np.argmax(rows[small] @ centres.T, axis=1)]
+    return groups
 
 
 class PaperGroups:

@@ -14,7 +14,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
-from citewell.sources.cache_counts import Listener
+from citewell.sources.answers import Listener
 
 R = TypeVar("R")
 

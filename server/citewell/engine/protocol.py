@@ -8,7 +8,9 @@ returns is a value inside the frame, of the types that `engine.methods` names.
 
 from __future__ import annotations
 
+import os
 import struct
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,7 +20,7 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.options import Options
-from citewell.sources.cache_counts import Outcome
+from citewell.sources.answers import Outcome
 
 VERSION = 4
 MAX_FRAME = 64 * 1024 * 1024
@@ -155,3 +157,26 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes | None:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+# A process's own pipes, taken away from everything else that runs in it.
+
+
+def take_pipes() -> tuple[int, int]:
+    """Private descriptors of what were stdin and stdout, both binary.
+
+    Afterwards descriptor 0 is empty and 1 is stderr, so that a stray print of any library, or a
+    child that reads, cannot touch the protocol.
+    """
+    source, sink = os.dup(0), os.dup(1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(source, os.O_BINARY)
+        msvcrt.setmode(sink, os.O_BINARY)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink

@@ -17,7 +17,7 @@ from citewell.engine.signals import LibrarySignals
 from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
-from citewell.retrieval.reformulate import variants
+from citewell.retrieval.understand import variants
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage

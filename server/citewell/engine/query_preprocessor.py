@@ -16,16 +16,23 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.engine.word_tables import WordTables
 from citewell.model import Query
-from citewell.model.typed_query import Understood
+from citewell.model.query import Understood
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.library_names import LibraryNames
 from citewell.retrieval.query_grammar.cursor import Names, NoNames
 from citewell.retrieval.query_grammar.reading import read_query
 from citewell.retrieval.query_grammar.words import asks_for_papers
-from citewell.retrieval.spelling import RARE, corrected
-from citewell.retrieval.structure import structured, with_conditions
-from citewell.retrieval.typed_text import KEY, TypedText, as_read, key_words
-from citewell.retrieval.word_completion import LAST_WORD, WHOLE, completed
+from citewell.retrieval.structure import (
+    KEY,
+    NAME,
+    TypedText,
+    as_read,
+    key_words,
+    plain_names,
+    structured,
+    with_conditions,
+)
+from citewell.retrieval.word_completion import LAST_WORD, RARE, WHOLE, completed, corrected
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -68,6 +75,7 @@ class QueryPreprocessor:
         typed = typed.replaced(KEY, lambda key: self._key_words(key, _now(query)))
         if is_unfinished:
             typed = self._completed(typed, waits)
+        typed = typed.replaced(NAME, self._plain_name)
         if typed.text == query.text:
             return self._read(query)
         read, understood = self._read(msgspec.structs.replace(query, text=typed.text))
@@ -78,6 +86,21 @@ class QueryPreprocessor:
         if self._titles(key) or self._names.is_system(key):
             return key
         return key_words(key, now, self._is_author)
+
+    def _plain_name(self, text: str) -> str:
+        """The name that the text is in other words; the text itself where it is none."""
+        for name, is_whole in plain_names(text):
+            if self._is_title(text) or self._names.is_called(text):
+                return text
+            is_title = self._is_title(name)
+            is_common = " " not in name and self._titles(name) >= WHOLE
+            if self._names.is_called(name) or (self._names.is_system(name) and not is_common):
+                # "Machine translation systems" are not what is called "Machine Translation".
+                if is_whole or not is_title:
+                    return name
+            elif is_whole and is_title:
+                return name
+        return text
 
     def _is_author(self, name: str, mostly: bool) -> bool:
         if self._names.venue(name, is_marked=True):

@@ -3,23 +3,156 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus import keys
 from citewell.corpus.library import Library
-from citewell.engine.meetings import LibraryMeetings
+from citewell.corpus.volumes import LibraryPlaces
+from citewell.engine.identified import published
 from citewell.engine.title_index import TitleIndex
 from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Claim
-from citewell.model.identifiers import dois_of
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import arxiv_ids, dois_of
 from citewell.model.titles import normalise_title, title_key
 from citewell.model.work import without_abstract
+from citewell.retrieval.arxiv_titles import title_of_arxiv
 from citewell.retrieval.bm25_segment import IndexSegment, open_segment
-from citewell.verification.own_bib import is_from_own_bib, without_own_bib
-from citewell.verification.proceedings import Meeting
-from citewell.verification.records import Candidates, most_similar, title_keys
+from citewell.retrieval.words import split
+from citewell.verification.likeness import head_of
+from citewell.verification.proceedings import (
+    BIENNIAL,
+    FIRST_FINDINGS,
+    HELD,
+    LEAST_PAPERS,
+    PUBLISHED,
+    WITH_FINDINGS,
+    WITH_TRACK,
+    MainVolume,
+    Meeting,
+    main_volume,
+    volume_is_whole,
+)
+from citewell.verification.records import (
+    Candidates,
+    is_from_own_bib,
+    most_similar,
+    title_keys,
+    without_own_bib,
+)
+
+# The meetings of a library: which papers it has of each, and whether it has them all.
+
+MOST_AUTHORS = 12
+"""Authors of a reference that are looked for in the proceedings it names."""
+MOST_WORKS = 24
+"""Papers by those authors that are read."""
+
+
+class LibraryMeetings:
+    """Answers from one open library and its index of words; remembers each meeting asked for."""
+
+    def __init__(self, library: Library, segments: Sequence[IndexSegment]) -> None:
+        self._library = library
+        self._segments = segments
+        self._places = LibraryPlaces(library)
+        self._rows: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self._volumes: dict[tuple[str, int], MainVolume] = {}
+
+    def meeting(
+        self,
+        venue: str,
+        year: int,
+        authors: Sequence[Author],
+        works: Callable[[Sequence[int]], Sequence[Work]],
+    ) -> Meeting:
+        """Whether the meeting is held whole, and its papers by half of the authors or more.
+
+        `works` gives the works in some rows, in order.
+        """
+        rows = self._rows_of(venue, year)
+        if not len(rows):
+            return Meeting()
+        shared = np.zeros(len(rows), np.int64)
+        for author in authors[:MOST_AUTHORS]:
+            for word in split(author.family)[-1:]:
+                shared += _among(rows, self._rows_with(b"a:" + word))
+        enough = max(1, (min(len(authors), MOST_AUTHORS) + 1) // 2)
+        best = np.flatnonzero(shared >= enough)
+        best = best[np.argsort(-shared[best], kind="stable")][:MOST_WORKS]
+        by_authors = tuple(works(rows[best].tolist()))
+        if len(rows) < LEAST_PAPERS or not self._held_whole(venue, year):
+            return Meeting(len(rows), False, by_authors)
+        return Meeting(self._volume(venue, year).papers, True, by_authors)
+
+    def _rows_of(self, venue: str, year: int) -> NDArray[np.int64]:
+        rows = self._rows.get((venue, year))
+        if rows is None:
+            held = self._rows_with(f"v:{venue}".encode())
+            rows = held[_among(held, self._rows_with(b"y:%d" % year))]
+            self._rows[venue, year] = rows
+        return rows
+
+    def _volume(self, venue: str, year: int) -> MainVolume:
+        volume = self._volumes.get((venue, year))
+        if volume is None:
+            published = PUBLISHED.get(venue, {}).get(year, 0)
+            volume = main_volume(self._places.take(self._rows_of(venue, year)), published)
+            self._volumes[venue, year] = volume
+        return volume
+
+    def _held_whole(self, venue: str, year: int) -> bool:
+        return (
+            self._volume(venue, year).whole
+            and self._held_beside(venue, year)
+            and self._findings_held(venue, year)
+        )
+
+    def _held_beside(self, venue: str, year: int) -> bool:
+        """True when the meetings of the years before and after are held whole, or did not meet."""
+        for beside, beyond in ((year - 1, year - 2), (year + 1, year + 2)):
+            if len(self._rows_of(venue, beside)) >= LEAST_PAPERS:
+                if not self._volume(venue, beside).whole:
+                    return False
+            elif venue not in BIENNIAL and len(self._rows_of(venue, beyond)) < LEAST_PAPERS:
+                return False  # outside the years that are held
+        return True
+
+    def _findings_held(self, venue: str, year: int) -> bool:
+        """True when the Findings of the meeting and its track, often cited as its papers, are held
+        whole."""
+        if self._volume(venue, year).papers < HELD * WITH_TRACK.get((venue, year), 0):
+            return False
+        if venue not in WITH_FINDINGS or year < FIRST_FINDINGS:
+            return True
+        places = self._places.take(self._rows_of("findings", year))
+        return volume_is_whole(places, f"{year}.findings-{venue}")
+
+    def _rows_with(self, term: bytes) -> NDArray[np.int64]:
+        """Rows that hold a term of the index, rising; those that are gone left out."""
+        found = [np.zeros(0, np.int64)]
+        for segment in self._segments:
+            column = segment.column(term)
+            if column >= 0:
+                rows = segment.rows[segment.postings(column)].astype(np.int64)
+                if segment.dead is not None:
+                    rows = rows[~segment.dead[rows]]
+                found.append(rows + segment.base)
+        return np.concatenate(found)
+
+
+def _among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the rows are among the others; both rise. `np.isin` imports a module for it."""
+    if not len(others):
+        return np.zeros(len(rows), np.bool_)
+    places = np.searchsorted(others, rows)
+    places[places == len(others)] = 0
+    among: NDArray[np.bool_] = others[places] == rows
+    return among
+
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +190,15 @@ class LibraryRecords:
             )
             for claim in claims
         ]
+        further = [
+            [keys.identifier_numbers(one.identifier) for one in claim.identifiers]
+            for claim in claims
+        ]
+        # Many records of proceedings lack the arXiv identifier of their paper.
+        preprints = [title_of_arxiv(claim.arxiv) if claim.arxiv else "" for claim in claims]
         numbers = [number for three in key_numbers for number in three if number is not None]
+        numbers += [number for some in further for one in some for number in one]
+        numbers += [number for one in preprints if one and (number := keys.title_number(one))]
         rows = self._library.key_rows(numbers)
         works = self._fetch(row for found in rows.values() for row in found)
 
@@ -65,15 +206,27 @@ class LibraryRecords:
             return [works[row] for row in rows.get(number, ())] if number is not None else []
 
         answers = []
-        for claim, (doi, arxiv, title) in zip(claims, key_numbers, strict=True):
+        for claim, (doi, arxiv, title), some, preprint in zip(
+            claims, key_numbers, further, preprints, strict=True
+        ):
             key = title_key(claim.title)
+            by_arxiv = [work for work in of(arxiv) if claim.arxiv in arxiv_ids(work)]
+            if preprint and not by_arxiv:
+                titled = of(keys.title_number(preprint))
+                same = [work for work in titled if title_key(preprint) in title_keys(work)]
+                by_arxiv = published(same, claim.arxiv)
             answers.append(
                 without_own_bib(
                     claim,
                     Candidates(
                         by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
-                        by_arxiv=tuple(
-                            work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
+                        by_arxiv=tuple(by_arxiv),
+                        by_identifier=tuple(
+                            work
+                            for one, numbers in zip(claim.identifiers, some, strict=True)
+                            for number in numbers
+                            for work in of(number)
+                            if one.identifier.names(work)
                         ),
                         by_title=tuple(work for work in of(title) if key in title_keys(work)),
                     ),
@@ -84,6 +237,10 @@ class LibraryRecords:
     def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
         """Works that share the rarest words of the title, ordered by edit distance."""
         blocks = self._titles.similar([claim.title for claim in claims])
+        headed = [n for n, claim in enumerate(claims) if head_of(claim.title)]
+        heads = self._titles.similar([head_of(claims[n].title) for n in headed])
+        for n, rows in zip(headed, heads, strict=True):
+            blocks[n] = sorted({*blocks[n], *rows})
         titles = self._normalised({row for block in blocks for row in block})
         best = [
             [block[place] for place in most_similar(claim.title, [titles[row] for row in block])]

@@ -14,7 +14,7 @@ from citewell.corpus.layout import (
     library_path,
     read_manifest,
 )
-from citewell.corpus.starter import installed_starter
+from citewell.corpus.starter import STARTER, installed_starter
 from citewell.model import CitewellError, Problem, Work
 from citewell.options import Options
 from citewell.retrieval.encoders.naming import further_name
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from citewell.corpus.library import Library
 
 DEFAULT = "default"
-STARTER = "starter"
 ACCEPTED_LIBRARY = "accepted"
 """Name of the library of the records that the author accepted from sources."""
 

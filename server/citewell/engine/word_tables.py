@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citewell.corpus.library import Library
 from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 from citewell.engine.background_load import BackgroundLoad
-from citewell.engine.late import unexpected
+from citewell.engine.retrievers import unexpected
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Author
 from citewell.retrieval.encoders.static import WEIGHTS

@@ -24,13 +24,13 @@ import msgspec
 from citewell.engine import protocol
 from citewell.engine.contract import Engine
 from citewell.engine.methods import METHODS, Lane, Method
-from citewell.engine.pipes import take_pipes
+from citewell.engine.protocol import take_pipes
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.json_log import log_as_json
 from citewell.options import Options
-from citewell.sources import cache_counts
-from citewell.sources.cache_counts import Outcome
+from citewell.sources import answers
+from citewell.sources.answers import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -304,7 +304,7 @@ def main() -> None:
     reader, writer = os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
     try:
         worker = Worker(reader, writer, _open_local, _library_version, verify_library)
-        cache_counts.listen(worker.send_look_up)
+        answers.listen(worker.send_look_up)
         worker.run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)

@@ -51,6 +51,9 @@ class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the editor calls the change."""
     message: str = ""
     """The message shown to the author: the answer to a question."""
+    report: Mapping[str, object] = msgspec.field(default_factory=dict)
+    """What was done, as plain data, for a client that shows it in a list of its own; the problem
+    `placeholders-left-open` says the same."""
     problems: tuple[Problem, ...] = ()
     """Why there is nothing, or less than was asked for."""
     feedback: tuple[Feedback, ...] = ()

@@ -13,11 +13,11 @@ from citewell.features.action import Action
 from citewell.features.actions.verification import actions_on
 from citewell.features.checking.verify import check_diagnostics
 from citewell.features.citing.completion import entry_candidate
-from citewell.features.text.entry_state import SIGNS
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level
 from citewell.model.titles import plain_title
+from citewell.model.words import MARKED, VERDICTS, words_of
 
 MAX_REFERENCES = 2_000
 """Most references of a list that a person reads; further ones are only counted."""
@@ -27,8 +27,11 @@ MAX_FIXED = 300
 """Most references whose fixes are computed: each takes up to a millisecond."""
 
 UNDEFINED = "undefined"
-"""The state of a key that nothing defines; the other states are verdicts."""
-_FIRST = (str(Verdict.FABRICATED), UNDEFINED, str(Verdict.WRONG_DETAIL))
+MARKED_STATE = "marked"
+"""States of a key that nothing defines, and of an entry that its author has marked as checked; the
+other states are verdicts."""
+_FIRST = (str(Verdict.FABRICATED), str(Verdict.NOT_IN_VENUE), UNDEFINED,
+          str(Verdict.WRONG_DETAIL))  # fmt: skip
 _WITHOUT_WORD = frozenset({Verdict.NOT_FOUND, Verdict.UNCHECKED})
 """Verdicts that are not held against a reference: its state is enough, without problems."""
 
@@ -50,8 +53,10 @@ class DocumentReference(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     state: str
-    """A verdict ("verified", "wrong-detail", "fabricated", "not-found", "unchecked") or
-    "undefined"."""
+    """A verdict ("verified", "wrong-detail", "fabricated", "not-in-venue", "not-found",
+    "unchecked"), "undefined" or "marked"."""
+    sign: str
+    """Stands for the state where there is little room."""
     words: str
     """The state in a few words."""
     title: str = ""
@@ -92,7 +97,8 @@ def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> Docum
 
 
 def _rank(one: DocumentReference) -> int:
-    """Sort key: wrong references first. A work that the library lacks does not count as wrong."""
+    """Sort key: wrong references first. A work that the library lacks does not count as wrong, nor
+    does what its author has marked as checked."""
     return _FIRST.index(one.state) if one.state in _FIRST else len(_FIRST)
 
 
@@ -149,6 +155,7 @@ def _reference(
         return DocumentReference(
             key=key,
             state=UNDEFINED,
+            sign="!",
             words="no entry",
             cited=cited,
             citations=len(uses),
@@ -159,7 +166,8 @@ def _reference(
     base = DocumentReference(
         key=key,
         state=Verdict.UNCHECKED,
-        words=SIGNS[Verdict.UNCHECKED][1],
+        sign=VERDICTS[Verdict.UNCHECKED].sign,
+        words=VERDICTS[Verdict.UNCHECKED].label,
         defined=place,
         cited=cited,
         citations=len(uses),
@@ -183,6 +191,12 @@ def _described(
     )
     if check is None:
         return described
+    if check.mark is not None:
+        verdict = ReferenceProblem(check.codes[0], words_of(check).label, Level.HINT)
+        return msgspec.structs.replace(
+            described, state=MARKED_STATE, sign=MARKED.sign, words=MARKED.label, problems=(verdict,)
+        )
+    words = words_of(check)
     problems = tuple(
         ReferenceProblem(one.code, one.message, one.level)
         for one in check_diagnostics(entry, check)
@@ -191,7 +205,8 @@ def _described(
     return msgspec.structs.replace(
         described,
         state=str(check.verdict),
-        words=SIGNS[check.verdict][1],
+        sign=words.sign,
+        words=words.label,
         problems=problems,
         fixes=fixes.of(bib, entry, check),
     )

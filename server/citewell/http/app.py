@@ -21,21 +21,18 @@ from citewell.engine.contract import Engine
 from citewell.http.contract import Endpoint, PartCallback, ProgressCallback, Service, queue_of
 from citewell.http.docs_page import docs_routes
 from citewell.http.endpoints import ENDPOINTS
+from citewell.http.endpoints.reporting import report_routes
 from citewell.http.events import EventStream, wants_events
 from citewell.http.lines import LineStream, wants_lines
 from citewell.http.openapi import openapi_json
-from citewell.http.problem_page import problem_page
 from citewell.http.reading import MAX_BODY, MAX_PUBLIC_BODY, body_of, converted, decoded
-from citewell.http.report_pages import report_routes
-from citewell.http.statuses import status_of
+from citewell.http.statuses import problem_page, status_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
-from citewell.serving.headers import DATA_HEADERS
-from citewell.serving.metrics import Metrics
-from citewell.serving.metrics_route import metrics_routes
+from citewell.serving.metrics import Metrics, metrics_routes
 from citewell.serving.observed import label_request
-from citewell.serving.problem_json import MEDIA_TYPE, problem_json
+from citewell.serving.problem_json import DATA_HEADERS, MEDIA_TYPE, problem_json
 from citewell.serving.queues import THREADS, Queues
 
 logger = logging.getLogger(__name__)

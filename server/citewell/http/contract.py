@@ -15,7 +15,7 @@ from citewell.engine.contract import Engine
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.options import Options
-from citewell.serving.hidden import without_keys
+from citewell.serving.problem_json import without_keys
 from citewell.serving.queues import Kind
 
 SHORT_SECONDS = 60.0

@@ -10,6 +10,7 @@ import msgspec.inspect
 from starlette.requests import ClientDisconnect, Request
 
 from citewell.model import CitewellError, Problem
+from citewell.model.display_text import whole_json
 from citewell.model.suggest import meant
 
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
@@ -45,6 +46,7 @@ async def body_of(request: Request, limit: int = MAX_BODY) -> bytes:
 
 def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
     """The request in a body."""
+    body = whole_json(body)
     try:
         try:
             return msgspec.json.decode(body, type=kind)

@@ -14,18 +14,14 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
-from citewell.http.report_pages import PREFIX
+from citewell.http.endpoints.reporting import PREFIX
 from citewell.model.json_log import log_as_json
 from citewell.options import Options
-from citewell.serving.address import bind, url_of
-from citewell.serving.base_path import BasePath
-from citewell.serving.guard import Admission, NameGuard, TokenGuard
-from citewell.serving.metered_engine import MeteredEngine
-from citewell.serving.metrics import Metrics
+from citewell.serving.address import BasePath, bind, url_of
+from citewell.serving.guard import HTTP_TOKEN, Admission, Buckets, NameGuard, RateLimit, TokenGuard
+from citewell.serving.metrics import MeteredEngine, Metrics
 from citewell.serving.observed import observed
-from citewell.serving.rate_limit import Buckets, RateLimit
 from citewell.serving.run import run_app
-from citewell.serving.token import HTTP_TOKEN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from citewell.model import Problem
@@ -27,6 +30,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "rate-limited": 429,
     "cursor-foreign": 404,
     "placeholder-unknown": 404,
+    "change-impossible": 422,
     "check-empty": 422,
     "key-invalid": 422,
     "key-pattern": 422,
@@ -77,3 +81,24 @@ def status_of(problem: Problem) -> int:
         return status
     starts = (number for start, number in BY_BEGINNING.items() if problem.code.startswith(start))
     return next(starts, 500)
+
+
+# The row of docs/problems.md of one code: the page behind the `type` of a problem.
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_ROW = re.compile(r"^\| `([a-z0-9-]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
+
+
+def problem_page(code: str) -> str | None:
+    """A few lines of Markdown; None for a code that no problem has."""
+    return _pages().get(code)
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """By code. The page lies beside the package or, installed, in it."""
+    for page in (_PACKAGE / "docs" / "problems.md", _PACKAGE.parents[1] / "docs" / "problems.md"):
+        if page.is_file():
+            rows = _ROW.findall(page.read_text("utf-8"))
+            return {code: f"# `{code}`\n\n{means}\n\n{hint}\n" for code, means, hint in rows}
+    return {}

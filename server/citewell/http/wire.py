@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from citewell.features.text.evidence import why
-from citewell.features.text.origin import source_of
+from citewell.engine.contract import Engine
+from citewell.features.text.evidence import reason, source_of, why
 from citewell.model import Hit, Work
 from citewell.model.flavours import LANGUAGE_SUFFIXES
+from citewell.model.words import Certainty
+from citewell.sources.registry import titles_of_work
 from citewell.usecases.find import MAX_PASSAGE
 
 MAX_FILE = 1_000_000
@@ -51,6 +54,9 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     source: Annotated[str, Meta(description="The records that it comes from.")]
     title: str
+    origin: Annotated[
+        tuple[str, ...], Meta(description="The names for people of its sources.")
+    ] = ()
     authors: tuple[str, ...] = ()
     year: int | None = None
     venue: str = ""
@@ -61,7 +67,9 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     citations: int | None = None
     retracted: bool = False
     abstract: str = ""
+    has_abstract: Annotated[bool, Meta(description="The library has its abstract.")] = False
     key: Annotated[str, Meta(description="Its key in the given .bib.")] = ""
+    reason: Annotated[str, Meta(description="Why it is listed, in words for people.")] = ""
     why: Annotated[
         str, Meta(description="The retrievers that found it, and the matching words.")
     ] = ""
@@ -82,13 +90,15 @@ class FoundPaper(Record, frozen=True, kw_only=True, omit_defaults=True):
         float | None,
         Meta(description="Probability that an author would cite it here, where it is known."),
     ] = None
+    certainty: Annotated[Certainty, Meta(description="The probability in words.")] = ""
 
 
-def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:
-    """The fields of a `Paper` that a record fills."""
+def fields_of(work: Work, *, abstract: bool = False, cited: int = 0) -> dict[str, Any]:
+    """The fields of a `Paper` that a record fills; `cited`: how often it is known to be cited."""
     return {
         "id": work.id,
         "source": source_of(work),
+        "origin": tuple(titles_of_work(work)),
         "title": work.title,
         "authors": tuple(author.display for author in work.authors),
         "year": work.year,
@@ -97,10 +107,28 @@ def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:
         "doi": work.doi,
         "arxiv": work.arxiv,
         "url": work.url,
-        "citations": work.citations,
+        "citations": max(work.citations or 0, cited) or work.citations,
+        "has_abstract": bool(work.abstract),
         "retracted": work.retracted,
         "abstract": work.abstract if abstract else "",
     }
+
+
+class HasWork(Protocol):
+    """A paper of a list."""
+
+    @property
+    def work(self) -> Work:
+        """Its record."""
+        ...
+
+
+Listed = TypeVar("Listed", bound=HasWork)
+
+
+def with_citations(papers: Sequence[Listed], engine: Engine) -> Iterator[tuple[Listed, int]]:
+    """Each paper of a list with how often it is known to be cited."""
+    return zip(papers, engine.citations([one.work.id for one in papers]), strict=True)
 
 
 def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
@@ -108,6 +136,9 @@ def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
     return Paper(**fields_of(work, abstract=abstract), key=key)
 
 
-def found_paper(hit: Hit, *, abstract: bool = False, key: str = "") -> Paper:
-    """The record of a search hit as it travels, with score and evidence."""
-    return Paper(**fields_of(hit.work, abstract=abstract), key=key or hit.key, why=why(hit))
+def found_paper(
+    hit: Hit, *, abstract: bool = False, key: str = "", typed: str = "", cited: int = 0
+) -> Paper:
+    """The record of a search hit as it travels, with its evidence; `typed`: the searched words."""
+    fields = fields_of(hit.work, abstract=abstract, cited=cited)
+    return Paper(**fields, key=key or hit.key, reason=reason(hit, typed), why=why(hit))

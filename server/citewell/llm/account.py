@@ -18,7 +18,7 @@ import msgspec
 from citewell.model import CitewellError, Problem
 from citewell.model.database import open_database, transaction
 from citewell.model.llm import Budget, Usage
-from citewell.options.folders import data_folder
+from citewell.options.folders import data_folder, make_private_file
 
 logger = logging.getLogger(__name__)
 
@@ -166,8 +166,7 @@ class Account:
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        database = open_database(self._path, (_begin,), seconds=BUSY_SECONDS)
+        database = open_database(make_private_file(self._path), (_begin,), seconds=BUSY_SECONDS)
         try:
             with transaction(database):
                 yield database

@@ -41,13 +41,7 @@ _receipt: contextvars.ContextVar[list[Usage] | None] = contextvars.ContextVar(
 
 
 def prepare() -> None:
-    """Configure DSPy and LiteLLM before their import: no downloads, cache or telemetry.
-
-    LiteLLM would fetch a list of prices and read a `.env` of the current folder, which may be
-    untrusted; DSPy would cache answers on disk.
-    """
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    """Configure DSPy, which would cache answers on disk, and LiteLLM."""
     for name in _NO_PROXY:
         # Requests to this machine must not pass through a proxy.
         listed = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]

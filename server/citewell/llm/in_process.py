@@ -7,8 +7,6 @@ as safetensors, never as pickles, and no code of a model is run.
 
 from __future__ import annotations
 
-import logging
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,7 @@ from citewell.llm.stopping import LOOK_SECONDS, stopped
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancelled
 from citewell.model.installing import install_command
-
-logger = logging.getLogger(__name__)
+from citewell.options.hugging_face import import_torch, load_cached_first
 
 MAX_NEW_TOKENS = 300
 
@@ -31,7 +28,7 @@ class TransformersEngine:
         self._name = name
         self._lock = threading.Lock()
         try:
-            import torch
+            torch = import_torch()
             import transformers
         except ImportError as error:
             raise CitewellError(
@@ -42,32 +39,29 @@ class TransformersEngine:
                 )
             ) from error
         self._torch = torch
-        last: Exception | None = None
         path = Path(name).expanduser()
         place = str(path) if path.is_dir() else name
-        tries = (True,) if path.is_dir() or _offline() else (True, False)
-        for local in tries:
-            if not local:
-                logger.warning("Downloading the language model %s, which the settings name", name)
-            try:
-                given: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
-                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **given)
-                self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                    place, use_safetensors=True, **given
-                )
-                break
-            except Exception as error:  # hub, network, file and format errors share no base class
-                last = error
-        else:
-            words = str(last).strip().splitlines()[0][:200] if str(last).strip() else ""
+
+        def load(local: bool) -> tuple[Any, Any]:
+            given: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, **given)
+            model = transformers.AutoModelForCausalLM.from_pretrained(
+                place, use_safetensors=True, **given
+            )
+            return tokenizer, model
+
+        try:
+            self._tokenizer, self._model = load_cached_first(place, load)
+        except Exception as error:  # hub, network, file and format errors share no base class
+            words = str(error).strip().splitlines()[0][:200] if str(error).strip() else ""
             raise CitewellError(
                 Problem(
                     "llm-missing",
-                    f"The language model {name!r} cannot be loaded ({type(last).__name__}: "
+                    f"The language model {name!r} cannot be loaded ({type(error).__name__}: "
                     f"{words}).",
                     "Give the folder of a downloaded model, or check the name and the network.",
                 )
-            ) from last
+            ) from error
         self._model.train(False)
 
     def complete(self, request: Any) -> Any:
@@ -139,8 +133,3 @@ def _messages(request: Any) -> list[dict[str, str]]:
     text = system if isinstance(system, str) else "".join(part.text for part in system or ())
     found = [{"role": "system", "content": text}] if text else []
     return found + [{"role": m.role, "content": m.text or ""} for m in request.messages]
-
-
-def _offline() -> bool:
-    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-    return any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names)

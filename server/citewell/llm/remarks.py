@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from citewell.model import Work
-from citewell.model.shorten import shorten
+from citewell.model.display_text import shorten
 
 MAX_REMARK = 200
 MAX_READ = 1_000

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from citewell.model import Query, Work
+from citewell.model.display_text import shorten
 from citewell.model.query import MARK
-from citewell.model.shorten import shorten
 
 PASSAGE_CHARACTERS = 1800
 TITLE_CHARACTERS = 300

@@ -19,7 +19,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.atomic_write import write_atomically
-from citewell.options.folders import data_folder
+from citewell.options.folders import data_folder, make_private
 
 if TYPE_CHECKING:
     from citewell.llm.programs import Program
@@ -281,5 +281,5 @@ def _broken(path: Path, error: Exception) -> CitewellError:
 
 
 def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     write_atomically(path, data, mode=0o600)

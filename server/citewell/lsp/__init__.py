@@ -29,7 +29,7 @@ def serve(
     from citewell.lsp.protocol.lazy_types import load_types
 
     load_types()
-    from citewell.lsp.protocol.transport import serve_stdio, serve_tcp
+    from citewell.lsp.protocol.jsonrpc import serve_stdio, serve_tcp
     from citewell.lsp.server import create_server
 
     # The protocol's library logs each message at the level of information.

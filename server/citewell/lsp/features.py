@@ -9,8 +9,7 @@ from citewell.lsp.commands import explore, fetch, online, reference_list
 from citewell.lsp.commands import picker as picker_commands
 from citewell.lsp.diagnostics import requests as diagnostics
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Handlers
-from citewell.lsp.registration.switches import Switches
+from citewell.lsp.registration.registry import Handlers, Switches
 from citewell.lsp.requests import (
     code_action,
     completion,
@@ -49,7 +48,7 @@ def features(
         switches=switches,
     )
     inserter = commands.Inserter(
-        buffers, projects, applier, edits=edits, citing=citing, lists=lists, obstacles=obstacles
+        projects, applier, edits=edits, citing=citing, lists=lists, obstacles=obstacles
     )
     picker = picker_commands.Picker(
         buffers,

@@ -17,12 +17,9 @@ from citewell import __version__
 from citewell.lsp.diagnostics.requests import Diagnostics, pull_handlers
 from citewell.lsp.features import features
 from citewell.lsp.protocol.client import ClientFlags
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, Settings
 from citewell.lsp.protocol.jsonrpc import Protocol
-from citewell.lsp.protocol.settings import Settings
-from citewell.lsp.registration.registrations import Registrations
-from citewell.lsp.registration.registry import Command, Request, guarded
-from citewell.lsp.registration.switches import Switches
+from citewell.lsp.registration.registry import Command, Registrations, Request, Switches, guarded
 from citewell.lsp.requests import formatting
 from citewell.lsp.state.session import Session
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES

@@ -46,8 +46,7 @@ def serve(
     from citewell.mcp.roots import Roots
     from citewell.mcp.server import create_server
     from citewell.mcp.transport import serve_http, serve_stdio
-    from citewell.serving.metered_engine import MeteredEngine
-    from citewell.serving.metrics import Metrics
+    from citewell.serving.metrics import MeteredEngine, Metrics
 
     opened = Roots.open(roots)
     if allow_write and not opened.folders:

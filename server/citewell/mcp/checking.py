@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
+from citewell.documents.bib.guard import check_edits
+from citewell.documents.project.files import FileCache
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in, tally
 from citewell.features.checking.report import label
+from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
-from citewell.mcp.client_log import log_to_client
+from citewell.mcp.client_log import log_to_client, notify_written
 from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, tool_errors
 from citewell.model import CitewellError
+from citewell.model.bib import BibFile
+from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
+from citewell.model.document import Document
 from citewell.serving.queues import Kind
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
+from citewell.usecases.entry_changes import (
+    ChangePlan,
+    bibs_of,
+    citing_documents,
+    plan_changes,
+    projects_in,
+)
 
 MAX_TEXT = 1_000_000
 NOTIFY_SECONDS = 5.0
@@ -32,19 +47,20 @@ NOTIFY_SECONDS = 5.0
 
 
 class Reference(TypedDict):
-    """A checked reference; also contains `line` and `evidence`."""
+    """A checked reference; also contains `line`, `evidence`, and `marked` if its mark holds."""
 
     key: str
-    verdict: Literal["verified", "wrong-detail", "fabricated", "not-found", "unchecked"]
-    findings: NotRequired[list[dict[str, Any]]]
+    verdict: str
+    findings: NotRequired[list[Any]]
     record: NotRequired[Ref]
 
 
 class Report(TypedDict):
-    """Worst first; `report` names the whole of it as a resource."""
+    """Worst first; `report` names the whole of it as a resource. With `changes` also contains their
+    `diff`, and whether it is `written`."""
 
     status: Literal["checked", "not_checked", "no_references"]
-    counts: dict[str, int]
+    counts: dict[str, Any]
     references: list[Reference]
     next_cursor: NotRequired[str]
     notes: NotRequired[str]
@@ -61,6 +77,8 @@ class Checking:
         ctx: Context,
         text: Annotated[str, Field(max_length=MAX_TEXT)] = "",
         path: str = "",
+        changes: Annotated[dict[str, str], WithJsonSchema({"type": "object"})] | None = None,
+        write: bool = False,
         online: bool = False,
         verified_too: bool = False,
         cursor: str = "",
@@ -69,8 +87,9 @@ class Checking:
     ) -> Annotated[CallToolResult, Report]:
         """Are references real, and right? Give BibTeX or a reference list as text, or the path of
         a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
-        fabricated: evidence against it; unchecked: not looked up. `online` asks the sources that
-        the user allowed."""
+        fabricated: evidence against it; unchecked: undecided. `online` asks the allowed
+        sources. `changes` in a path: key -> "mark", "remove", "record" or a paper id; a
+        diff unless `write`."""
         if cursor and not (text or path):
             with tool_errors():
                 name, offset = from_cursor(cursor)
@@ -82,7 +101,16 @@ class Checking:
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):
             raise ToolError("[mcp-empty] Give either text or path.")
+        done: dict[str, Any] = {}
+        if changes:
+            with tool_errors():
+                self._tools.may(write)
+            change = partial(self._change, path, changes, write, online)
+            done = await self._tools.run(change, "online" if online else "document")
+            await notify_written(ctx, done["written"], path)
         claims, notes = await self._tools.run(lambda cancel: self._claims(text, path), "document")
+        if changes:
+            claims = [claim for claim in claims if claim.key in changes]
         checks, more = await self._check(claims, online, ctx)
         name = self._tools.report_name(text, path, online, [c.verdict.value for c in checks])
         self._tools.keep(name, checks)
@@ -92,11 +120,41 @@ class Checking:
         )
         with tool_errors():
             offset = from_cursor(cursor, name)[1] if cursor else 0
-        return answer(
-            _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])
-        )
+        page = _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])
+        return answer({**page, **done})
 
-    def _claims(self, text: str, path: str) -> tuple[list[Claim], list[str]]:
+    def _change(
+        self, path: str, changes: dict[str, str], write: bool, online: bool, cancel: Cancel
+    ) -> dict[str, Any]:
+        tools = self._tools
+
+        def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
+            cache = FileCache(tools.options.documents)
+            projects = projects_in(tools.roots.folders, cache, tools.roots.overlay)
+            return citing_documents(projects, bib, key)
+
+        def plan() -> ChangePlan:
+            found = plan_changes(
+                changes,
+                bibs_of(self._claims("", path, every=True)[0]),
+                check=lambda claims: (
+                    CheckTask(tools.engine, claims, online=online).run(cancel=cancel).checks
+                ),
+                work_named=tools.work,
+                citing=citing,
+                shown=tools.roots.shown,
+            )
+            check_edits(found.edits, found.texts)
+            return found
+
+        made = plan()
+        if write:
+            made = write_plan(made, plan, partial(tools.write, cancel=cancel))
+        return {"diff": "".join(made.diffs), "written": write}
+
+    def _claims(
+        self, text: str, path: str, *, every: bool = False
+    ) -> tuple[list[Claim], list[str]]:
         if text:
             pasted = references_in(text)
             return list(pasted.claims), notes_of(pasted.problems)
@@ -104,6 +162,7 @@ class Checking:
         found = claims_in_files(
             [file],
             self._tools.options.documents,
+            every=every,
             read=self._tools.roots.overlay,
             pdf=self._tools.options.pdf,
         )
@@ -163,6 +222,7 @@ def reference_of(check: Check, detail: Detail) -> Reference:
     """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
     found: dict[str, Any] = {"key": label(check), "line": check.claim.line}
     found["verdict"] = check.verdict.value
+    found["marked"] = check.mark.shown if check.mark is not None else ""
     full = detail == "full"
     if detail != "ids":
         found["findings"] = [

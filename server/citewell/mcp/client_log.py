@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams
 
-from citewell.serving.hidden import without_keys
+from citewell.serving.problem_json import without_keys
 
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """From debug to emergency."""
@@ -53,3 +53,9 @@ def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
     """What is kept for the connection of a request."""
     state: dict[str, Any] = ctx.session._connection.state
     return state
+
+
+async def notify_written(ctx: Context, written: bool, path: str) -> None:
+    """Log to the client that files have changed."""
+    if written:
+        await log_to_client(ctx, "notice", f"{path[:200]} and what belongs to it was changed")

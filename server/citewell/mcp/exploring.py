@@ -9,12 +9,12 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from citewell.features.text.evidence import understood_text
 from citewell.features.text.overview import overview_text
-from citewell.features.text.understood import understood_text
 from citewell.mcp.papers import Ref, paper_of, tokens_of, within
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of
 from citewell.model.cancel import Cancel
-from citewell.model.shorten import shorten
+from citewell.model.display_text import shorten
 from citewell.usecases.explore.contract import (
     MAX_COUNT,
     MAX_TEXT,
@@ -22,7 +22,7 @@ from citewell.usecases.explore.contract import (
     Explored,
     ExploreRequest,
 )
-from citewell.usecases.explore.export import reasons_text
+from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.find import Progress
 
@@ -66,6 +66,7 @@ class Exploring:
         """Search the literature in passes. `kept`, `rejected`: ids you judged."""
         sources = self._tools.options.sources
         request = ExploreRequest(
+            rounds=1,
             text=query,
             kept=tuple(kept),
             rejected=tuple(rejected),
@@ -111,7 +112,7 @@ def _literature(found: Exploration, budget: int) -> Literature:
 
 def _paper(one: Explored) -> FoundPaper:
     """The record in short, with its relevance where it is judged; a list of reasons can be long."""
-    found: dict[str, Any] = {**paper_of(one.work), "why": shorten(reasons_text(one), MAX_WHY)}
+    found: dict[str, Any] = {**paper_of(one.work), "why": shorten(reason_text(one), MAX_WHY)}
     if one.relevance is not None:
         found["relevance"] = round(one.relevance, 2)
     return found  # type: ignore[return-value]

@@ -16,10 +16,8 @@ from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.named_works import nearest_titles
-from citewell.features.text.evidence import why
-from citewell.features.text.model_choice import picks
+from citewell.features.text.evidence import picks, understood_text, why
 from citewell.features.text.paper_text import Form, paper_texts
-from citewell.features.text.understood import understood_text
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import (
     Cited,
@@ -150,6 +148,7 @@ class Finding:
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         try:
             wanted = search_query(
+                self._tools.options,
                 query,
                 author,
                 venue,

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from citewell.features.text.origin import source_of
+from citewell.features.text.evidence import source_of
 from citewell.model import Work
 
 Detail = Literal["ids", "short", "full"]

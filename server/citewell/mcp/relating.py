@@ -14,7 +14,7 @@ from citewell.mcp.papers import Neighbour, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
-from citewell.model.direction import Direction
+from citewell.model.query import Direction
 from citewell.usecases.related import Neighbours, related_works
 
 Count = Annotated[int, Field(ge=1, le=50)]

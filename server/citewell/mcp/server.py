@@ -18,11 +18,11 @@ from citewell.mcp.exploring import Exploring
 from citewell.mcp.fetching import Fetching
 from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
-from citewell.mcp.request_labels import label_tools
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool import StrictTool
 from citewell.mcp.tool_context import ToolContext
+from citewell.mcp.transport import answer_prompts, label_tools
 from citewell.mcp.writing import Writing
 from citewell.options import Options
 
@@ -54,7 +54,7 @@ def create_server(
         _tool(Exploring(context).explore_papers, asks=searches),
         _tool(finding.get_papers),
         _tool(Relating(context).related_papers),
-        _tool(checking.check_references, asks=asks),
+        _tool(checking.check_references, asks=asks, writes=allow_write, removes=True),
         _tool(writing.fill_document, asks=searches, writes=allow_write),
         _tool(writing.add_entry, writes=allow_write),
         _tool(writing.add_entries, writes=allow_write),
@@ -68,7 +68,10 @@ def create_server(
         instructions=INSTRUCTIONS,
         tools=tools,
         log_level="WARNING",
-        middleware=[label_tools({tool.name for tool in tools})] if shared else [],
+        middleware=[
+            *([label_tools({tool.name for tool in tools})] if shared else []),
+            answer_prompts,
+        ],
     )
     add_resources(server, context, shared=shared)
     add_logging(server)
@@ -95,16 +98,20 @@ _DOCUMENTED = frozenset({"source", "notes", "retracted"})
 """Fields of answers that the instructions or the documentation describe once for all tools."""
 
 
-def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -> Tool:
-    """Its name is its title. `asks`: sources on the network, too."""
+def _tool(
+    fn: Callable[..., Any], *, asks: bool = False, writes: bool = False, removes: bool = False
+) -> Tool:
+    """Its name is its title. `asks`: sources on the network, too; `removes`: what it writes may
+    take something away."""
     tool = StrictTool.from_function(
         fn,
         description=" ".join(inspect.getdoc(fn).split()),  # type: ignore[union-attr]
         annotations=ToolAnnotations(
             read_only_hint=not writes,
-            destructive_hint=False if writes else None,
+            # True is the default of a tool that writes.
+            destructive_hint=False if writes and not removes else None,
             # For a tool that only reads the specification gives it no meaning.
-            idempotent_hint=True if writes else None,
+            idempotent_hint=True if writes and not removes else None,
             # True is the default.
             open_world_hint=None if asks else False,
         ),

@@ -23,16 +23,15 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.citing.write import Plan, write_edits
 from citewell.features.navigation.cursor import digest
-from citewell.mcp.roots import Roots
-from citewell.mcp.write_lock import WriteLock
+from citewell.mcp.roots import Roots, outside
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check
 from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
-from citewell.options.folders import cache_folder
-from citewell.serving.hidden import without_keys
+from citewell.serving.problem_json import without_keys
 from citewell.serving.queues import THREADS, Kind, Queues
 from citewell.usecases.find import Progress
 
@@ -66,8 +65,6 @@ class ToolContext:
         self.engine = engine
         self.roots = roots
         self.allow_write = allow_write
-        self.write_lock = WriteLock(cache_folder())
-        """Taken from reading a file to writing it: two clients may want the same one."""
         self._queues = Queues(threads=THREADS * workers, waiting=MAX_WAITING)
         self._secret = secrets.token_hex(16)
         self._lock = threading.Lock()
@@ -104,6 +101,26 @@ class ToolContext:
     def work(self, name: str) -> Work:
         """One record. Raises `CitewellError` for an id that no record has."""
         return work_named(self.engine, name, self.options.bib.key_pattern)
+
+    def may(self, write: bool) -> None:
+        """Raises `CitewellError` where files are to be written and must not be."""
+        if write and not self.allow_write:
+            raise CitewellError(
+                Problem(
+                    "mcp-read-only",
+                    "This server is read-only.",
+                    "Call without write and show the diff, or ask the user to start it as "
+                    "`citewell mcp --allow-write --root FOLDER`.",
+                )
+            )
+
+    def write(self, plan: Plan, cancel: Cancel) -> None:
+        """Write a plan inside the roots. Raises `CitewellError`."""
+        cancel.check()
+        for edit in plan.edits:
+            if not self.roots.holds(Path(edit.path)):
+                raise CitewellError(outside(edit.path))
+        write_edits(plan.edits, plan.texts)
 
     def need_library(self) -> None:
         """Raises `CitewellError` where there is no library: no id is known then."""

@@ -2,39 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.documents.bib.guard import BibOf, check_edits
+from citewell.documents.bib.guard import check_edits
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.scan import format_of
 from citewell.features.citing.insert import InsertPlan, plan_entries, plan_entry
 from citewell.features.citing.named_works import all_named
-from citewell.features.citing.text_rebase import RebasedText
-from citewell.features.citing.write import write_edits
+from citewell.features.citing.write import RebasedText, write_plan
 from citewell.features.text.diff import unified_diff
-from citewell.features.text.model_choice import what_it_says
-from citewell.mcp.client_log import log_to_client
-from citewell.mcp.filled import Fill, Filled, bounded
+from citewell.features.text.evidence import what_it_says
+from citewell.mcp.client_log import notify_written
 from citewell.mcp.finding import notify_dropped
-from citewell.mcp.papers import Ref, paper_of
-from citewell.mcp.roots import outside
+from citewell.mcp.papers import MAX_TOKENS, Ref, paper_of, tokens_of, within
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of, tool_errors
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
 from citewell.usecases.fill import FillTask
-from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill, write_fill
+from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill
 from citewell.usecases.find import Progress, no_progress, status_of
+
+# What a fill answers, within a bound of tokens.
+
+
+class Filled(TypedDict, total=False):
+    """A placeholder; open while it has no key."""
+
+    n: int
+    place: str
+    text: str
+    confidence: float
+    key: str
+    paper: Ref
+    supported: str
+    reason: str
+    candidates: list[Ref]
+
+
+class Fill(TypedDict):
+    """What is or would be changed."""
+
+    written: bool
+    placeholders: list[Filled]
+    diff: str
+    notes: NotRequired[str]
+
+
+def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
+    """The answer of a fill within a number of tokens: the placeholders without candidates, then
+    their candidates, then the diff, as far as they fit; `notes` list what was cut."""
+    budget = min(budget, MAX_TOKENS)
+    notes = [done["notes"]] if "notes" in done else []
+    plain: list[Filled] = [
+        {name: value for name, value in one.items() if name != "candidates"}  # type: ignore[misc]
+        for one in done["placeholders"]
+    ]
+    kept = within(plain, budget)
+    spent = sum(map(tokens_of, plain[:kept]))
+    shown = plain[:kept]
+    if kept < len(plain):
+        notes.append(f"Placeholders {kept + 1} to {len(plain)} are omitted because of max_tokens.")
+    without = []
+    for number, one in enumerate(done["placeholders"][:kept]):
+        if one.get("candidates"):
+            spent += tokens_of(one["candidates"])
+            if spent <= budget:
+                shown[number] = one
+            else:
+                without.append(str(one["n"]))
+    if without:
+        notes.append(f"Candidates are omitted because of max_tokens: {', '.join(without)[:200]}.")
+    text = done["diff"] if diff else ""
+    if text and spent + tokens_of(text) > budget:
+        notes.append(f"The diff is omitted because of max_tokens: it has {tokens_of(text)} tokens.")
+        text = ""
+    found: Fill = {"written": done["written"], "placeholders": shown, "diff": text}
+    if notes:
+        found["notes"] = "\n".join(notes)
+    return found
+
 
 SHOWN = 5
 """Candidates that are shown of an open placeholder."""
@@ -87,13 +144,13 @@ class Writing:
         n -> paper id, or "" to leave it open; others with words take their best paper from the
         threshold on, with `online` from sources too."""
         with tool_errors():
-            self._may(write)
+            self._tools.may(write)
         task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold, online))
-        # Searches run before taking the lock; under it, only new placeholders are searched for.
         planning = partial(self._plan, task, path, progress_of(ctx))
         plan = await self._tools.run(planning, "online" if online else "document")
         await notify_dropped(ctx, plan.results)
-        done = await self._tools.run(partial(self._fill, task, path, chosen, write), "document")
+        fill = partial(self._fill, task, plan, path, chosen, write)
+        done = await self._tools.run(fill, "document")
         await notify_written(ctx, done["written"], path)
         return answer(bounded(done, diff=diff, budget=max_tokens))
 
@@ -108,7 +165,7 @@ class Writing:
         """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
         returned `key`. Without `write` it only shows the diff."""
         with tool_errors():
-            self._may(write)
+            self._tools.may(write)
         done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
         await notify_written(ctx, done["written"], bib)
         return answer(done)
@@ -122,7 +179,7 @@ class Writing:
     ) -> Annotated[CallToolResult, AddedEntries]:
         """Add several records to a .bib file, or none if an id is unknown."""
         with tool_errors():
-            self._may(write)
+            self._tools.may(write)
         done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")
         await notify_written(ctx, done["written"], bib)
         return answer(done)
@@ -156,14 +213,18 @@ class Writing:
         return plan
 
     def _fill(
-        self, task: FillTask, path: str, chosen: set[int], write: bool, cancel: Cancel
+        self,
+        task: FillTask,
+        plan: FillPlan,
+        path: str,
+        chosen: set[int],
+        write: bool,
+        cancel: Cancel,
     ) -> Fill:
-        with self._tools.write_lock.take(cancel):
-            plan = self._plan(task, path, no_progress, cancel)
-            cancel.check()
-            if write:
-                self._need_inside(plan.edits)
-            written = write and write_fill(plan)
+        if write:
+            again = partial(self._plan, task, path, no_progress, cancel)
+            plan = write_plan(plan, again, partial(self._tools.write, cancel=cancel))
+        written = write and bool(plan.edits)
         if written:
             self._tools.log_problems(learn_fill(self._tools.engine, plan, "mcp", chosen))
         done: Fill = {
@@ -197,14 +258,12 @@ class Writing:
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
         _need_bib(bib)
         work = self._tools.work(name)
-        with self._tools.write_lock.take(cancel):
-            path, parsed = self._bib(bib)
-            plan = plan_entry(path, parsed, work, self._tools.options, key=key)
-            if not plan.key:
-                raise CitewellError(plan.problems[0])
-            known = parsed or parse_bib("", str(path))
-            check_edits(plan.edits, plan.texts, lambda _path, _text: known)
-            written = write and self._write(plan.edits, plan.texts, lambda _path, _text: known)
+
+        def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
+            return plan_entry(path, parsed, work, self._tools.options, key=key)
+
+        path, plan = self._entered(bib, planned, write, cancel)
+        written = write and bool(plan.edits)
         if written:
             self._tools.learn(work, path.parent)
         return {
@@ -220,14 +279,14 @@ class Writing:
     def _add_all(self, ids: list[str], bib: str, write: bool, cancel: Cancel) -> AddedEntries:
         _need_bib(bib)
         works = all_named(self._tools.engine, ids)
-        with self._tools.write_lock.take(cancel):
-            path, parsed = self._bib(bib)
-            plan, keys = plan_entries(path, parsed, works, self._tools.options)
-            if not keys:
-                raise CitewellError(plan.problems[0])
-            known = parsed or parse_bib("", str(path))
-            check_edits(plan.edits, plan.texts, lambda _path, _text: known)
-            written = write and self._write(plan.edits, plan.texts, lambda _path, _text: known)
+        keys: list[str] = []
+
+        def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
+            plan, keys[:] = plan_entries(path, parsed, works, self._tools.options)
+            return plan
+
+        path, plan = self._entered(bib, planned, write, cancel)
+        written = write and bool(plan.edits)
         new = {key for edit in plan.edits for key in edit.adds}
         if written:
             for work in {key: work for key, work in zip(keys, works, strict=True)}.values():
@@ -243,35 +302,38 @@ class Writing:
             ),
         }
 
-    def _bib(self, name: str) -> tuple[Path, BibFile | None]:
-        """The .bib of a name in the roots; None for one that is still to be made."""
-        path = self._tools.roots.find(name, new=True)
+    def _entered(
+        self,
+        bib: str,
+        planned: Callable[[Path, BibFile | None], InsertPlan],
+        write: bool,
+        cancel: Cancel,
+    ) -> tuple[Path, InsertPlan]:
+        """The .bib of a name with the plan of its entries, which is checked, and written where that
+        is wanted. Raises `CitewellError`."""
+        path = self._tools.roots.find(bib, new=True)
+
+        def plan() -> InsertPlan:
+            parsed = self._bib(path)
+            made = planned(path, parsed)
+            if not made.key:
+                raise CitewellError(made.problems[0])
+            known = parsed or parse_bib("", str(path))
+            check_edits(made.edits, made.texts, lambda _path, _text: known)
+            return made
+
+        made = plan()
+        return path, write_plan(
+            made, plan, partial(self._tools.write, cancel=cancel)
+        ) if write else made
+
+    @staticmethod
+    def _bib(path: Path) -> BibFile | None:
+        """A .bib as it is now; None for one that is still to be made."""
         text = FileCache().text(path)
         if isinstance(text, Problem):
             raise CitewellError(text)
-        return path, None if text is None else FileCache().bib(path, text)
-
-    def _may(self, write: bool) -> None:
-        if write and not self._tools.allow_write:
-            raise CitewellError(
-                Problem(
-                    "mcp-read-only",
-                    "This server is read-only.",
-                    "Call without write and show the diff, or ask the user to start it as "
-                    "`citewell mcp --allow-write --root FOLDER`.",
-                )
-            )
-
-    def _write(
-        self, edits: Sequence[FileEdit], texts: Mapping[str, str], bib_of: BibOf | None = None
-    ) -> bool:
-        self._need_inside(edits)
-        return write_edits(edits, texts, bib_of)
-
-    def _need_inside(self, edits: Sequence[FileEdit]) -> None:
-        for edit in edits:
-            if not self._tools.roots.holds(Path(edit.path)):
-                raise CitewellError(outside(edit.path))
+        return None if text is None else parse_bib(text, str(path))
 
 
 def _entry(work: Work, key: str, *, there: bool) -> Entry:
@@ -284,12 +346,6 @@ def _need_bib(name: str) -> None:
         raise CitewellError(
             Problem("mcp-no-bib", f"{name[:200]!r} is not a .bib file.", "Give a .bib file.")
         )
-
-
-async def notify_written(ctx: Context, written: bool, path: str) -> None:
-    """Log to the client that files have changed."""
-    if written:
-        await log_to_client(ctx, "notice", f"{path[:200]} and what belongs to it was changed")
 
 
 def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:

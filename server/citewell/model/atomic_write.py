@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,11 +21,24 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
         mode = stat.S_IMODE(target.stat().st_mode)
     temporary = stage(target, data, mode)
     try:
-        temporary.replace(target)
+        replace_file(temporary, target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def replace_file(temporary: Path, target: Path) -> None:
+    """Rename a file over another one. Raises `OSError`.
+
+    Windows refuses while a program reads the target, which lasts a moment.
+    """
+    for _ in range(50 if os.name == "nt" else 0):
+        with suppress(PermissionError):
+            temporary.replace(target)
+            return
+        time.sleep(0.02)
+    temporary.replace(target)
 
 
 def stage(target: Path, data: bytes, mode: int | None = None) -> Path:

@@ -93,6 +93,29 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
         return self.body.get(name)
 
 
+class CslEntry(BibEntry, frozen=True, gc=False):
+    """An item of CSL as an entry: it stands where its id stands, and so do its fields."""
+
+    @property
+    def span(self) -> Span:
+        """The id."""
+        return self.key_span
+
+    @property
+    def end(self) -> int:
+        """Offset after the id."""
+        return self.key_span.end
+
+    @property
+    def key_span(self) -> Span:
+        """The id."""
+        return Span(self.start, self.start + len(self.key))
+
+    def _field(self, index: int, marks: memoryview) -> BibField:
+        body, place = self.body, self.key_span
+        return BibField(body.names[index], body.raw(index), place, place, body.strings)
+
+
 class BibBlock(msgspec.Struct, frozen=True):
     """A @string, @preamble or @comment."""
 
@@ -115,6 +138,10 @@ class BibFile(msgspec.Struct, frozen=True, dict=True):
     strings: dict[str, str] = msgspec.field(default_factory=dict)
     """The @string macros: name in lower case to raw value."""
     blocks: tuple[BibBlock, ...] = ()
+    regions: tuple[Span, ...] = ()
+    """The parts of the text that are a bibliography, where it is the text of a document."""
+    is_csl: bool = False
+    """Whether it has one of the forms of CSL: the keys are in place, other ranges are not."""
 
     @cached_property
     def by_key(self) -> dict[str, BibEntry]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 
 class Cancelled(Exception):  # noqa: N818 - nothing is wrong when it is raised
@@ -35,3 +38,66 @@ class Cancel:
         """Raise `Cancelled` if the client cancelled."""
         if self._event.is_set():
             raise Cancelled
+
+
+# Progress and cancellation of long reads.
+#
+# Whoever reads a large file says so with `reading(what, total)` and calls what `stepper()` gives
+# at each of its steps. On a thread that was set up with `watch_this_thread` the steps are
+# counted, and may end the reading with `ReadCancelled`; on every other thread nothing happens, at
+# no cost.
+
+
+class ReadCancelled(Exception):  # noqa: N818 - the author wished it
+    """The author does not want to wait for what is being read."""
+
+
+class Watch(Protocol):
+    """Sees what a thread reads. Called on that thread."""
+
+    def begin(self, what: str, total: int, done: int) -> None:
+        """Something is read in `total` steps, of which `done` are behind already."""
+        ...
+
+    def step(self) -> None:
+        """One more. May raise `ReadCancelled`."""
+        ...
+
+    def end(self) -> None:
+        """Close the progress: the file was read, or its reading was cancelled."""
+        ...
+
+
+class _Thread(threading.local):
+    watch: Watch | None = None
+
+
+_thread = _Thread()
+
+
+def watch_this_thread(watch: Watch | None) -> None:
+    """Have `watch` see what this thread reads from now on."""
+    _thread.watch = watch
+
+
+@contextmanager
+def reading(what: str, total: int, done: int = 0) -> Iterator[None]:
+    """Something long is read within."""
+    watch = _thread.watch
+    if watch is None:
+        yield
+        return
+    watch.begin(what, total, done)
+    try:
+        yield
+    finally:
+        watch.end()
+
+
+def stepper() -> Callable[[], None]:
+    """To be called at each step."""
+    return _nothing if _thread.watch is None else _thread.watch.step
+
+
+def _nothing() -> None:
+    """Reports nothing."""

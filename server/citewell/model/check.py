@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from citewell.model.document import Span
+from citewell.model.identifiers import Identifier
 from citewell.model.work import Author, Work
 
 
@@ -20,10 +21,17 @@ class Verdict(StrEnum):
     """The work is real; something that the reference says of it is not."""
     FABRICATED = "fabricated"
     """There is positive evidence against the reference; never the mere absence of a record."""
+    NOT_IN_VENUE = "not-in-venue"
+    """All papers of the proceedings that it names are known, and it is not one of them."""
     NOT_FOUND = "not-found"
     """Every place that was asked answered, and none holds the work: no evidence either way."""
     UNCHECKED = "unchecked"
-    """Nothing could be looked up, or the reference names nothing to look up."""
+    """Nothing could be looked up, the reference names nothing to look up, or what is known does not
+    suffice for a verdict."""
+
+
+INVENTED = frozenset({Verdict.FABRICATED, Verdict.NOT_IN_VENUE})
+"""Verdicts by which no such work exists as the reference is written."""
 
 
 class Severity(StrEnum):
@@ -53,6 +61,29 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Span of the field's value in the source; None if it has none."""
 
 
+class GivenIdentifier(msgspec.Struct, frozen=True, gc=False):
+    """A further identifier of a reference, and the field that holds it."""
+
+    field: str
+    identifier: Identifier
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """An author's note beside an entry that it was checked by hand."""
+
+    codes: tuple[str, ...]
+    """Of the findings that it answers."""
+    day: str
+    """In ISO form."""
+    record: str = ""
+    """DOI, address or id of the record that the entry was compared with."""
+
+    @property
+    def shown(self) -> str:
+        """ "2026-11-28 against 10.1000/a"."""
+        return f"{self.day} against {self.record}" if self.record else self.day
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The fields of one reference, read from an entry, a \\bibitem or a line of text."""
 
@@ -75,14 +106,24 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     doi: str = ""
     """Normalised; empty for a text that is no DOI."""
     arxiv: str = ""
+    isbn: str = ""
+    """Of a book as a whole, with 13 digits; empty for a part of a book."""
+    url: str = ""
+    """The address in the `url` field, or the first one of a reference in words."""
+    identifiers: tuple[GivenIdentifier, ...] = ()
+    """The others: an address of the ACL Anthology, of OpenReview or of proceedings, a second DOI
+    or arXiv identifier."""
     raw_doi: str = ""
     """The `doi` field as given, where it is no DOI at all."""
     raw_arxiv: str = ""
     """An arXiv identifier that cannot exist, as given ("2305.XXXX")."""
     raw: str = ""
     """The reference as free text, where it was read from free text."""
-    surnames_only: bool = False
-    """The names were read from free text, where given names may be cut or lost."""
+    trace: str = ""
+    """A mark that a chat assistant left in the reference ("utm_source=chatgpt.com")."""
+    trace_field: str = ""
+    unread: str = ""
+    """Words of `raw` in the place of the authors that could not be read as names for sure."""
     path: str = ""
     line: int | None = None
     """1-based line on which the reference begins."""
@@ -91,6 +132,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     span: Span | None = None
     spans: Mapping[str, Span] = msgspec.field(default_factory=dict)
     """Range of each field's value in the source."""
+    mark: Mark | None = None
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -108,9 +150,31 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     """Where was looked and an answer came from: "library"."""
 
     @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes under which it is reported, each once."""
+        return tuple(dict.fromkeys((*(one.code for one in self.findings), *self._of_verdict())))
+
+    def _of_verdict(self) -> tuple[str, ...]:
+        if self.verdict in INVENTED:
+            return (f"reference-{Verdict.FABRICATED}",)
+        silent = self.verdict in (Verdict.NOT_FOUND, Verdict.UNCHECKED)
+        return (f"reference-{self.verdict}",) if silent else ()
+
+    @property
+    def mark(self) -> Mark | None:
+        """The author's mark, as long as it answers all that speaks against the reference."""
+        mark = self.claim.mark
+        against = [one.code for one in self.findings if one.severity is not Severity.INFO]
+        if mark is None or not self.codes:
+            return None
+        silenced = tuple(f"{code}-" for code in mark.codes)
+        against = against or list(self._of_verdict())
+        return mark if all(f"{code}-".startswith(silenced) for code in against) else None
+
+    @property
     def severity(self) -> Severity | None:
         """How loudly to say it; None for a verified reference without any note."""
-        if self.verdict is Verdict.FABRICATED:
+        if self.verdict in INVENTED:
             return Severity.ERROR
         if self.verdict is Verdict.WRONG_DETAIL:
             return Severity.WARNING

@@ -95,6 +95,8 @@ class BibDeclaration(msgspec.Struct, frozen=True):
     span: Span
     command: str
     """ "bibliography", "addbibresource" or "yaml"."""
+    has_glob: bool = False
+    """Whether the target is a pattern: `\\addbibresource[glob]{*.bib}`."""
 
 
 class Include(msgspec.Struct, frozen=True):
@@ -113,6 +115,17 @@ class IncludeMacro(msgspec.Struct, frozen=True):
     """One item for each parameter: None, or the default of an optional one."""
     templates: tuple[tuple[str, str], ...]
     """Command and target of each include, with the parameters in it: ("input", "chapters/#1")."""
+
+
+class FileContents(msgspec.Struct, frozen=True):
+    """A file that LaTeX writes from a `filecontents` environment."""
+
+    name: str
+    """As written: "refs.bib", "\\jobname.bib"."""
+    span: Span
+    """Its text."""
+    overwrites: bool
+    """Whether LaTeX writes it although the file exists."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -136,14 +149,19 @@ class Document(msgspec.Struct, frozen=True):
     """From after `\\begin{document}` to before `\\end{document}`; None when there is none."""
     front_matter: Span | None = None
     """Contents of the YAML block of a Markdown document."""
+    references: Span | None = None
+    """The YAML block of a Markdown document that has a list of `references`."""
     cite_macros: tuple[str, ...] = ()
     """The author's own cite commands, found by their definition: "figcite", or "figcite#2" when the
     keys are in the second group."""
+    text_macros: tuple[tuple[str, str], ...] = ()
+    """Commands without arguments that stand for a piece of a path, and for which, in order."""
     include_macros: tuple[IncludeMacro, ...] = ()
     """The author's own include commands, found by their definition."""
     nocite_all: bool = False
     blanked: tuple[Span, ...] = ()
     """Comments, verbatim, math, code, definitions and `\\iffalse`: where no placeholder counts.
     Sorted, not overlapping. A real citation inside math still counts."""
+    file_contents: tuple[FileContents, ...] = ()
     bibitems: tuple[KeyUse, ...] = ()
     """Keys that a `thebibliography` in the document defines."""

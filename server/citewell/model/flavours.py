@@ -37,9 +37,14 @@ FLAVOURS = (
     Flavour("BibTeX", Format.BIBTEX, (".bib",), ("bibtex", "bib", "biblatex"), is_paper=False),
 )
 
+CSL_SUFFIXES = (".json", ".yaml", ".yml")
+"""Bibliographies in the forms of CSL, which Pandoc reads."""
 _FORMATS = {suffix: one.format for one in FLAVOURS for suffix in one.suffixes}
 PAPERS = tuple(one for one in FLAVOURS if one.is_paper)
 PAPER_SUFFIXES = tuple(suffix for one in PAPERS for suffix in one.suffixes)
+MARKDOWN_SUFFIXES = tuple(
+    suffix for one in PAPERS if one.format is Format.MARKDOWN for suffix in one.suffixes
+)
 LATEX_SUFFIXES = FLAVOURS[0].suffixes
 """Suffixes of a file that LaTeX can be run on."""
 LANGUAGES: Mapping[Format, tuple[str, ...]] = {

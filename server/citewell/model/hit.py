@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model.problem import Problem
-from citewell.model.typed_query import TypedQuery, Understood
+from citewell.model.query import TypedQuery, Understood
 from citewell.model.work import Work
+
+FILTERS = "filters"
+"""The retriever in the evidence of papers that pass filters, where no words are searched for."""
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,6 +31,8 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sentence of the full text that matched best."""
     page: int | None = None
     """1-based page of the snippet."""
+    beside: int = 0
+    """How many of the citing paper's references others cite together with the work."""
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):

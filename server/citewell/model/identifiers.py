@@ -42,9 +42,11 @@ _NAMES = {
     "url": "address",
 }
 _LONGEST = 2048
+_ADDRESSES = re.compile(r"https?://[^\s{}\"<>]+")
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
 _FORMAT = re.compile(r"(?:\.(?:html?|pdf|bib|txt)|/)+$", re.IGNORECASE)
 _NEURIPS = re.compile(r"n(?:eur)?ips\.cc/\S*?([0-9a-f]{32})")
+_YEAR_OF_PAPERS = re.compile(r"ips\.cc/(?:paper(?:_files/paper)?)/(\d{4})/")
 _PMLR = re.compile(r"^proceedings\.mlr\.press/(v\d+|r\d+)/([\w-]+)")
 _CVF = re.compile(r"^openaccess\.thecvf\.com/\S*/([^/\s]+)$")
 
@@ -59,7 +61,17 @@ class Identifier(msgspec.Struct, frozen=True):
     @property
     def description(self) -> str:
         """As a message names it: "the arXiv id 1706.03762"."""
-        return f"the {_NAMES[self.kind]} {self.value[:200]}"
+        return f"the {self.noun} {self.value[:200]}"
+
+    @property
+    def noun(self) -> str:
+        """Its kind in words: "arXiv id"."""
+        return _NAMES[self.kind]
+
+    @property
+    def key(self) -> str:
+        """The value, of an address in the one form of its page and files (see `address_key`)."""
+        return address_key(self.value) if self.kind == "url" else self.value
 
     @property
     def doi(self) -> str:
@@ -79,11 +91,13 @@ class Identifier(msgspec.Struct, frozen=True):
             return self.value in arxiv_ids(work)
         if self.kind == "doi":
             return normalise_doi(work.doi) == self.value
+        if f"{self.kind}:{self.value}" in (work.id, *work.same_as):
+            return True
         if self.kind == "acl":
             return self.value in (acl_id(work.doi), acl_id(work.url))
         if self.kind == "openreview":
             return f"id={self.value}" in work.url
-        return address_key(work.url) == address_key(self.value) != ""
+        return address_key(work.url) == self.key != "" and not _other_years(work.url, self.value)
 
 
 def arxiv_ids(work: Work) -> frozenset[str]:
@@ -125,6 +139,12 @@ def _of_short(text: str) -> Identifier | None:
     return Identifier("arxiv", arxiv) if arxiv else None
 
 
+def identifiers_in(text: str) -> list[Identifier]:
+    """Return the identifiers that a field or a reference contains as addresses."""
+    found = (identifier_of(one.rstrip(")]}.,;")) for one in _ADDRESSES.findall(text))
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
 def address_key(address: str) -> str:
     """One form for the pages and files of a paper: without scheme, "www.", fragment and suffix.
 
@@ -140,6 +160,12 @@ def address_key(address: str) -> str:
     if found := _CVF.match(plain):
         return f"openaccess.thecvf.com/{found[1]}"
     return plain if slash else ""
+
+
+def _other_years(one: str, other: str) -> bool:
+    """True for addresses of two years of NeurIPS, which gives papers the same numbers each year."""
+    years = [found[1] for text in (one, other) if (found := _YEAR_OF_PAPERS.search(text))]
+    return len(set(years)) > 1
 
 
 def _of_doi(text: str) -> Identifier | None:

@@ -17,6 +17,16 @@ _URL_TAIL = lazy_pattern(
     r"(?:[?#].*|/(?:full|fulltext|abstract|summary|pdf|epdf|meta|html)/?|\.(?:full\.)?pdf)$"
 )
 _TEX_ESCAPE = lazy_pattern(r"\\([_%&#$~])|[{}]|\\(?=[a-z]+\{)")
+_WEB = lazy_pattern(r"https?://[^\s<>{}\"|\\^`]+", re.IGNORECASE)
+_ISBN = lazy_pattern(
+    r"(?<![\dXx/.-])(?:97[89][\s-]?(?:\d[\s-]?){9}\d|(?:\d[\s-]?){9}[\dXx])(?![\dXx-])"
+)
+_ANGLE = lazy_pattern(
+    r"\{?\\ensuremath\s*\{?\s*(<|>|\\lt|\\gt)\s*\}?\}?|\{?\\text(less|greater)(?:\{\}|\})?[ \t]?|"
+    r"\$\s*(<|>|\\lt|\\gt)\s*\$|\\?&(lt|gt|amp);"
+)
+_ANGLES = {"<": "<", ">": ">", "\\lt": "<", "\\gt": ">", "less": "<", "greater": ">", "lt": "<",
+           "gt": ">", "amp": "&"}  # fmt: skip
 _BRACKETS = {")": "(", "]": "[", ">": "<", "}": "{"}
 
 _NEW_ARXIV = r"\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}"
@@ -48,6 +58,29 @@ _ARXIV_STAMP = lazy_pattern(
 )
 
 
+def literal_url(text: str) -> str:
+    """The first web address in a text, without LaTeX escapes and closing punctuation, or ""."""
+    found = _WEB.search(_TEX_ESCAPE.sub(r"\1", text))
+    return found[0].rstrip(".,;:!?)]'\"") if found else ""
+
+
+def isbn13(text: str) -> str:
+    """The first ISBN in a text with 13 digits and no hyphens, or "" where none has a right check
+    digit. An ISBN of ten digits gets its prefix 978."""
+    for found in _ISBN.finditer(text):
+        digits = re.sub(r"[\s-]", "", found[0]).upper()
+        if len(digits) == 10:
+            total = sum((10 - at) * (10 if d == "X" else int(d)) for at, d in enumerate(digits))
+            if total % 11:
+                continue
+            digits = f"978{digits[:9]}"
+            digits += str(-sum(int(d) * (1, 3)[at % 2] for at, d in enumerate(digits)) % 10)
+        elif sum(int(d) * (1, 3)[at % 2] for at, d in enumerate(digits)) % 10:
+            continue
+        return digits
+    return ""
+
+
 def normalise_doi(text: str) -> str:
     """The DOI in `text`, bare and in lower case, or "".
 
@@ -58,6 +91,8 @@ def normalise_doi(text: str) -> str:
     if "10." not in text:
         return ""
     text = text.strip()
+    if "\\" in text or "$" in text or "&" in text:
+        text = _ANGLE.sub(lambda found: _ANGLES[found[1] or found[2] or found[3] or found[4]], text)
     if "\\" in text or "{" in text:
         text = _TEX_ESCAPE.sub(r"\1", text)
     if "%" in text:
@@ -122,3 +157,9 @@ def acl_id(text: str) -> str:
         return ""
     identifier = found["id"]
     return identifier.lower() if identifier[0].isdigit() else identifier.upper()
+
+
+def web_address(text: str) -> str:
+    """The text if it is an address of the web; empty for any other, such as `javascript:`."""
+    text = text.strip()
+    return text if text.lower().startswith(("https://", "http://")) else ""

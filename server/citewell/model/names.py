@@ -7,11 +7,13 @@ capitalised particles ("Benjamin Van Durme"), suffixes without comma, numbers of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+import msgspec
+
 from citewell.model.tex import tex_to_unicode
-from citewell.model.titles import fold
+from citewell.model.titles import fold, fold_name
 from citewell.model.work import Author
 
 _OTHERS = re.compile(r"(?:\band\s+others|\bet\s+al\.?)[}\s]*$", re.IGNORECASE)
@@ -60,6 +62,73 @@ def is_organisation(author: Author) -> bool:
     """True for a name whose last word is one of organisations: "Gemma Team", "Meta AI"."""
     last = author.display.rpartition(" ")[2]
     return last.lower() in _ORGANISATION or last in _UNITS
+
+
+_LOWER_PARTICLES = frozenset(
+    "van von der den de del della da dos das du des zu zur zum y e".split()
+)
+"""Particles that are no name themselves."""
+_OWN_SMALL = frozenset(
+    """
+    adriennemareebrown bellhooks danahboyd danahmboyd eecummings kdlang mcschraefel
+    """.split()
+)
+"""Those who write themselves in lower case, by the letters of their names."""
+_NAME_PART = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f'’](?=[^\W\d_\u0300-\u036f]|$))*")
+_VOWEL = re.compile("[aeiouy]")
+
+
+def usual_case(name: str) -> str:
+    """A personal name in reading order with its words in the usual case, if it has another one.
+
+    "yelong shen" and "YELONG SHEN" are "Yelong Shen", "Ondrej BOJAR" is "Ondrej Bojar". A single
+    word, the name of an organisation and initials stay, as do those who write themselves small.
+    """
+    words = name.split()
+    if len(words) < 2 or name.istitle() or any(mark in name for mark in "/&{\\@0123456789"):
+        return name
+    if words[-1].lower() in _ORGANISATION or words[-1] in _UNITS:
+        return name
+    if name.islower() and fold("".join(words)).replace(".", "") in _OWN_SMALL:
+        return name
+    whole = name.islower() or name.isupper()
+    for at, word in enumerate(words):
+        outer = at in (0, len(words) - 1)
+        if word.islower():
+            small = word in PARTICLES if at < len(words) - 1 else len(word) < 2
+            if (whole or outer) and not small and word != "and":
+                words[at] = _capitalised(word)
+        elif word.isupper():
+            if whole and not outer and word.lower() in _LOWER_PARTICLES:
+                words[at] = word.lower()
+            elif len(word.strip(".")) > (1 if whole else 3):
+                words[at] = _capitalised(word)
+    recased = " ".join(words)
+    return recased if len(recased) == len(name) else name
+
+
+def in_usual_case(author: Author) -> Author:
+    """The author with the words of the name in the usual case."""
+    if not author.given:
+        return author
+    end = len(author.given)
+    shown = usual_case(f"{author.given} {author.family}")
+    return Author(shown[end + 1 :], shown[:end], author.suffix)
+
+
+def _capitalised(word: str) -> str:
+    """A word of a name with capitals where names have them: "Jean-Luc", "O'Neil", "McCaw"."""
+    return _NAME_PART.sub(_capitalised_part, word)
+
+
+def _capitalised_part(found: re.Match[str]) -> str:
+    part = found.group()
+    if part.isupper() and not _VOWEL.search(fold(part)):
+        return part  # initials
+    part = part[0].upper() + part[1:].lower()
+    if len(part) > 4 and (part[1] in "'’" or part.startswith("Mc")):
+        part = part[:2] + part[2].upper() + part[3:]
+    return part
 
 
 def ends_with_others(field: str) -> bool:
@@ -135,6 +204,12 @@ def parse_author(name: str) -> Author:
     """
     name = name.strip(" \t\r\n;")
     marked = "{" in name or "\\" in name
+    if "=" in name and (named := _named_parts(name)):
+        return Author(
+            " ".join(_plain(named[part], marked) for part in ("prefix", "family") if part in named),
+            _plain(named.get("given", ""), marked),
+            _plain(named.get("suffix", ""), marked),
+        )
     if not marked and "," not in name:
         return _reading_order(name, marked) if name else Author(family="")
     if marked and _wholly_braced(name):
@@ -146,6 +221,14 @@ def parse_author(name: str) -> Author:
     if len(parts) == 1:
         return _reading_order(parts[0], marked)
     return _sorting_order(parts, marked)
+
+
+def _named_parts(name: str) -> dict[str, str]:
+    """The parts of a name in biblatex's extended form, `family=Doe, given=Jane`; none for another
+    name."""
+    pairs = [part.partition("=") for part in _split_top(name, ",")]
+    found = {left.strip().lower(): right.strip() for left, mark, right in pairs if mark}
+    return found if "family" in found else {}
 
 
 def _sorting_order(parts: list[str], marked: bool) -> Author:
@@ -272,3 +355,149 @@ def family_key(author: Author | str) -> str:
     while len(words) > 1 and words[0] in PARTICLES:
         words.pop(0)
     return "".join(char for char in "".join(words) if char.isalnum())
+
+
+# The forms in which people write an author's name: "Yann LeCun", "LeCun, Y.", "Le Cun".
+#
+# A record and a filter name the same person when a surname of one is a surname of the other, and
+# the given names agree as far as both are written out. Indexes keep the forms of every author, so
+# that they must be few; a filter may ask for many.
+
+_PIECE = re.compile(r"[^\W\d_]+")
+_LONGEST = 3
+"""Words of a surname of which the first or the last alone may stand for it."""
+_AMONG = re.compile(r"\s*(?:;|&|\band\b)\s*", re.IGNORECASE)
+_SPELT_OUT = (("ae", "a"), ("oe", "o"), ("ue", "u"))
+"""Umlauts as they are typed where the keyboard lacks them."""
+
+
+class NameForm(msgspec.Struct, frozen=True, order=True):
+    """A surname, with a given name as far as it is written out."""
+
+    family: str
+    """Folded, letters and digits alone."""
+    given: str = ""
+    """The first given name in full, folded; empty where only its initial is known, or nothing."""
+    initial: str = ""
+    """The first letter of the given name; empty where none is given."""
+
+    def fits(self, other: NameForm) -> bool:
+        """True when both may be the name of one person; `self` is what is asked for."""
+        if self.family != other.family:
+            return False
+        if not self.initial or self.given == other.given:
+            return True
+        return self.initial == other.initial and not (self.given and other.given)
+
+
+@lru_cache(maxsize=65536)
+def forms_of(author: Author) -> tuple[NameForm, ...]:
+    """The forms under which the author of a record is found; none for a name without letters."""
+    given = given_forms(author.given)
+    found = dict.fromkeys(
+        NameForm(family, name, initial)
+        for family in _families(author.family)
+        for name, initial in given
+    )
+    return tuple(found)
+
+
+def wanted_forms(text: str) -> tuple[tuple[NameForm, ...], ...]:
+    """For each person that a filter names the forms of the name, any of which may fit.
+
+    Several people are parted by "and", "&" or a semicolon. A name without comma is read in both
+    orders, and each of its words may begin the surname.
+    """
+    names = _AMONG.sub(" and ", text.strip())
+    people = [_forms_in_any_order(name) for name in names.split(" and ") if split_authors(name)]
+    return tuple(forms for forms in people if forms)
+
+
+def is_by(text: str, authors: Sequence[Author]) -> bool:
+    """True when everybody whom a filter names is among the authors."""
+    people = wanted_forms(text)
+    own = [form for author in authors for form in forms_of(author)]
+    return bool(people) and all(
+        any(wanted.fits(form) for wanted in forms for form in own) for forms in people
+    )
+
+
+def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
+    found: dict[NameForm, None] = {}
+    if "," in name:
+        author = parse_author(name)
+        found.update(_of(author.family, author.given))
+    else:
+        author = parse_author(name)
+        words = f"{author.given} {author.family}".split()
+        for at in range(len(words)):
+            found.update(_of(" ".join(words[at:]), " ".join(words[:at])))
+        if len(words) > 1:
+            # "Wang Wei", "LeCun Y": the surname first, without a comma.
+            found.update(_of(words[0], " ".join(words[1:])))
+    for form in tuple(found):
+        for written, meant in _SPELT_OUT:
+            if written in form.family:
+                plain = form.family.replace(written, meant)
+                found[msgspec.structs.replace(form, family=plain)] = None
+    return tuple(found)
+
+
+def _of(family: str, given: str) -> Iterator[tuple[NameForm, None]]:
+    names = given_forms(given)
+    keys = dict.fromkeys((family_key(family), fold_name(family)))
+    return ((NameForm(key, *name), None) for key in keys if key for name in names)
+
+
+def _families(family: str) -> tuple[str, ...]:
+    """The surname whole, without its particles, and the first and last of two or three words."""
+    keys = [fold_name(family), family_key(family)]
+    words = [fold_name(part) for part in family.replace("-", " ").split()]
+    while words and words[0] in PARTICLES:
+        words.pop(0)
+    if 1 < len(words) <= _LONGEST:
+        keys += [words[-1], words[0]]
+    return tuple(dict.fromkeys(key for key in keys if key))
+
+
+@lru_cache(maxsize=65536)
+def given_forms(given: str) -> tuple[tuple[str, str], ...]:
+    """Given names with their initials: the first, and all of them as one word ("Kai-Wei" is also
+    "Kaiwei"); behind an initial the next one by which the person may be called."""
+    pieces = _PIECE.findall(fold(given))
+    if not pieces:
+        return (("", ""),)
+    first = pieces[0]
+    full = [piece for piece in pieces if len(piece) > 1]
+    forms = [(first if len(first) > 1 else "", first[0])]
+    if full:
+        forms += [("".join(full), full[0][0]), (full[0], full[0][0])]
+    return tuple(dict.fromkeys(forms))
+
+
+# Author lists that their source cuts: the names after the last one are missing.
+#
+# Entries that Google Scholar exports name ten authors at most. Records made from such entries
+# keep the ten names, and not the "and others" after them.
+
+CUT = "bibliographies:cut"
+"""Source of records whose every list of authors was cut, after whatever number of names."""
+_CUT_AFTER = {"bibliographies": 10}
+"""Number of names after which a source cuts a list."""
+_COMPLETE = frozenset({"cited:6b6e7fa8ca", "cited:74432ba23a"})
+"""Ids of works with exactly ten authors, according to four or more bibliographies: RoBERTa and
+"Automatic Differentiation in PyTorch"."""
+
+
+def is_cut(authors: Sequence[Author], sources: Iterable[str], identifier: str = "") -> bool:
+    """True when each of the sources cuts its lists after as many names as these.
+
+    `identifier` is the work's id, if it is known: some works have exactly this number of authors.
+    """
+    if identifier in _COMPLETE:
+        return False
+    sources = set(sources)
+    if sources == {CUT}:
+        return bool(authors)
+    lengths = {_CUT_AFTER.get(source, 0) for source in sources}
+    return lengths == {len(authors)} and bool(authors)

@@ -98,9 +98,20 @@ def normalise_title(title: str) -> str:
     """
     if _MARKUP.search(title) is not None:
         title = plain_title(title)
+    if "+" in title or "#" in title or "*" in title:
+        title = _SIGNED.sub(_with_sign, title)
     if title.isascii():
         return " ".join(title.translate(_ASCII).split())
     return _NOT_WORD.sub(" ", _SYMBOL.sub(_spelt_out, fold(title))).strip()
+
+
+_SIGNED = re.compile(r"(?<![\w+#*.])([A-Za-z])(\+\+|#|\*)(?![\w+#*])")
+_SIGNS = {"++": "plusplus", "#": "sharp", "*": "star"}
+
+
+def _with_sign(name: re.Match[str]) -> str:
+    """C++, C# and A* are other words than C and A."""
+    return name[1] + _SIGNS[name[2]]
 
 
 def _spelt_out(symbol: re.Match[str]) -> str:
@@ -113,6 +124,24 @@ def title_key(title: str) -> str:
     This is the key for blocking duplicates.
     """
     return normalise_title(title).replace(" ", "")
+
+
+_UNSPACED = re.compile(
+    "[\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]{2,}"
+)
+
+
+def in_pairs(text: str) -> str:
+    """The text with each pair of neighbouring characters as a word, where words are not spaced
+    (Chinese, Japanese), so that a part of a title is found."""
+    if text.isascii():
+        return text
+    return _UNSPACED.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    chars = run[0]
+    return " " + " ".join(chars[at : at + 2] for at in range(len(chars) - 1)) + " "
 
 
 def fold_name(name: str) -> str:

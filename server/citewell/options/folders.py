@@ -4,8 +4,66 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+
+class Stored(NamedTuple):
+    """What is kept in one of the folders."""
+
+    folder: Literal["data", "cache", "settings"]
+    name: str
+    contents: str
+    written: str
+
+
+STORED = (
+    Stored(
+        "data",
+        "libraries",
+        "libraries, the works fetched for them, and the records of sources that you accepted",
+        "by `citewell library`, and when you accept such a record",
+    ),
+    Stored(
+        "data",
+        "history.sqlite",
+        "which papers you accepted or dismissed, and where; no word of a manuscript",
+        "when you accept a paper ([learning from use](learning.md))",
+    ),
+    Stored("data", "reports", "the last reports of `eval` and `tune`", "by these commands"),
+    Stored(
+        "data",
+        "llm-usage.sqlite",
+        "numbers of requests and tokens by day and model; no text",
+        "when a language model is asked",
+    ),
+    Stored(
+        "data",
+        "programs",
+        "versions of prompts, with the examples that `tune` put into them",
+        "by `citewell tune`",
+    ),
+    Stored(
+        "cache",
+        "arrays",
+        "what ships compressed, unpacked, and tables computed of libraries",
+        "at the first search",
+    ),
+    Stored("cache", "checks.sqlite", "results of checks of references", "by checks with sources"),
+    Stored(
+        "cache",
+        "sources",
+        "answers of sources, and when they may be asked again",
+        "when a source is asked",
+    ),
+    Stored("cache", "evaluation", "libraries that `eval` has made", "by `citewell eval`"),
+    Stored("cache", "mcp-write.lock", "nothing: a lock of agents that write", "by `citewell mcp`"),
+    Stored("cache", "torch", "nothing, unless a model is compiled", "by models of torch"),
+    Stored("settings", "config.toml", "your settings", "by you, and by `citewell sources allow`"),
+)
+"""Everything that is written beyond the files that you name; a traced run of each command keeps
+this complete."""
 DATA_VARIABLE = "CITEWELL_DATA"
 CACHE_VARIABLE = "CITEWELL_CACHE"
 _NAME = "citewell"
@@ -45,5 +103,65 @@ def sources_folder() -> Path:
     """
     folder = cache_folder() / "sources"
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
     return folder
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that other users cannot enter, if it is missing. In this user's data or cache
+    folder, what is open to others is closed on the way to it. Raises `OSError`."""
+    root = _user_folder(folder)
+    if root is None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return
+    for one in reversed([folder, *folder.parents]):
+        if one.is_relative_to(root):
+            one.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if _is_open(one):
+                _close(one)
+
+
+def make_private_file(path: Path) -> Path:
+    """Make an empty file that other users cannot read, if it is missing, and its folder. Returns
+    the path. Raises `OSError`."""
+    make_private(path.parent)
+    if not path.exists():
+        path.touch(mode=0o600)
+    if _is_open(path) and _user_folder(path):
+        _close(path)
+    return path
+
+
+@contextlib.contextmanager
+def private_writes(folder: Path) -> Iterator[None]:
+    """Make a folder, in which this process and its children write within the block. In this user's
+    data or cache folder, other users cannot read that. Raises `OSError`."""
+    if _user_folder(folder) is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+        return
+    make_private(folder)
+    _close(folder)
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _user_folder(path: Path) -> Path | None:
+    """The data or cache folder that a path is in."""
+    roots = (data_folder(), cache_folder())
+    return next((root for root in roots if path.is_relative_to(root)), None)
+
+
+def _is_open(path: Path) -> bool:
+    return os.name == "posix" and bool(path.stat().st_mode & 0o077)
+
+
+def _close(path: Path) -> None:
+    """Take what this user owns in a folder, or a file, away from other users."""
+    for one in (path, *path.rglob("*")):
+        with contextlib.suppress(OSError):
+            if not one.is_symlink() and _is_open(one):
+                one.chmod(one.stat().st_mode & 0o700)

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from citewell.model.atomic_write import write_atomically
+from citewell.model.file_lock import locked
 from citewell.model.problem import CitewellError, Problem
 from citewell.options.files import CONFIG_VARIABLE, MAX_FILE_BYTES, default_user_file
 
@@ -40,20 +41,21 @@ def as_toml(section: str, values: Mapping[str, Value]) -> str:
 def remember(path: Path, section: str, values: Mapping[str, Value]) -> None:
     """Set values of one section in a settings file, which is made if it is not there.
 
-    Comments, order and line ends stay. Raises `CitewellError` (settings-not-written) with the lines
-    to write by hand where that cannot be done; the file is then as it was.
+    Comments, order and line ends stay. Raises `CitewellError` (settings-not-written with the
+    lines to write by hand, or file-busy) where that cannot be done; the file is then as it was.
     """
     by_hand = f"Add to {path}: {' '.join(as_toml(section, values).splitlines())}"
     if find_spec("tomlkit") is None:
         raise _not_written("the package tomlkit is not installed", by_hand)
     try:
-        old = path.read_bytes() if path.exists() else b""
-        if len(old) > MAX_FILE_BYTES:
-            raise _not_written("the file is too large", by_hand)
-        new = _changed(old, section, values)
-        if new != old:
-            path.resolve().parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, new)
+        path.resolve().parent.mkdir(parents=True, exist_ok=True)
+        with locked([path]):
+            old = path.read_bytes() if path.exists() else b""
+            if len(old) > MAX_FILE_BYTES:
+                raise _not_written("the file is too large", by_hand)
+            new = _changed(old, section, values)
+            if new != old:
+                write_atomically(path, new)
     except (OSError, UnicodeDecodeError) as error:
         raise _not_written(str(error) or type(error).__name__, by_hand) from error
 

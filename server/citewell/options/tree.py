@@ -184,13 +184,20 @@ class BibOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     abstract: Annotated[bool, about("Include the abstract in new entries.")] = False
+    venue: Annotated[
+        Literal["written", "recorded"],
+        about(
+            "Venues of new entries: as authors write them, abbreviated where the .bib abbreviates; "
+            'or as the record has them, "NeurIPS 2020, December 6-12, 2020, virtual" included.'
+        ),
+    ] = "written"
     save: Annotated[
         bool,
         about(
-            "Save the .bib when a completion is accepted, unless it is open in the editor. "
-            "Undo then reverts only the citation."
+            "Write a .bib that is not open in the editor at once. Otherwise the editor changes it "
+            "and leaves it unsaved, which fails while another program writes it."
         ),
-    ] = False
+    ] = True
 
 
 class ZoteroOptions(Struct, frozen=True, kw_only=True):

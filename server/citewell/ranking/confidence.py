@@ -2,7 +2,7 @@
 
 A logistic model over a candidate's score and its distance from the others, over features of the
 ranker, and over what the sentence names at the place and beside it (`named`). Fitted by
-`citewell_corpus.training.confidence` on citations of papers that trained neither the ranker nor
+`citewell_lab.training.confidence` on citations of papers that trained neither the ranker nor
 the encoder, with and without an answer, in large and in small libraries.
 """
 

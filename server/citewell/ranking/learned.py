@@ -1,6 +1,6 @@
 """The default head: an ensemble of trees over features, trained on real citations.
 
-LambdaMART (Burges 2010), trained by `citewell_corpus.training.head`; its weights are one small
+LambdaMART (Burges 2010), trained by `citewell_lab.training.head`; its weights are one small
 file. Works from features alone: it needs neither the training data nor a compiled library.
 """
 
@@ -13,20 +13,25 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from citewell.corpus.array_sets import distinct
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part
-from citewell.ranking.company import CompanyReader, nearby_of
 from citewell.ranking.confidence import SentenceConfidence, known_inputs, lowest
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import (
     UNKNOWN,
+    Company,
     Evidence,
+    Nearby,
+    company_of,
     feature_names,
     features,
 )
+from citewell.ranking.identity import Bounds, bounds
 from citewell.ranking.lexical import TitleWords
 from citewell.ranking.literature import (
     CLOSE,
@@ -36,11 +41,108 @@ from citewell.ranking.literature import (
     LiteratureModel,
     literature_features,
 )
+from citewell.ranking.named import NAMES as NAMED
 from citewell.ranking.named import named
-from citewell.ranking.same_citation import same_citation, with_same_citation
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import Typed, typed_features
+
+# What the author already cites, in the paper and around the place at hand, as the ranker needs
+# it.
+
+_MOST_REFERENCES = 200
+
+
+class CompanyReader:
+    """Looks up the paper's references. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[int, list[str]], Company | None] | None = None
+
+    def of(self, query: Query, signals: Signals) -> Company | None:
+        """The references that the library has; None without any. The last ones are kept: they stay
+        the same while an author types."""
+        titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
+        if not titles:
+            return None
+        key, last = (id(signals), titles), self._last
+        if last is not None and last[0] == key:
+            return last[1]
+        found = _company(titles, signals)
+        self._last = key, found
+        return found
+
+
+def _company(titles: list[str], signals: Signals) -> Company | None:
+    rows = signals.rows_of_titles(titles)
+    rows = distinct(rows[rows >= 0])
+    vectors, columns = signals.vectors(rows), signals.facts(rows)
+    if not len(rows) or vectors is None or columns is None:
+        return None
+    return company_of(rows, vectors, columns)
+
+
+def nearby_of(query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby | None:
+    """What is cited around the place, beside the candidates `rows`; None where the library has none
+    of it."""
+    if not query.nearby:
+        return None
+    found = signals.rows_of_titles(query.nearby)
+    found = distinct(found[found >= 0])
+    vectors = signals.vectors(found)
+    if not len(found) or vectors is None:
+        return None
+    cocited = signals.cocited(query, rows)
+    if cocited is None:
+        cocited = np.full((len(rows), 2), UNKNOWN, np.float32)
+    return Nearby(found, vectors, cocited)
+
+
+# Evidence for the next paper of a citation, from the works that it already has.
+#
+# Authors cite together what belongs together: papers near in meaning, and papers that others cite
+# together.
+
+WEIGHTS = (3.0, 12.0)
+"""Of co-citation and of nearness. `citewell_lab.training.same_citation` chooses them on the
+tuning part and measures what they give."""
+
+
+def same_citation(
+    query: Query, rows: NDArray[np.int64], vectors: NDArray[np.float32], signals: Signals
+) -> NDArray[np.float32] | None:
+    """Co-citation and nearness of the candidates `rows` to what the citation already has, shape
+    (n, 2): how often others cite both, as a logarithm, and the cosine to the nearest of them.
+
+    `vectors` are those of the candidates, of length 1. None where the citation is empty or the
+    library has none of its works.
+    """
+    if not query.present:
+        return None
+    found = signals.rows_of_titles(query.present)
+    present = signals.vectors(distinct(found[found >= 0]))
+    if present is None or not len(present):
+        return None
+    out = np.zeros((len(rows), 2), np.float32)
+    # The list of the citing paper itself, if the priors know it, is no evidence.
+    cocited = signals.cocited(replace(query, nearby=query.present), rows)
+    if cocited is not None:
+        out[:, 0] = np.maximum(cocited[:, 0], 0)
+    out[:, 1] = (vectors @ present.T).max(axis=1)
+    return out
+
+
+def with_same_citation(
+    scores: NDArray[np.float32], inputs: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The scores with the weighted inputs added, shape (n,).
+
+    They are moved so that the best candidate has the score that the best one had before: the
+    scores keep the scale to which the confidence was fitted.
+    """
+    total = scores + inputs @ np.array(WEIGHTS, np.float32)
+    return np.asarray(total - total.max(initial=-np.inf) + scores.max(initial=-np.inf), np.float32)
+
 
 PRIOR_SIGNALS = (
     "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
@@ -52,6 +154,9 @@ RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "full_rank", "bm25_near_rank")
 """Features, log2(1 + rank), whose fusion smooths the trees; the rank by priors joins them where
 others are known to cite the paper."""
+NAMED_AT = 2.0
+"""What a name right before the mark, by which the title opens or others cite the paper, adds to its
+score: "RoBERTa [CITATION]"."""
 
 
 class LearnedRanker:
@@ -116,7 +221,13 @@ class LearnedRanker:
         if _asks_literature(query) and self._literature_path is not None:
             return self._literature(query, known, table, scores, signals)
         if query.typed and self._typed_path is not None:
-            return self._order_typed(self._typed(query, known, table, scores, signals))
+            typed = self._typed(query, known, table, scores, signals)
+
+            def titles(places: NDArray[np.int64]) -> list[str]:
+                return [work.title for work in signals.works(rows[places])]
+
+            trusted = bounds(query, known.columns, signals.aliases(), typed, titles)
+            return self._order_typed(typed, trusted)
         scores += further_evidence(table, [candidates.ranks[name] for name in candidates.further])
         return self._order_sentence(query, known, table, scores, signals)
 
@@ -132,13 +243,23 @@ class LearnedRanker:
         beside = None if query.typed else same_citation(query, known.rows, known.vectors, signals)
         if beside is not None:
             scores = with_same_citation(scores, beside)
+        if MARK not in query.sentence or query.typed:
+            order = np.lexsort((np.arange(len(scores)), -scores))
+            stated = self._model.confidence
+            return Ordering(order, scores[order], stated(scores[order]), stated)
+        words = named(query.sentence, known.columns, signals.aliases())
+        bonus = NAMED_AT * words[:, [NAMED.index("name_at"), NAMED.index("alias_at")]].max(axis=1)
+        scores = scores + bonus
         order = np.lexsort((np.arange(len(scores)), -scores))
-        calibrate = self._model.confidence
-        if self._confidence_path is not None and MARK in query.sentence and not query.typed:
-            words = named(query.sentence, known.columns, signals.aliases())
+        own = [self._model.confidence]
+        if self._confidence_path is not None:
             inputs = known_inputs(table, feature_names(PRIOR_SIGNALS), words)[order]
-            own = partial(self._sentence_confidence.of, known=inputs)
-            calibrate = partial(lowest, calibrations=(calibrate, own))
+            own.append(partial(self._sentence_confidence.of, known=inputs))
+
+        def calibrate(changed: NDArray[np.float32]) -> NDArray[np.float32]:
+            # The confidence reads the names by themselves.
+            return lowest(changed - bonus[order], own)
+
         return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
 
     def _typed(
@@ -166,8 +287,8 @@ class LearnedRanker:
         )
         return typed_features(typed, self._title_words(signals))
 
-    def _order_typed(self, table: NDArray[np.float32]) -> Ordering:
-        return self._typed_model.order(table)
+    def _order_typed(self, table: NDArray[np.float32], trusted: Bounds) -> Ordering:
+        return self._typed_model.order(table, trusted)
 
     def _literature(
         self,

@@ -3,7 +3,7 @@
 A question for the literature has several answers, which resemble each other: papers that are near
 the best ones, or that others cite with them, are likelier answers. A linear model over the head's
 score and such features, fitted to the listwise likelihood of the answers of AutoScholarQuery by
-`citewell_corpus.training.literature`; a logistic one says how likely each paper is an answer.
+`citewell_lab.training.literature`; a logistic one says how likely each paper is an answer.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import MARK, OTHER
 from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import normalise_title
-from citewell.ranking.hash_search import matches
+from citewell.ranking.lexical import matches
 
 NAMES = (
     "name_at", "name_beside", "alias_at", "alias_beside", "alias_rival", "author_at",

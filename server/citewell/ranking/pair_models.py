@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
-from citewell.model.shorten import first_line
+from citewell.options.hugging_face import import_torch, is_hub_off, load_cached_first
 from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
 from citewell.ranking.shipped_cross_encoder import folder_of
@@ -38,7 +39,6 @@ MAX_TOKENS = 192
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
 _ARM = ("qint8_arm64", "quantized", "int8", "uint8")
-_ONLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 _MAX_CONFIG = 1 << 20
 
 
@@ -53,7 +53,7 @@ def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
 
 def is_own(name: str) -> bool:
     """Whether this is the model that ships, or a folder that
-    `citewell_corpus.training.crossencoder` wrote."""
+    `citewell_lab.training.crossencoder` wrote."""
     return bool(name) and (folder_of(name) / COMBINATION).is_file()
 
 
@@ -165,8 +165,8 @@ class _Torch:
 
     def __init__(self, name: str, place: str) -> None:
         try:
+            torch = import_torch()
             import sentence_transformers
-            import torch
         except ImportError as error:
             raise _extra(name, error, "neural") from error
         with contextlib.suppress(ImportError, AttributeError):
@@ -180,24 +180,18 @@ class _Torch:
             "activation_fn": torch.nn.Identity(),
             "model_kwargs": {"use_safetensors": True},
         }
-        last: Exception | None = None
-        tries = (True,) if Path(place).is_dir() or offline() else (True, False)
-        for local in tries:
-            if not local:
-                logger.warning("Downloading the cross-encoder %s, which the settings name", place)
-            try:
-                self._model: Any = sentence_transformers.CrossEncoder(
+        try:
+            self._model: Any = load_cached_first(
+                place,
+                lambda local: sentence_transformers.CrossEncoder(
                     place, local_files_only=local, **given
-                )
-                break
-            except Exception as error:  # hub, network, file and format errors share no base class
-                last = error
-        else:
-            assert last is not None
+                ),
+            )
+        except Exception as error:  # hub, network, file and format errors share no base class
             hint = "Check the name and the network, or give the folder of a downloaded model."
-            if offline():
+            if is_hub_off():
                 hint = "The hub is switched off (HF_HUB_OFFLINE): give the folder of a model."
-            raise reranker_missing(name, first_line(last), hint) from last
+            raise reranker_missing(name, first_line(error), hint) from error
         self._torch: Any = torch
         self._lock = threading.Lock()
         _try(name, self)
@@ -216,11 +210,6 @@ class _Torch:
                 convert_to_numpy=True,
             )
         return _one_score(np.asarray(found, np.float32), len(papers))
-
-
-def offline() -> bool:
-    """True when the user has switched the hub off."""
-    return any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _ONLINE)
 
 
 def _one_score(found: NDArray[np.float32], count: int) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """The order of what typed words find: trees over what the words alone say, and the head's score.
 
-LambdaMART as the head is, trained by `citewell_corpus.training.typed` on words derived from what is
+LambdaMART as the head is, trained by `citewell_lab.training.typed` on words derived from what is
 cited, with monotone splits: a better match never stands lower for it. A calibration of its own says
 how likely the first paper is the one that the words mean.
 """
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 from citewell.ranking.contract import Ordering
+from citewell.ranking.identity import Bounds, unbounded
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed_features import NAMES
 
@@ -77,27 +78,31 @@ class TypedModel:
                 )
             ) from error
 
-    def order(self, table: NDArray[np.float32]) -> Ordering:
-        """The candidates of one query, by their features of shape (n, len(NAMES))."""
-        kept = hopeful(table)
+    def order(self, table: NDArray[np.float32], trusted: Bounds | None = None) -> Ordering:
+        """The candidates of one query, by their features of shape (n, len(NAMES)); how far each can
+        be `trusted` (None: as far as the calibration says)."""
+        trusted = trusted or unbounded(len(table))
+        kept = hopeful(table, trusted.bonus > 0)
         scores = _fused(table)
-        scores[kept] = typed_scores(self.trees, table[kept])
+        scores[kept] = typed_scores(self.trees, table[kept]) + trusted.bonus[kept]
         rest = np.ones(len(table), np.bool_)
         rest[kept] = False
         if rest.any():
             scores[rest] += scores[kept].min() - 1 - scores[rest].max()
         order = np.lexsort((np.arange(len(scores)), -scores))
-        own = table[order[: len(kept)]]
+        head = order[: len(kept)]
+        own, within = table[head], trusted.take(head)
 
         def calibrate(changed: NDArray[np.float32]) -> NDArray[np.float32]:
             out = np.zeros(len(changed), np.float32)
             if len(own):
-                inputs = calibration_inputs(changed[: len(own)], own)
+                inputs = calibration_inputs(changed[: len(own)] - within.bonus, own)
                 sure = 1 / (1 + np.exp(-inputs @ self.calibration))
                 if len(own) < KEPT:
                     # The other calibration knows short lists only as a lack of competitors.
                     short = np.clip(inputs @ self.short_calibration, -50, 50)
                     sure = np.minimum(sure, 1 / (1 + np.exp(-short)))
+                sure = np.clip(sure, within.lowest, within.highest)
                 out[: len(own)] = np.minimum(sure, MOST_SURE)
             return out
 
@@ -114,12 +119,15 @@ def _trees_of(file: Mapping[str, Any]) -> Trees:
     return Trees(file["feature"], file["threshold"], file["leaf"])
 
 
-def hopeful(table: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Places of the candidates that the trees look at, rising: the best by each of `RRF_RANKS`.
+def hopeful(
+    table: NDArray[np.float32], named: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Places of the candidates that the trees look at, rising: the best by each of `RRF_RANKS`, and
+    those that are `named`.
 
     The others can hardly be what is meant; they follow in the order of the fusion.
     """
-    keep = np.zeros(len(table), np.bool_)
+    keep = np.zeros(len(table), np.bool_) if named is None else named.copy()
     for name in RRF_RANKS:
         keep[np.argsort(table[:, NAMES.index(name)], kind="stable")[:KEPT]] = True
     return np.flatnonzero(keep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,180 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
-from citewell.retrieval.bm25_parts import ROWS, best_of_parts
-from citewell.retrieval.bm25_rows import RowScores, SegmentRows
-from citewell.retrieval.bm25_segment import open_segment
-from citewell.retrieval.bm25_terms import QueryTerms
+from citewell.retrieval.bm25_segment import IndexSegment, Segment, open_segment
 from citewell.retrieval.compact_terms import BM25
 from citewell.retrieval.contract import Mask, Ranking, Retriever
-from citewell.retrieval.select import top
+from citewell.retrieval.select import BestRows, top
 from citewell.retrieval.stopwords import STOPWORDS
-from citewell.retrieval.understand import Weights
+from citewell.retrieval.understand import Weights, wanted
 from citewell.retrieval.words import split
+
+# Adds up the scores of a large library part by part.
+#
+# An array with a score for every row is 40 MB for ten million papers: it would be cleared, copied
+# and searched for each query, and its lines do not fit into the processor's caches.
+
+ROWS = 1 << 20
+"""Rows of a part: their scores take 4 MB."""
+
+WeightedColumn = tuple[int, np.float32]
+"""A term's column in a segment, at least 0, and its weight."""
+
+
+def best_of_parts(
+    segments: Sequence[IndexSegment],
+    columns: Sequence[Sequence[WeightedColumn]],
+    k: int,
+    allowed: NDArray[np.bool_] | None,
+    cancel: Cancel,
+    *,
+    rows: int = ROWS,
+) -> Ranking:
+    """The `k` rows with the greatest sums over 0; ties in row order.
+
+    `columns` are the terms of each segment, which are added in their order. `allowed` says which
+    rows of the library may be found.
+    """
+    best = BestRows(k, above=0.0)
+    for segment, own in zip(segments, columns, strict=True):
+        if not own:
+            continue
+        # The postings of a compact segment are decoded a list at a time.
+        size = rows if isinstance(segment, Segment) else segment.count
+        for begin, scores in _parts(segment, own, size, cancel):
+            end = begin + len(scores)
+            if segment.dead is not None:
+                scores[segment.dead[begin:end]] = 0.0
+            if allowed is not None:
+                scores[~allowed[segment.base + begin : segment.base + end]] = 0.0
+            best.add(segment.base + begin, scores)
+    return Ranking(*best.best())
+
+
+def _parts(
+    segment: IndexSegment, columns: Sequence[WeightedColumn], rows: int, cancel: Cancel
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """The first row of each part and the scores of its rows, which the next part overwrites."""
+    begins = range(0, segment.count, max(1, rows))
+    lists = [segment.postings(column) for column, _ in columns]
+    if len(begins) > 1:
+        edges = np.array([*begins, segment.count], np.int32)
+        bounds = [at.start + np.searchsorted(segment.rows[at], edges) for at in lists]
+    else:
+        bounds = [np.array([at.start, at.stop]) for at in lists]
+    scratch = np.empty(min(rows, segment.count), np.float32)
+    for number, begin in enumerate(begins):
+        scores = scratch[: min(rows, segment.count - begin)]
+        scores[:] = 0.0
+        for bound, (_, weight) in zip(bounds, columns, strict=True):
+            cancel.check()
+            at = slice(int(bound[number]), int(bound[number + 1]))
+            if at.start < at.stop:
+                papers = segment.rows[at]
+                np.add.at(scores, papers - begin if begin else papers, segment.data[at] * weight)
+        yield begin, scores
+
+
+# What the terms of a query give some rows only, without scores of all others.
+
+
+class RowScores:
+    """What each term gives some rows. It is searched for once: a ranker asks for the scores of a
+    query and of its parts."""
+
+    def __init__(self, segments: Sequence[IndexSegment], rows: NDArray[np.int64]) -> None:
+        self.rows = rows
+        self._parts = [SegmentRows(segment, rows) for segment in segments]
+        self._known: list[dict[int, tuple[NDArray[np.int64], NDArray[np.float32]]]] = [
+            {} for _ in segments
+        ]
+
+    def add(
+        self, columns: Sequence[int], weights: Sequence[np.float32], out: NDArray[np.float32]
+    ) -> None:
+        """Add what a term gives to the scores of the rows, shape (n,). Its column and its weight
+        are those in each segment; the column is -1 where a segment lacks the term."""
+        for part, known, column, weight in zip(
+            self._parts, self._known, columns, weights, strict=True
+        ):
+            if column < 0 or not len(part):
+                continue
+            found = known.get(column)
+            if found is None:
+                places, at, slots = part.find(column)
+                found = known[column] = places, part.segment.data[at][slots]
+            out[found[0]] += found[1] * weight
+
+
+class SegmentRows:
+    """The rows of one segment among some rows."""
+
+    def __init__(self, segment: IndexSegment, rows: NDArray[np.int64]) -> None:
+        self.segment = segment
+        place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
+        self._place = place[np.argsort(rows[place])]  # the search is fastest for rising rows
+        self._own = (rows[self._place] - segment.base).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def find(self, column: int) -> tuple[NDArray[np.int64], slice, NDArray[np.int64]]:
+        """The places of the rows that hold a term, its postings, and the slots of these rows among
+        them."""
+        at = self.segment.postings(column)
+        papers = self.segment.rows[at]
+        slot = np.searchsorted(papers, self._own)
+        slot[slot == len(papers)] = 0
+        hit = np.flatnonzero(papers[slot] == self._own)
+        return self._place[hit], at, slot[hit]
+
+
+# From a query to the terms of the BM25 index: stemmed words, names, years and title names.
+
+_KNOWN_STEMS = 8192
+"""Words whose stems are kept, about 1 MB."""
+
+
+class QueryTerms:
+    """Reads queries with some weights. Safe to call from any thread."""
+
+    def __init__(self, weights: Weights | None) -> None:
+        import Stemmer
+
+        self._stemmer = Stemmer.Stemmer
+        self._stems: dict[str, bytes] = {}
+        self._weights = weights
+
+    def stem(self, word: str) -> bytes:
+        """The term of a word."""
+        stem = self._stems.get(word)
+        if stem is None:
+            # A stemmer is not safe across threads.
+            stem = self._stemmer("english").stemWord(word).encode()
+            if len(self._stems) >= _KNOWN_STEMS:
+                self._stems.clear()
+            self._stems[word] = stem
+        return stem
+
+    def of(self, query: Query) -> dict[bytes, tuple[float, str]]:
+        """Of each term, whether or not the index knows it, its weight, and the word as written."""
+        sought = wanted(query, self._weights)
+        weight: dict[bytes, float] = {}
+        surface: dict[bytes, str] = {}
+        for word, value in sought.words.items():
+            term = self.stem(word)
+            weight[term] = weight.get(term, 0.0) + value
+            surface.setdefault(term, word)
+        for prefix, values in (
+            (b"a:", sought.names),
+            (b"n:", sought.acronyms),
+            (b"y:", {str(year): value for year, value in sought.years.items()}),
+        ):
+            for name, value in values.items():
+                weight[prefix + name.encode()] = value
+                surface[prefix + name.encode()] = name
+        return {term: (value, surface[term]) for term, value in weight.items()}
+
 
 MAX_TERMS = 64
 """Strongest terms of a query that are searched; a pasted page must not cost a second."""

@@ -26,16 +26,18 @@ from citewell.retrieval.citation_priors import (
     CitationPriors,
     PriorSignals,
     QueryVectors,
+    derived_arrays,
 )
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
-from citewell.retrieval.prior_arrays import derived_arrays
 
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
+BESIDE = "cited with your references"
+"""The field of a paper that others cite together with references of the citing paper."""
 KEPT_FROM = 20_000
 """With fewer works the arrays are computed in some milliseconds."""
 UNUSED_SECONDS = 2 * 86_400.0
@@ -171,18 +173,20 @@ class CitationContextRetriever(Retriever):
         number = int(self.number_of_row[row])
         if number < 0:
             return Evidence(self.name, rank, score)
-        signals = self._ask(query).of(np.array([number], np.int64))[0].tolist()
+        search = self._ask(query)
+        signals = search.of(np.array([number], np.int64))[0].tolist()
         fields = [
             name
             for name, strong in (
                 ("cited often", signals[1] > 3.0),
                 ("cited in such words", signals[4] > 0.1),
                 ("cited on this topic", signals[5] > 0.5),
-                ("cited with your references", signals[7] > 0.3),
+                (BESIDE, signals[7] > 0.3),
             )
             if strong
         ]
-        return Evidence(self.name, rank, score, tuple(fields))
+        beside = search.beside(number) if BESIDE in fields else 0
+        return Evidence(self.name, rank, score, tuple(fields), beside=beside)
 
     def _ask(self, query: Query) -> PriorSignals:
         with self._lock:

@@ -8,6 +8,8 @@ and together with what (the references the author already has).
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,10 +19,131 @@ from numpy.typing import NDArray
 
 from citewell.corpus.array_sets import distinct, ranges
 from citewell.corpus.priors import Priors
-from citewell.retrieval.cocitations import Cocitations, Cocited
-from citewell.retrieval.prior_arrays import derived_arrays
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within
+
+# How often others cite papers together with some references: in the same lists of references.
+
+_KEPT = 4
+"""Sets of references whose counts are kept, 8 bytes a paper and 12 more where it has a count: those
+of the paper being written, of the place at hand and of the citation at hand stay the same while an
+author types."""
+_Key = tuple[bytes, bytes, bool]
+
+
+class Cocited(msgspec.Struct, frozen=True):
+    """How often papers are cited together with some references. Not to be changed."""
+
+    counts: NDArray[np.float32]
+    """Shape (P, 2): as a logarithm, and as a share of how often a paper is cited at all."""
+    papers: NDArray[np.int64]
+    """Those with a count above 0, rising."""
+    gain: NDArray[np.float32]
+    """What each of `papers` gains in the blend of `CitationPriors`."""
+
+
+class Cocitations:
+    """Counts over the lists of some priors. May be shared between threads."""
+
+    def __init__(
+        self,
+        priors: Priors,
+        degree: NDArray[np.float32],
+        citing_starts: NDArray[np.int64],
+        citing: NDArray[np.int32],
+    ) -> None:
+        """`degree` says how many lists cite paper i, shape (P,), and
+        `citing[citing_starts[i] : citing_starts[i + 1]]` which."""
+        self._priors, self._degree = priors, degree
+        self._citing_starts, self._citing = citing_starts, citing
+        lengths = np.diff(priors.list_starts)
+        self._damp = 1 / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)
+        self._known: OrderedDict[_Key, Cocited] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(
+        self,
+        references: NDArray[np.int64],
+        own: NDArray[np.int64],
+        degree: NDArray[np.float32] | None = None,
+    ) -> Cocited:
+        """The counts for references, given by paper number, without the lists `own`; `degree`
+        (None: that of all lists) is how often each paper is cited without them."""
+        key = references.tobytes(), own.tobytes(), degree is None or degree is self._degree
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known
+        found = self._count(references, own, self._degree if degree is None else degree)
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    def _count(
+        self, references: NDArray[np.int64], own: NDArray[np.int64], degree: NDArray[np.float32]
+    ) -> Cocited:
+        data = self._priors
+        weight = np.zeros(len(self._damp), np.float32)
+        for one in references.tolist():
+            weight[self.lists_citing(one)] += 1 / np.log(2.0 + self._degree[one])
+        weight[own] = 0
+        weight *= self._damp
+        lists = np.flatnonzero(weight)
+        places, owner = ranges(
+            data.list_starts[lists].astype(np.int64), data.list_starts[lists + 1].astype(np.int64)
+        )
+        cited = data.list_cited[places]
+        company = np.bincount(cited, weight[lists][owner], len(data)).astype(np.float32)
+        # A reference is in every list that was found through it, which is no evidence for itself.
+        for one in references.tolist():
+            share = self._damp[self.lists_citing(one)].sum() / np.log(2.0 + self._degree[one])
+            company[one] = max(company[one] - share, 0)
+        counts = np.zeros((len(data), 2), np.float32)
+        counts[:, 0] = np.log1p(company)
+        counts[:, 1] = company / np.sqrt(np.maximum(degree, 1))
+        papers = np.flatnonzero(company)
+        gain = 1.5 * counts[papers, 0] + counts[papers, 1]
+        return Cocited(counts, papers, gain)
+
+    def lists_citing(self, paper: int) -> NDArray[np.int32]:
+        """The lists of references that have a paper."""
+        return self._citing[self._citing_starts[paper] : self._citing_starts[paper + 1]]
+
+
+# Arrays that are computed of the citation priors and the vectors of their papers.
+
+
+def derived_arrays(
+    priors: Priors, vectors: NDArray[np.float32] | NDArray[np.int8]
+) -> dict[str, NDArray[Any]]:
+    """What `CitationPriors` computes of its arguments: the same for the same ones."""
+    lengths = np.diff(priors.list_starts)
+    owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    citing_starts, citing = _by_paper(priors.list_cited, len(priors))
+    passage_starts, passages_of = _by_paper(priors.passage_cited, len(priors))
+    arrays: dict[str, NDArray[Any]] = {
+        "degree": np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32),
+        "citing_starts": citing_starts,
+        "citing": owner[citing],
+        "passage_starts": passage_starts,
+        "passages_of": passages_of.astype(np.int32),
+        "list_scale": CodedVectors(priors.list_vectors).scale,
+        "passage_scale": CodedVectors(priors.passage_vectors).scale,
+    }
+    if vectors.dtype == np.int8:
+        arrays["vector_scale"] = CodedVectors(vectors.view(np.int8)).scale
+    return arrays
+
+
+def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places where each paper is cited: their bounds in the order, shape (count + 1,), and the
+    order, shape (len(cited),)."""
+    times = np.bincount(cited, minlength=count)
+    return np.concatenate([[0], np.cumsum(times)]), np.argsort(cited, kind="stable")
+
 
 NEIGHBOURS = 48
 """Citing passages and citing papers that vote."""
@@ -192,6 +315,15 @@ class PriorSignals:
         self._company: Cocited | None = None
         if len(query.references):
             self._company = priors.cocitations.of(query.references, self._own, self._degree)
+
+    def beside(self, paper: int) -> int:
+        """How many of the references others cite together with a paper."""
+        lists_citing = self._priors.cocitations.lists_citing
+        cites_paper = np.zeros(len(self._priors.priors.list_key), np.bool_)
+        cites_paper[lists_citing(paper)] = True
+        cites_paper[self._own] = False
+        others = (one for one in self._query.references.tolist() if one != paper)
+        return sum(bool(cites_paper[lists_citing(one)].any()) for one in others)
 
     @property
     def has_words(self) -> bool:

@@ -266,14 +266,19 @@ def _cosines(
 def _from_graph(
     segment: _Segment, coded: NDArray[np.int8], best: Sequence[BestRows], k: int
 ) -> None:
-    """Add the exact scores of the rows that the graph proposes."""
+    """Add the exact scores of the rows that the graph proposes.
+
+    Queries are scaled to length 1: usearch's half-precision kernels overflow above 65,504, which
+    vectors of integer codes reach.
+    """
     assert segment.graph is not None
     depth = min(segment.count, 2 * k)
     segment.graph.expansion_search = max(512, 2 * depth)
-    for query, own in zip(coded, best, strict=True):
-        rows = segment.graph.search(query.astype(np.float32), depth).keys.astype(np.int64)
+    for codes, own in zip(coded, best, strict=True):
+        query = codes.astype(np.float32)
+        query /= float(np.linalg.norm(query)) or 1.0
+        rows = segment.graph.search(query, depth).keys.astype(np.int64)
         if segment.dead is not None:
             rows = rows[~segment.dead[rows]]
-        products = segment.vectors[rows].astype(np.float32) @ query.astype(np.float32)
-        length = float(np.linalg.norm(query.astype(np.float32))) or 1.0
-        own.add_rows(segment.base + rows, products * segment.shrink[rows] / length)
+        products = segment.vectors[rows].astype(np.float32) @ query
+        own.add_rows(segment.base + rows, products * segment.shrink[rows])

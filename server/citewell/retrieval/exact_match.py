@@ -9,6 +9,7 @@ terms of the BM25 index, so that the cost of a look-up is proportional to the fr
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from itertools import compress
 
@@ -31,10 +32,13 @@ MOST_WORDS = 6
 """Words of a text in which a name is looked for: a longer one is a title or a sentence."""
 FEW_WORDS = 3
 """Words of a text in which "he" may be a surname."""
+LONGEST_INITIALS = 6
 LONGEST_NAME = 3
 """Words of a surname or of the name before a colon."""
 WHOLE_TITLE, WHOLE_OPENING, OPENING, FIRST_AUTHOR, AUTHOR, YEAR = 20.0, 8.0, 4.0, 4.0, 2.0, 3.0
 """What each match weighs beside the logarithm of how often a paper is cited."""
+INITIALS = 2.0
+"""Weight of a title whose initials are the one typed word: "lda"."""
 WHOLE_CALLED, CALLED = 20.0, 10.0
 """Weights of a match by alias, times the share of its users that mean the paper."""
 _Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -75,7 +79,12 @@ class ExactMatchRetriever(Retriever):
         titled = np.flatnonzero(self._keys == np.uint64(key)) if key else np.zeros(0, np.int64)
         found, weights = [titled], [np.full(len(titled), WHOLE_TITLE)]
         if len(words) <= MOST_WORDS:
-            ways = (*self._opened(words), *self._called(words), *self._written(words))
+            ways = (
+                *self._opened(words),
+                *self._called(words),
+                *self._abbreviated(words),
+                *self._written(words),
+            )
             for rows, score in ways:
                 found.append(rows)
                 weights.append(score)
@@ -108,6 +117,8 @@ class ExactMatchRetriever(Retriever):
         years = np.array(list(_years(words)), np.int64)
         own = self._columns.take(np.array(rows, np.int64))
         titled = (own.key == np.uint64(title_key(query.text))) | is_among(own.opening, names)
+        if len(words) == 1:
+            titled |= own.initials == np.uint32(zlib.crc32(words[0]))
         by = np.zeros(len(rows), np.bool_)
         owners = np.repeat(np.arange(len(rows)), np.diff(own.surname_starts))
         by[owners[is_among(own.surname, names)]] = True
@@ -142,6 +153,13 @@ class ExactMatchRetriever(Retriever):
                 rows = np.flatnonzero(self._keys == np.uint64(alias.key))
                 out.append((rows, np.full(len(rows), weight * alias.strength)))
         return out
+
+    def _abbreviated(self, words: Sequence[bytes]) -> list[_Weighted]:
+        """Papers whose titles have the one typed word as their initials: "lda"."""
+        if len(words) > 1 or not 2 < len(words[0]) <= LONGEST_INITIALS:
+            return []
+        rows = self._columns.rows_abbreviated(words[0].decode())
+        return [(rows, np.full(len(rows), INITIALS))]
 
     def _by(self, word: bytes, words: int) -> NDArray[np.int64]:
         if word not in STOPWORDS:

@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 
 from citewell.model import Problem, Query, Work
 from citewell.model.languages import language_code
-from citewell.model.name_forms import NameForm, wanted_forms
-from citewell.model.names import parse_author
+from citewell.model.names import NameForm, parse_author, wanted_forms
 from citewell.model.titles import normalise_title
-from citewell.model.venue_names import SHORT
-from citewell.model.venues import content_words, venue_ids
+from citewell.model.venues import SHORT, content_words, venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.facets import Facets, venues_in
-from citewell.retrieval.kinds import KindsAndLanguages, entry_types, title_words
+from citewell.retrieval.facets import Facets, KindsAndLanguages, entry_types, title_words, venues_in
 from citewell.retrieval.words import split
 
 _REMEMBERED = 32

@@ -16,7 +16,7 @@ from citewell.corpus.full_text import FullText, Passage
 from citewell.documents.sentences import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
-from citewell.model.shorten import shorten
+from citewell.model.display_text import shorten
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening

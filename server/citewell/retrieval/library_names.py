@@ -15,11 +15,9 @@ from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns, word_hash
 from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
-from citewell.model.name_forms import NameForm
+from citewell.model.names import NameForm
 from citewell.model.titles import fold, fold_name, without_special_letters
-from citewell.model.venue_names import ACRONYMS
-from citewell.model.venue_shown import shown_venue
-from citewell.model.venues import venue_ids
+from citewell.model.venues import ACRONYMS, shown_venue, venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.stopwords import STOPWORDS
@@ -33,8 +31,8 @@ MOST_TITLES = 200
 NO_VENUE = frozenset({"ml", "nlp", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
 """Short names that are no venue unless something marks them as one."""
 _PREFIXED = re.compile(r"[^\W\d_]['’](?=[^\W\d_]{2})")
-_SURE = 0.6
-"""Share of the users of a name who mean one work, from which the name stands for it."""
+_SURE = 0.8
+"""Probability from which a name stands for the work that its users mean."""
 
 Counts = Callable[[Sequence[int]], NDArray[np.int64]]
 """Of word hashes, in how many titles each stands."""
@@ -158,9 +156,13 @@ class LibraryNames:
 
     def is_system(self, word: str) -> bool:
         """Whether others call a paper so, or a title opens with it."""
-        if self._aliases.of(word):
+        if self.is_called(word):
             return True
         return self._terms is not None and self._terms.frequency(b"n:" + b" ".join(split(word))) > 0
+
+    def is_called(self, name: str) -> bool:
+        """Whether others call a paper so, held or not."""
+        return bool(self._aliases.of(name))
 
     def work(self, text: str) -> str:
         """Id of the work that an identifier, a title or a name stands for, or ""."""
@@ -174,8 +176,8 @@ class LibraryNames:
             return "" if work is None else work.id
         rows = library.by_title_rows(text) if len(text) > 3 else []
         if not rows and self._columns is not None:
-            for alias in self._aliases.of(text)[:1]:
-                if alias.strength >= _SURE:
+            for alias, probability in self._aliases.shares(text)[:1]:
+                if probability >= _SURE:
                     rows = np.flatnonzero(self._columns.keys() == np.uint64(alias.key)).tolist()
         return library.works(rows[:1])[0].id if rows else ""
 

@@ -18,9 +18,8 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.facets import NAME as FACETS
-from citewell.retrieval.facets import Facets
+from citewell.retrieval.facets import Facets, KindsAndLanguages
 from citewell.retrieval.filters import Filters
-from citewell.retrieval.kinds import KindsAndLanguages
 
 ALIASES = WEIGHTS / "aliases.tsv"
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """How text becomes words: one split for every index and every query.
 
 A word is a run of letters or digits in any script, lower-cased, accents and compatibility forms
-folded ("Café" and "cafe" are one word).
+folded ("Café" and "cafe" are one word); of Chinese and Japanese each pair of characters.
 
 A library has tens of millions of words, but only a few hundred thousand distinct ones. `Words`
 finds and distinguishes them with array operations over the bytes of many texts at once; an object
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from citewell.model.titles import in_pairs
 
 _SEPARATE = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))
 """Maps every ASCII byte that is no letter or digit to a space; other bytes are folded before."""
@@ -45,7 +47,7 @@ _FOLD = _Fold()
 def _bytes(text: str) -> bytes:
     """The folded text as UTF-8; ASCII letters keep their case."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(lambda match: _FOLD[match[0]], text)
+        text = in_pairs(_NOT_ASCII.sub(lambda match: _FOLD[match[0]], text))
     return text.encode("utf-8", "ignore")
 
 

@@ -8,14 +8,21 @@ alone, to its own pages and those that the user named, and, where there is a tok
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Sequence
+import ipaddress
+import math
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.model import Problem
+from citewell.model import CitewellError, Problem
 from citewell.serving.address import is_loopback
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
+from citewell.sources.web.keys import MAX_KEY, find_key
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -170,3 +177,116 @@ async def refuse(send: Send, problem: Problem, status: int, *headers: tuple[byte
         }
     )
     await send({"type": "http.response.body", "body": problem_json(problem, status)})
+
+
+# A limit to the requests of one client: a full bucket, refilled evenly over a minute.
+
+MAX_CLIENTS = 10_000
+"""Clients that are remembered; the ones that have been silent longest are forgotten first."""
+UNLIMITED = frozenset({"/v1/health", "/metrics"})
+"""Paths that are not counted: monitors ask them again and again."""
+
+
+class Buckets:
+    """How many requests each client may still make. For one event loop."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size = float(per_minute)
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """Take one request from the client's bucket. Returns 0, or the seconds until there is one
+        to take."""
+        now = self._clock()
+        left, since = self._left.pop(client, (self._size, now))
+        left = min(self._size, left + (now - since) * self._size / 60)
+        allowed = left >= 1
+        self._left[client] = (left - 1 if allowed else left, now)
+        if len(self._left) > MAX_CLIENTS:
+            self._left.popitem(last=False)
+        return 0.0 if allowed else (1 - left) * 60 / self._size
+
+
+class RateLimit:
+    """Refuses the requests of a client beyond its limit, with the seconds to wait."""
+
+    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
+        self._app = app
+        self._buckets = buckets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope.get("path") not in UNLIMITED:
+            wait = self._buckets.wait(client_of(scope))
+            if wait:
+                seconds = str(math.ceil(wait)).encode()
+                await refuse(send, _TOO_MANY, 429, (b"retry-after", seconds))
+                return
+        await self._app(scope, receive, send)
+
+
+def client_of(scope: Scope) -> str:
+    """The address of the client; of IPv6 the network, of which one client has all addresses."""
+    host = (scope.get("client") or ("", 0))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+_TOO_MANY = Problem(
+    "rate-limited", "Too many requests in a minute.", "Wait as long as Retry-After says."
+)
+
+
+# The token of a server: from a file, the environment or the system's keyring, never a flag.
+#
+# A flag can be read by every user of the machine, in the list of processes.
+
+MCP_TOKEN = "CITEWELL_MCP_TOKEN"
+HTTP_TOKEN = "CITEWELL_HTTP_TOKEN"
+"""The environment variables that hold the tokens of `citewell mcp` and `citewell serve`."""
+
+
+def find_token(
+    variable: str, name: str, *, file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> str:
+    """The token in the file, else in the environment's `variable`, else in the keyring's entry
+    `name`; empty where there is none.
+
+    Raises `CitewellError` for one that cannot be used: to go on without it would let everybody in.
+    """
+    if file is not None:
+        try:
+            with file.open("rb") as stream:
+                given = stream.read(MAX_KEY + 3).decode("utf-8", "replace").strip()
+        except OSError as error:
+            raise _unusable(f"{file} cannot be read ({error.strerror or error})") from error
+        if not given:
+            raise _unusable(f"{file} is empty")
+        return _sound(given, str(file))
+    given = (os.environ if environ is None else environ).get(variable, "").strip()
+    if given:
+        return _sound(given, variable)
+    found = find_key((), name, environ)
+    return "" if found is None else found.value
+
+
+def _sound(token: str, where: str) -> str:
+    if len(token) > MAX_KEY or not token.isascii() or not token.isprintable() or " " in token:
+        raise _unusable(f"{where} contains no valid token")
+    return token
+
+
+def _unusable(words: str) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "token-unusable",
+            f"{words}.",
+            f"A token is one line of at most {MAX_KEY} letters, digits and punctuation, without "
+            "spaces.",
+        )
+    )

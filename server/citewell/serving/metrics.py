@@ -9,6 +9,19 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from citewell.engine.methods import Caller, Method, RemoteMethods
+from citewell.engine.pool import WorkerPool
+from citewell.engine.worker_client import WorkerEngine
+from citewell.model import CitewellError, SearchResult
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.serving.problem_json import DATA_HEADERS
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -153,3 +166,75 @@ def _number(value: float) -> str:
     if value == float("inf"):
         return "+Inf"
     return str(int(value)) if value == int(value) else repr(round(value, 6))
+
+
+# An engine whose calls, stages of searches and requests to sources are counted.
+
+R = TypeVar("R")
+
+
+class MeteredEngine(RemoteMethods):
+    """An engine over another one, whose calls `metrics` counts."""
+
+    def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
+        super().__init__(_MeteredCaller(engine.caller, metrics))
+        self._engine = engine
+        engine.watch_source_cache(metrics.source_cache)
+
+    def close(self) -> None:
+        """End the search processes."""
+        self._engine.close()
+
+
+class _MeteredCaller:
+    """Counts each call and its outcome."""
+
+    def __init__(self, caller: Caller, metrics: Metrics) -> None:
+        self._caller = caller
+        self._metrics = metrics
+
+    def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
+        """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
+        try:
+            result = self._caller.call(method, arguments, cancel)
+        except (CitewellError, Cancelled) as error:
+            self._failed(method, error)
+            raise
+        self._answered(method, result)
+        return result
+
+    async def call_async(
+        self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
+    ) -> R:
+        """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
+        try:
+            result = await self._caller.call_async(method, arguments, cancel)
+        except (CitewellError, Cancelled) as error:
+            self._failed(method, error)
+            raise
+        self._answered(method, result)
+        return result
+
+    def _failed(self, method: Method[Any, Any], error: CitewellError | Cancelled) -> None:
+        code = error.problem.code if isinstance(error, CitewellError) else "cancelled"
+        self._metrics.call(method.name, code)
+
+    def _answered(self, method: Method[Any, Any], result: object) -> None:
+        self._metrics.call(method.name, "ok")
+        for one in result if isinstance(result, list) else [result]:
+            if isinstance(one, SearchResult):
+                self._metrics.search(one.timings, [problem.code for problem in one.dropped])
+
+
+# The address under which a server shows its metrics.
+
+
+def metrics_routes(metrics: Metrics | None) -> list[Route]:
+    """The route of `GET /metrics`; none without metrics, so that the path is unknown."""
+    if metrics is None:
+        return []
+
+    async def shown(request: Request) -> Response:
+        return Response(metrics.text(), media_type=MEDIA_TYPE, headers=DATA_HEADERS)
+
+    return [Route("/metrics", shown)]

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
 import msgspec
 
 from citewell.model import Problem
-from citewell.serving.hidden import without_keys
+
+# Removes keys of the environment from messages to clients.
+
+HIDDEN = "[hidden]"
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_SHORTEST = 6
+"""Letters of a value that is taken for a secret: hiding every "1" would hide the message."""
+
+
+def without_keys(text: str, environ: Mapping[str, str] | None = None) -> str:
+    """The text with every secret of the environment taken out.
+
+    Messages are made without keys; this is for the one that quotes what it was given.
+    """
+    for name, value in (os.environ if environ is None else environ).items():
+        value = value.strip()
+        if len(value) >= _SHORTEST and _SECRET.search(name) and value in text:
+            text = text.replace(value, HIDDEN)
+    return text
+
 
 MEDIA_TYPE = "application/problem+json"
 MAX_DETAIL = 2_000
@@ -54,3 +78,35 @@ def problem_json(problem: Problem, status: int) -> bytes:
             hint=without_keys(problem.hint)[:MAX_DETAIL],
         )
     )
+
+
+# The headers of what a browser shows: a page of Citewell loads nothing from elsewhere.
+#
+# Trusted Types without a policy keep every text of a record from becoming markup or script.
+
+CONTENT_SECURITY_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+DATA_HEADERS: Final[Mapping[str, str]] = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+}
+"""Of answers for programs."""
+PAGE_HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Of pages, and of the scripts and styles that they load."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -65,6 +67,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     doi: str = ""
     arxiv: str = ""
+    isbn: str = ""
+    """Of a book as a whole, with 13 digits."""
     title: str = ""
     authors: tuple[str, ...] = ()
     """Family names, the first three at most."""
@@ -74,3 +78,30 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def of_works(source: str, works: tuple[Work, ...] | list[Work]) -> Found | Nothing:
     """`Found`, or `Nothing` for an empty list."""
     return Found(source, tuple(works)) if works else Nothing(source)
+
+
+# Counts of this process: how each request to a source was answered, for the metrics of a server.
+#
+# The other caches of a search process hold what one search computes several times. No setting
+# sizes them, and what they miss is read from mapped files: nothing that an operator could act
+# upon.
+
+Outcome = Literal["hit", "revalidated", "miss", "uncached", "failed"]
+"""`hit`: from the cache on disk. `revalidated`: from there, after the source confirmed that nothing
+has changed. `miss`: from the source. `uncached`: from the source, without a look at the cache.
+`failed`: there was no answer, or it was no longer waited for."""
+Listener = Callable[[str, Outcome], None]
+
+_listeners: list[Listener] = []
+
+
+def listen(listener: Listener) -> None:
+    """Call `listener` with the source's name and the outcome of each request from now on, on the
+    thread that asks the sources."""
+    _listeners.append(listener)
+
+
+def count(source: str, outcome: Outcome) -> None:
+    """Count one request to a source, tries that were repeated included."""
+    for listener in _listeners:
+        listener(source, outcome)

@@ -8,8 +8,7 @@ import msgspec
 
 from citewell.model import Author, Provenance, Work
 from citewell.model.titles import normalise_title, title_key
-from citewell.sources.malformed import is_malformed
-from citewell.sources.malformed_names import malformed_name
+from citewell.sources.malformed_names import is_malformed, malformed_name
 from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
 from citewell.sources.variants import variants_of, without_sources
 
@@ -53,7 +52,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         publisher=_first(publication, "publisher"),
         doi=doi,
         arxiv=_first(ranked, "arxiv"),
-        url=_first(publication, "url") or _first(ranked, "url"),
+        url=_first(publication, "url") or _first(list(filter(is_preprint, ranked)), "url"),
         bibkey=_first(ranked, "bibkey"),
         abstract=_first(ranked, "abstract"),
         citations=max(counts, default=None),

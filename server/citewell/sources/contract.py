@@ -7,6 +7,7 @@ no HTTP library: they build requests and read bodies, and `Fetch` carries them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from citewell.model.titles import normalise_title
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted, of_works
 
 T = TypeVar("T")
+_WORD = re.compile(r"[^\W_]+")
 
 ALIKE = 60.0
 """Least edit ratio (of 100) of a title that a source may offer for a reference."""
@@ -172,6 +174,12 @@ class Source:
         got = await self._fetch(type(self), ask, decode)
         return of_works(self.name, got) if isinstance(got, list) else got
 
+    def with_doi(self, answer: Answer, doi: str) -> Answer:
+        """Of an answer the records with this DOI: a search for one may find others, too."""
+        if not isinstance(answer, Found):
+            return answer
+        return of_works(self.name, [work for work in answer.works if work.doi == doi])
+
     @classmethod
     def unable(cls, what: str) -> Failed:
         """The answer to a question that the source does not know."""
@@ -191,6 +199,11 @@ def resembling(title: str, works: Sequence[Work]) -> list[Work]:
         if ratio >= ALIKE or (begins and len(wanted) >= 20):
             scored.append((-ratio, number))
     return [works[number] for _, number in sorted(scored)]
+
+
+def bare_words(text: str) -> list[str]:
+    """The words of a text, letters and digits alone: none is an operator of a query language."""
+    return _WORD.findall(text)
 
 
 def json_object(body: bytes) -> dict[str, Any]:

@@ -80,11 +80,10 @@ def csl_authors(value: object) -> tuple[Author, ...]:
 
 
 def csl_year(value: object) -> int | None:
-    """The year of a CSL date."""
+    """The year of a CSL date, in the forms of older writers, too: a number, a text, a list."""
+    if isinstance(value, list):
+        return next((year for one in value[:3] if (year := csl_year(one))), None)
     if not isinstance(value, dict):
         return values.year(value)
-    parts = value.get("date-parts")
-    if isinstance(parts, list) and parts and isinstance(parts[0], list) and parts[0]:
-        first = parts[0][0]
-        return values.year(first if isinstance(first, int) else str(first))
-    return values.year(value.get("raw") or value.get("literal"))
+    known = (value.get(name) for name in ("date-parts", "year", "raw", "literal", "edtf", "date"))
+    return next((year for one in known if (year := csl_year(one))), None)

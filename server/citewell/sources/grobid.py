@@ -8,20 +8,175 @@ bounds.
 
 from __future__ import annotations
 
+import re
 import time
 import urllib.error
 import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
 from citewell.model import Problem
+from citewell.model.check import Claim
+from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.installing import install_command
-from citewell.model.pdf import PdfPaper
+from citewell.model.pdf import CitingSentence, PdfPage, PdfPaper
+from citewell.model.query import MARK, OTHER
+from citewell.model.titles import plain_title
+from citewell.model.work import Author
 from citewell.sources.contract import NonsenseError
-from citewell.sources.tei import paper_of_tei
+from citewell.sources.xml_text import parse_xml
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+# A paper from the TEI of GROBID: header, text by page, parsed references, citing sentences.
+
+_TEI = "{http://www.tei-c.org/ns/1.0}"
+_ID = "{http://www.w3.org/XML/1998/namespace}id"
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+MAX_REFERENCES = 10_000
+MAX_SENTENCES = 2_000
+_MAX_TEXT = 4_000
+_HELD = re.compile("\ue000(\\d+)\ue001")
+
+
+def paper_of_tei(body: bytes, path: Path) -> PdfPaper:
+    """The paper. Raises `NonsenseError` for what is no TEI, or declares entities."""
+    root = parse_xml(body)
+    if root.tag != f"{_TEI}TEI":
+        raise NonsenseError("the answer is no TEI")
+    header = root.find(f"{_TEI}teiHeader")
+    titles, dois, arxivs, abstract = ([], [], [], "") if header is None else _header(header)
+    items = list(root.iterfind(f".//{_TEI}listBibl/{_TEI}biblStruct"))[:MAX_REFERENCES]
+    number_of = {f"#{item.get(_ID)}": at for at, item in enumerate(items) if item.get(_ID)}
+    pages: dict[int, list[str]] = defaultdict(list)
+    sentences: list[CitingSentence] = []
+    page = 1
+    for element in _sentences(root):
+        page = _page(element) or page
+        text, cited = _marked(element, number_of)
+        pages[page].append(_written(text, cited))
+        if cited and len(sentences) < MAX_SENTENCES:
+            sentences += _citing(text, cited)
+    return PdfPaper(
+        path=str(path),
+        page_count=max(pages, default=0),
+        titles=tuple(titles),
+        dois=tuple(dois),
+        arxivs=tuple(arxivs),
+        abstract=abstract,
+        body=tuple(PdfPage(number, "\n".join(pages[number])) for number in sorted(pages)),
+        claims=tuple(_claim(item, at, str(path)) for at, item in enumerate(items)),
+        sentences=tuple(sentences),
+    )
+
+
+def _header(header: Element) -> tuple[list[str], list[str], list[str], str]:
+    """Titles, DOIs, arXiv ids and the abstract."""
+    titles = [_text(one) for one in header.iterfind(f".//{_TEI}titleStmt/{_TEI}title")]
+    source = header.find(f".//{_TEI}sourceDesc/{_TEI}biblStruct")
+    dois, arxivs = ([], []) if source is None else _identifiers(source)
+    abstract = header.find(f".//{_TEI}abstract")
+    text = "" if abstract is None else _text(abstract)[:_MAX_TEXT]
+    return [one for one in titles if one], dois, arxivs, text
+
+
+def _identifiers(item: Element) -> tuple[list[str], list[str]]:
+    found = [_text(one) for one in item.iter(f"{_TEI}idno")]
+    dois = [doi for one in found if (doi := normalise_doi(one))]
+    return dois, [number for one in found if (number := arxiv_id(one))]
+
+
+def _claim(item: Element, at: int, path: str) -> Claim:
+    analytic, monograph = item.find(f"{_TEI}analytic"), item.find(f"{_TEI}monogr")
+    part = item if analytic is None else analytic
+    own = "" if analytic is None else _first(analytic, "title")
+    host = "" if monograph is None else _first(monograph, "title")
+    dois, arxivs = _identifiers(item)
+    date = item.find(f".//{_TEI}imprint/{_TEI}date")
+    when = _YEAR.search("" if date is None else date.get("when", "") or _text(date))
+    raw = next((_text(n) for n in item.iter(f"{_TEI}note") if n.get("type") == "raw_reference"), "")
+    names = [_author(one) for one in part.iter(f"{_TEI}author")]
+    return Claim(
+        key=str(at + 1),
+        title=plain_title(own or host),
+        authors=tuple(name for name in names if name is not None),
+        year=int(when[0]) if when else None,
+        venue=host if own else "",
+        doi=dois[0] if dois else "",
+        arxiv=arxivs[0] if arxivs else "",
+        raw=raw[:_MAX_TEXT] or own or host,
+        path=path,
+        page=_page(item) or 1,
+    )
+
+
+def _author(element: Element) -> Author | None:
+    family = " ".join(_text(one) for one in element.iter(f"{_TEI}surname"))
+    given = " ".join(_text(one) for one in element.iter(f"{_TEI}forename"))
+    return Author(family=family, given=given) if family else None
+
+
+def _sentences(root: Element) -> Iterator[Element]:
+    """The sentences of the body, or its paragraphs where they are not cut."""
+    body = root.find(f"{_TEI}text/{_TEI}body")
+    for paragraph in () if body is None else body.iter(f"{_TEI}p"):
+        cut = list(paragraph.iter(f"{_TEI}s"))
+        yield from cut or [paragraph]
+
+
+def _marked(element: Element, number_of: dict[str, int]) -> tuple[str, list[tuple[int, str]]]:
+    """The text with its marks held by number, and the reference and text of each mark."""
+    cited: list[tuple[int, str]] = []
+    parts = [element.text or ""]
+    for child in element.iter():
+        if child is element:
+            continue
+        target = child.get("target", "")
+        if child.tag == f"{_TEI}ref" and target in number_of:
+            cited.append((number_of[target], _text(child)))
+            parts.append(f"\ue000{len(cited) - 1}\ue001")
+        else:
+            parts.append(child.text or "")
+        parts.append(child.tail or "")
+    return " ".join("".join(parts).split()), cited
+
+
+def _written(text: str, cited: list[tuple[int, str]]) -> str:
+    """The text with its marks as the paper has them."""
+    return _HELD.sub(lambda found: cited[int(found[1])][1], text)
+
+
+def _citing(text: str, cited: list[tuple[int, str]]) -> Iterator[CitingSentence]:
+    if len(text) <= _MAX_TEXT:
+        for at, (reference, _) in enumerate(cited):
+            yield CitingSentence(reference, _shown(text, at))
+
+
+def _shown(text: str, own: int) -> str:
+    """The text with one of its marks as the citation, and all others as other ones."""
+    return _HELD.sub(lambda found: MARK if int(found[1]) == own else OTHER, text)
+
+
+def _page(element: Element) -> int | None:
+    """The page of the first of the element's coordinates, "page,x,y,w,h;..."."""
+    first = (element.get("coords") or "").partition(",")[0]
+    return int(first) if first.isdecimal() and len(first) < 6 else None
+
+
+def _first(element: Element, name: str) -> str:
+    found = element.find(f"{_TEI}{name}")
+    return "" if found is None else _text(found)
+
+
+def _text(element: Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
 
 TRIES = 4
 BUSY_SECONDS = 5.0

@@ -9,7 +9,7 @@ from citewell.model import Author, Work
 _FIELDS = (
     *("id", "title", "year", "venue", "booktitle", "journal", "volume", "issue", "pages"),
     *("publisher", "doi", "arxiv", "url", "bibkey", "abstract", "kind", "citations", "language"),
-    "retracted",
+    *("retracted", "notice"),
 )
 _ENCODER = msgspec.json.Encoder()
 

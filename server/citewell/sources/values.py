@@ -114,3 +114,8 @@ def _squeezed(value: str) -> str:
 def mapping(value: object) -> dict[str, Any]:
     """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def first_mapping(value: object) -> dict[str, Any]:
+    """The first of a list of JSON objects; an empty one for anything else."""
+    return mapping(value[0]) if isinstance(value, list) and value else {}

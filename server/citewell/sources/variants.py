@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from citewell.model.cut_lists import is_cut
+from citewell.model.names import is_cut
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.work import Author, RecordVariant, Work
 

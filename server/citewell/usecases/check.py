@@ -13,13 +13,15 @@ import msgspec
 from citewell.engine.contract import Checks, Engine
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-from citewell.model.check import Check, Claim
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.model.check import Check, Claim, Verdict
+from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Progress, no_progress
 
 CHECKING = "checking references"
 SLICE = 64
 """References that are checked in one go, between two reports of progress."""
+FEWEST_OUTSIDE, SHARE_OUTSIDE = 10, 0.5
+"""References, and their share of all, that the library must lack to be called outside its field."""
 _NO_ANSWER = Problem("check-failed", "The check returned no result.", "Ask again.")
 
 Step = Callable[[Cancel], list[Check]]
@@ -29,6 +31,39 @@ _DECODER = msgspec.msgpack.Decoder(Claim)
 
 def _claim(given: Claim | bytes) -> Claim:
     return _DECODER.decode(given) if isinstance(given, bytes) else given
+
+
+def outside(checks: Sequence[Check]) -> Problem | None:
+    """The problem that the library lacks most of the references, whose field is another one."""
+    lacking = sum(check.verdict is Verdict.NOT_FOUND for check in checks)
+    if lacking < FEWEST_OUTSIDE or lacking < SHARE_OUTSIDE * len(checks):
+        return None
+    return Problem(
+        "library-outside",
+        f"{lacking:,} of {len(checks):,} references are outside the library, which is no evidence "
+        "against them.",
+        "To check them, allow a source with `citewell sources allow crossref` and add --online; or "
+        "fetch works of their field with `citewell library fetch`.",
+    )
+
+
+def check_addresses(checks: Sequence[Check]) -> list[Check]:
+    """The checks with a note for each web address that does not exist any more.
+
+    Asks the hosts of the addresses, one request for each. Raises `CitewellError` without the extra
+    `online`.
+    """
+    import asyncio
+
+    from citewell.engine.online import missing_package
+    from citewell.verification.online import address_of, with_address
+
+    if (problem := missing_package()) is not None:
+        raise CitewellError(problem)
+    from citewell.sources.web.addresses import gone
+
+    found = asyncio.run(gone(filter(None, (address_of(check.claim) for check in checks))))
+    return [with_address(check, found) for check in checks]
 
 
 class CheckTask:
@@ -73,8 +108,12 @@ class CheckTask:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What went wrong beside the verdicts, each once."""
-        return tuple(self._problems)
+        """What went wrong beside the verdicts, each once; in the end also that the library, if it
+        alone was asked, does not cover the references."""
+        found = tuple(self._problems)
+        if self.is_done and not self._online and (problem := outside(self.checks)) is not None:
+            return (*found, problem)
+        return found
 
     def add(self, claims: Sequence[Claim | bytes]) -> None:
         """Look these references up after the others; also while the task runs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +16,14 @@ from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.writer import CitationWriter
-from citewell.features.text.model_choice import its_words, picks
+from citewell.features.text.evidence import its_words, picks
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder
 from citewell.model.llm import Supported
+from citewell.model.query import CitingPaper
 from citewell.options import Options
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.fill_plan import (
     LEFT,
     NOT_CLOSED,
@@ -60,6 +62,11 @@ class Place(NamedTuple):
     document: Document
     placeholder: Placeholder
     query: Query
+
+
+PlaceId = tuple[Query, int]
+"""The query of a placeholder without its paper, and its number among those with the same query: it
+stays when entries are added."""
 
 
 def places_of(project: Project, documents: Iterable[Document] | None = None) -> list[Place]:
@@ -113,8 +120,8 @@ def plan_fill(
 class FillTask:
     """A fill in its stages: search, pick, plan, verify.
 
-    Answers are kept by what was asked: a project that has changed meanwhile is planned again, and
-    only what is new in it is searched for.
+    Answers and choices are kept by what was asked: a project that has changed meanwhile is planned
+    again, only what is new in it is searched for, and what was chosen stays with its placeholder.
     """
 
     def __init__(
@@ -141,10 +148,13 @@ class FillTask:
         self._seconds = seconds
         self._choices = choices or {}
         self._choose = choose
+        self._chosen: dict[PlaceId, tuple[Hit | None, str]] | None = None
+        """What was chosen and why not, from the first plan on."""
         self._picks = picks(options)
         self._verifies = self._picks and options.llm.verify
         self._stages = 1 + self._picks + self._verifies
         self._found: dict[Query, Found] = {}
+        """By the query without its paper: new entries alone are no reason to search again."""
         self._supported: dict[tuple[str, str], Supported] = {}
 
     def run(
@@ -164,9 +174,16 @@ class FillTask:
     ) -> None:
         """Find the candidates of the places, and have the language model pick at places without a
         choice. Raises as `run` does."""
-        self._check_numbers(len(places))
-        left = {p.query for n, p in enumerate(places, 1) if str(n) not in self._choices}
-        queries = list(dict.fromkeys(p.query for p in places if p.query not in self._found))
+        ids = _place_ids(places)
+        if self._chosen is None:
+            self._check_numbers(len(places))
+            chosen = ((ids[int(n) - 1], work) for n, work in self._choices.items())
+            self._chosen = {
+                one: (None, LEFT) if work is None else (Hit(work, 0.0), "") for one, work in chosen
+            }
+        left = {p.query for p, one in zip(places, ids, strict=True) if one not in self._chosen}
+        new = (p.query for p in places if _bare(p.query) not in self._found)
+        queries = list(dict.fromkeys(new))
         total = len(queries) * self._stages
         results: list[SearchResult] = []
         for start in range(0, len(queries), SLICE):
@@ -180,7 +197,8 @@ class FillTask:
             if self._picks:
                 progress(ASKING, number, total)
             pick = self._picks and query in left
-            self._found[query] = choose(self._engine, query, result, pick=pick, cancel=cancel)
+            found = choose(self._engine, query, result, pick=pick, cancel=cancel)
+            self._found[_bare(query)] = found
 
     def _ask_sources(
         self,
@@ -221,10 +239,10 @@ class FillTask:
 
     def plan(self, project: Project, places: Sequence[Place]) -> FillPlan:
         """What becomes of places that were searched for, and the edits of the project's files."""
-        found = [self._found[place.query] for place in places]
+        found = [self._found[_bare(place.query)] for place in places]
         decided = [
-            self._decide(str(n), _candidates(place, one))
-            for n, (place, one) in enumerate(zip(places, found, strict=True), 1)
+            self._decide(place_id, _candidates(place, one))
+            for place_id, place, one in zip(_place_ids(places), places, found, strict=True)
         ]
         writer = CitationWriter(project, self._options)
         fills = tuple(cited(one, writer) for one in decided)
@@ -277,20 +295,20 @@ class FillTask:
                 )
             )
 
-    def _decide(self, number: str, found: PlaceholderFill) -> PlaceholderFill:
-        hit, reason = self._choice(number, found)
+    def _decide(self, place_id: PlaceId, found: PlaceholderFill) -> PlaceholderFill:
+        hit, reason = self._choice(place_id, found)
         return msgspec.structs.replace(found, hit=hit, reason=reason)
 
-    def _choice(self, number: str, found: PlaceholderFill) -> tuple[Hit | None, str]:
+    def _choice(self, place_id: PlaceId, found: PlaceholderFill) -> tuple[Hit | None, str]:
         """The paper for a placeholder, or why it is left open."""
         if not found.placeholder.certain:
             return None, NOT_CLOSED
-        if number in self._choices:
-            work = self._choices[number]
-            return (None, LEFT) if work is None else (Hit(work, 0.0), "")
-        if self._choose is not None:
+        assert self._chosen is not None
+        if place_id not in self._chosen and self._choose is not None:
             hit = self._choose(found)
-            return hit, "" if hit else found.reason or "skipped"
+            self._chosen[place_id] = hit, "" if hit else found.reason or "skipped"
+        if place_id in self._chosen:
+            return self._chosen[place_id]
         reason = found.reason or self._doubt(found)
         return (None, reason) if reason else (found.candidates[0], "")
 
@@ -298,7 +316,7 @@ class FillTask:
         """Why the best candidate is not taken unattended; empty where it is."""
         if not found.query.typed and not self._options.fill.unattended:
             return UNTYPED
-        least = self._found[found.query].least_confidence(self._options, self._threshold)
+        least = self._found[_bare(found.query)].least_confidence(self._options, self._threshold)
         if found.confidence < least:
             return f"{UNCERTAIN} ({found.confidence:.2f} < {least:.2f})"
         return ""
@@ -309,6 +327,20 @@ def with_unattended(options: Options, *, unattended: bool) -> Options:
     if not unattended:
         return options
     return replace(options, fill=replace(options.fill, unattended=True))
+
+
+def _place_ids(places: Sequence[Place]) -> list[PlaceId]:
+    seen: Counter[Query] = Counter()
+    found = []
+    for place in places:
+        query = _bare(place.query)
+        found.append((query, seen[query]))
+        seen[query] += 1
+    return found
+
+
+def _bare(query: Query) -> Query:
+    return msgspec.structs.replace(query, paper=CitingPaper())
 
 
 def _check(cancel: Cancel | None) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 
 import msgspec
 
 from citewell.engine.contract import Engine
-from citewell.features.citing.write import write_edits
 from citewell.features.citing.writer import CitationWriter
 from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
+from citewell.model.display_text import shorten
 from citewell.model.document import Placeholder
 from citewell.model.feedback import Feedback, Through, name_of, passed_over
 from citewell.model.llm import Picked, Supported
 
 NAMED = 3
 """Candidates of an open placeholder that a report names."""
+MOST_NAMED = 8
+"""Open placeholders that a summary names."""
 NOT_CLOSED = (
     "it is not closed, so its words cannot be separated from the text after it: add "
     "the closing bracket"
@@ -85,6 +87,8 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Of the search for each placeholder."""
     root: Path = Path()
     """Folder of the project."""
+    again: Callable[[], FillPlan] | None = None
+    """Makes the plan for the files as they are then, where they are on the disk."""
 
     @property
     def filled(self) -> tuple[PlaceholderFill, ...]:
@@ -95,12 +99,37 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(found for found in self.fills if found.hit is None)
 
 
-def write_fill(plan: FillPlan) -> bool:
-    """Write the edits of a plan, all or none; true if there was anything to write.
+def named(fill: PlaceholderFill) -> str:
+    """A placeholder by its words: "`graph attention`", or "`?`" where it has none."""
+    words = fill.placeholder.query or ("?" if "?" in fill.text else fill.text)
+    return f"`{shorten(words, 40).replace('`', '')}`"
 
-    Raises `CitewellError` where a file has changed since (`write_edits`).
-    """
-    return write_edits(plan.edits, plan.texts)
+
+def summary_of(plan: FillPlan) -> str:
+    """ "3 of 5 filled; 2 left open: `graph attention`, `?`"."""
+    text = f"{len(plan.filled)} of {len(plan.fills)} filled"
+    if not plan.open:
+        return text
+    names = [named(one) for one in plan.open[:MOST_NAMED]]
+    more = len(plan.open) - len(names)
+    shown = ", ".join(names) + (f" and {more} more" if more else "")
+    return f"{text}; {len(plan.open)} left open: {shown}"
+
+
+def detail_of(fill: PlaceholderFill) -> str:
+    """Why a placeholder is open, and its best papers."""
+    best = ", ".join(f"“{shorten(hit.work.title, 60)}”" for hit in fill.candidates[:NAMED])
+    return f"{fill.reason}; best: {best}" if best else fill.reason
+
+
+def left_open(plan: FillPlan) -> Problem:
+    """Which placeholders are open and why, with the best papers of the first ones."""
+    details = [f"line {one.line}, {named(one)}: {detail_of(one)}." for one in plan.open]
+    return Problem(
+        "placeholders-left-open",
+        "\n".join([f"{summary_of(plan)}.", *details[:MOST_NAMED]]),
+        "Choose from the list at the placeholder, or type words into it.",
+    )
 
 
 def learn_fill(

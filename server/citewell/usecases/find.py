@@ -16,11 +16,12 @@ from citewell.documents.context import query_for
 from citewell.documents.scan import scan_document
 from citewell.engine.contract import Engine, Tier
 from citewell.features.citing.confidence import confidence_of
-from citewell.features.text.model_choice import chosen_first, who_chose
+from citewell.features.text.evidence import chosen_first, who_chose
 from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
+from citewell.model.query import MARK
 from citewell.options import Options
 
 MAX_PASSAGE = 20_000
@@ -28,6 +29,9 @@ MAX_PLACES = 20
 SEARCHING = "searching"
 ASKING = "asking the language model"
 ASKING_SOURCES = "asking the sources"
+_TAGGED = re.compile(r"(?i)(?<![\w*])<\s{0,3}((?:cite|citation|ref|reference)\b[\w ?!]{0,20})>")
+"""A mark of prose that a document would take for HTML: "<citation needed>"."""
+_SPOKEN = re.compile(r"[^\W\d_]{2}")
 _END = re.compile(r"\s*([.!?]?)\s*$")
 
 Status = Literal["found", "nothing_found", "not_checked"]
@@ -185,6 +189,27 @@ def passage_queries(
     places = document.placeholders[:MAX_PLACES]
     known = paper or CitingPaper()
     return [query_for(document, place, paper=known) for place in places]
+
+
+def in_sentence(query: Query, options: Options) -> Query:
+    """The query; where its words are a passage with a placeholder, such as `[CITATION]`, that of
+    the first of its places. Its filters stay."""
+    text = _TAGGED.sub(r"[\1]", query.text)
+    document = scan_document(f"passage{suffix_of(text)}", text, options.documents)
+    if not document.placeholders:
+        return query
+    place = query_for(document, document.placeholders[0], paper=query.paper)
+    has_sentence = _SPOKEN.search(place.sentence.replace(MARK, "")) is not None
+    if not has_sentence and not place.text:
+        return query
+    return msgspec.structs.replace(
+        query,
+        text=place.text,
+        sentence=place.sentence if has_sentence else "",
+        before=place.before,
+        after=place.after,
+        acronyms=place.acronyms,
+    )
 
 
 def status_of(results: Sequence[SearchResult]) -> Status:

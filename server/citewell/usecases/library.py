@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +22,11 @@ from citewell.model.closing import Closing
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.options import Options
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import SLICE, CheckTask
-from citewell.usecases.fill import CANDIDATES, Choose, plan_fill, with_unattended
+from citewell.usecases.fill import CANDIDATES, Choose, FillTask, with_unattended
 from citewell.usecases.fill_plan import FillPlan, learn_fill
-from citewell.usecases.find import Found, Progress, find_papers, no_progress
+from citewell.usecases.find import Found, Progress, find_papers, in_sentence, no_progress
 from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.check_fix import FixPlan
+    from citewell.usecases.entry_changes import ChangePlan
     from citewell.usecases.explore.contract import Exploration, ExploreRequest
 
 LOADING_SECONDS = 120.0
@@ -146,6 +148,7 @@ class Library(Closing):
             year_from=year_from,
             year_to=year_to,
         )
+        query = in_sentence(query, self.options)
         if self.online:
             self.engine.wait_online(query, SOURCES_SECONDS)
         return find_papers(self.engine, [query], limit, pick=pick)[0]
@@ -204,8 +207,7 @@ class Library(Closing):
         if format_of(paper) in (None, Format.BIBTEX):
             raise CitewellError(_not_a_paper(paper))
         options = with_unattended(self.options, unattended=unattended)
-        return plan_fill(
-            Project.open(paper, options.documents, bib_options=options.bib),
+        task = FillTask(
             self.engine,
             options,
             threshold=threshold,
@@ -214,21 +216,26 @@ class Library(Closing):
             seconds=seconds,
             choices=choices,
             choose=choose,
-            progress=progress,
-            cancel=cancel,
         )
 
-    def write(self, plan: FillPlan | FixPlan, through: Through = "fill") -> tuple[Problem, ...]:
+        def plan() -> FillPlan:
+            project = Project.open(paper, options.documents, bib_options=options.bib)
+            return replace(task.run(project, progress, cancel), again=plan)
+
+        return plan()
+
+    def write(
+        self, plan: FillPlan | FixPlan | ChangePlan, through: Through = "fill"
+    ) -> tuple[Problem, ...]:
         """Write the edits of a plan, all or none, and learn from it; why that failed.
 
-        Raises `CitewellError` where a file has changed since, and nothing is written then.
+        Where a file has changed since, the plan is made again for what it holds now. Raises
+        `CitewellError` where it changes all the time, and nothing is written then.
         """
-        from citewell.features.citing.write import write_edits
+        from citewell.features.citing.write import write_plan
 
-        written = write_edits(plan.edits, plan.texts)
-        if not written or not isinstance(plan, FillPlan):
-            return ()
-        return learn_fill(self.engine, plan, through)
+        plan = write_plan(plan, plan.again)
+        return learn_fill(self.engine, plan, through) if isinstance(plan, FillPlan) else ()
 
     # -- check ---------------------------------------------------------------------------------
 
@@ -274,7 +281,53 @@ class Library(Closing):
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
 
-        return plan_fixes(checks, recheck, unsafe=unsafe, root=Path.cwd())
+        def plan() -> FixPlan:
+            planned = plan_fixes(checks, recheck, unsafe=unsafe, root=Path.cwd())
+            return replace(planned, again=plan)
+
+        return plan()
+
+    def changes(self, paths: Sequence[str | Path], changes: Mapping[str, str]) -> ChangePlan:
+        """Plan what becomes of entries of .bib files, by key: "mark" as checked, "remove" with its
+        citations, "record" for the record that the check found, or the id of the paper that was
+        meant (`write`). `paths` are .bib files, papers or folders.
+
+        Raises `CitewellError` where a change cannot be made.
+        """
+        from citewell.documents.project.files import FileCache
+        from citewell.documents.project.includes import absolute
+        from citewell.features.citing.named_works import work_named
+        from citewell.model.bib import BibFile
+        from citewell.model.document import Document
+        from citewell.usecases.entry_changes import (
+            bibs_of,
+            citing_documents,
+            plan_changes,
+            projects_in,
+            workspace_of,
+        )
+
+        def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
+            folders = dict.fromkeys(map(workspace_of, (Path(bib.path), *map(absolute, paths))))
+            cache = FileCache(self.options.documents)
+            projects = projects_in(list(folders), cache, lambda path: None)
+            return citing_documents(projects, bib, key)
+
+        def plan() -> ChangePlan:
+            read = claims_in_files(list(map(Path, paths)), self.options.documents, every=True)
+            if not read.claims and read.problems:
+                raise CitewellError(read.problems[0])
+            planned = plan_changes(
+                changes,
+                bibs_of(read.claims),
+                check=lambda claims: self.check_claims(claims).checks,
+                work_named=lambda name: work_named(self.engine, name),
+                citing=citing,
+                shown=lambda path: os.path.relpath(path).replace(os.sep, "/"),
+            )
+            return replace(planned, again=plan)
+
+        return plan()
 
 
 def _not_a_paper(path: Path) -> Problem:

@@ -20,6 +20,7 @@ from citewell.engine.child import worker_environment
 from citewell.engine.command_line import command_line
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
+from citewell.model.child_process import start_command
 from citewell.options import Options
 from citewell.sources.registry import may_download
 from citewell.usecases.find import Progress, no_progress
@@ -190,20 +191,11 @@ def _run(
     cancel: Cancel | None,
 ) -> T:
     """Run a command to its end; its JSON as a `kind`."""
-    process = subprocess.Popen(
-        [*command_line(options), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=worker_environment(),
-        encoding="utf-8",
-        errors="replace",
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    )
+    process = start_command([*command_line(options), *arguments], environment=worker_environment())
     output: list[str] = []
     errors: list[str] = []
     reported = 0
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdin and process.stdout and process.stderr
     readers = (_reading(process.stdout, output.append), _reading(process.stderr, errors.append))
     try:
         while True:
@@ -224,18 +216,18 @@ def _run(
             process.wait()
         for reader in readers:
             reader.join()
-        process.stdout.close()
-        process.stderr.close()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
     try:
         return msgspec.json.decode("".join(output), type=kind)
     except msgspec.DecodeError:
         raise CitewellError(_problem_in(errors)) from None
 
 
-def _reading(stream: IO[str], take: Callable[[str], object]) -> threading.Thread:
+def _reading(stream: IO[bytes], take: Callable[[str], object]) -> threading.Thread:
     def read() -> None:
         for line in stream:
-            take(line.rstrip("\n"))
+            take(line.decode("utf-8", "replace").rstrip("\r\n"))
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()

@@ -11,7 +11,7 @@ import msgspec
 from citewell.engine.contract import Engine
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
-from citewell.model.direction import Direction
+from citewell.model.query import Direction
 from citewell.usecases.related import related_works
 
 MAX_PAPERS = 150

@@ -9,7 +9,7 @@ import msgspec
 from citewell.engine.contract import Engine
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
-from citewell.model.direction import Direction
+from citewell.model.query import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 LINKS = 400

@@ -17,7 +17,7 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.model.atomic_write import write_atomically
-from citewell.options.folders import data_folder
+from citewell.options.folders import data_folder, make_private
 
 Kind = Literal["eval", "tune", "compare-models"]
 MAX_REPORTS: Final = 20
@@ -47,7 +47,7 @@ def keep_report(kind: Kind, page: str) -> Problem | None:
     folder = report_folder()
     name = f"{datetime.now(UTC).strftime(_TIME)}-{kind}.html"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         write_atomically(folder / name, page.encode("utf-8"), mode=0o600)
     except OSError as error:
         return Problem(

@@ -8,6 +8,8 @@ from citewell.engine.contract import Engine
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
+from citewell.options import Options
+from citewell.usecases.find import in_sentence
 
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""
@@ -45,6 +47,7 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_query(
+    options: Options,
     text: str,
     author: str = "",
     venue: str = "",
@@ -56,8 +59,9 @@ def search_query(
     language: str = "",
     strict_language: bool = False,
 ) -> Query:
-    """The query of a search: `year` is both the first and the last year; those may be in any order.
+    """The query of a search for words, or for a sentence with a placeholder (`in_sentence`).
 
+    `year` is both the first and the last year; those may be in any order.
     Raises `CitewellError` when `year` is given with one of the others.
     """
     if year is not None:
@@ -66,7 +70,7 @@ def search_query(
         year_from = year_to = year
     if year_from is not None and year_to is not None and year_from > year_to:
         year_from, year_to = year_to, year_from
-    return Query(
+    query = Query(
         text=text,
         author=author,
         venue=venue,
@@ -76,6 +80,7 @@ def search_query(
         language=language,
         strict_language=strict_language,
     )
+    return in_sentence(query, options)
 
 
 def search_page(
@@ -98,6 +103,7 @@ def search_page(
         query.venue,
         query.year_from,
         query.year_to,
+        *((query.sentence,) if query.sentence else ()),
         *(
             (query.kind, query.language, query.strict_language)
             if query.kind or query.language

@@ -7,24 +7,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from citewell.model import Problem
+from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.titles import title_key
 from citewell.model.venues import venue_ids, work_venues
 from citewell.model.work import without_abstract
+from citewell.sources.registry import source_titles, titles_of_work
+from citewell.sources.trust import is_second_hand
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
-from citewell.verification.free_text import title_guesses
+from citewell.verification.free_text import stands_alone, title_guesses, with_title
 from citewell.verification.identify import Match, identify, names_author
 from citewell.verification.likeness import TitleLike, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, retitled
 from citewell.verification.records import Candidates, Records
+from citewell.verification.year_check import PLACEHOLDER
 
 BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""
+FOREIGN = frozenset({"author-added", "author-replaced", "author-unrelated", "author-unread"})
+"""Names that no record has: where the record may be to blame, the reference is not verified."""
+_OF_HEARSAY = frozenset({"title-differs", "author-missing", "author-order"})
+"""Codes that leave a reference unsettled if its record comes from reference lists alone."""
 _IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "author-placeholder"})
 
 
@@ -85,7 +92,7 @@ class Checker:
                 open_ones, records.near([claims[n] for n in open_ones]), strict=True
             ):
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
-                claims[n], found[n] = with_title_inside(claims[n], found[n])
+                claims[n], found[n] = with_title_inside(claims[n], found[n], found[n].near)
         for n in open_ones:
             meeting = self._meeting(claims[n])
             near = found[n].near
@@ -96,15 +103,21 @@ class Checker:
 
     def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:
         """Free text that was taken apart wrongly: is any part of it the title of a known work?"""
+        for n, claim in enumerate(claims):
+            if claim.raw and not found[n].by_title:
+                for work in (*found[n].by_doi, *found[n].by_arxiv):
+                    claims[n], found[n] = with_title_inside(claims[n], found[n], (work,))
         unsettled = [n for n, claim in enumerate(claims) if claim.raw and not found[n].by_title]
         guesses = [(n, guess) for n in unsettled for guess in title_guesses(claims[n].raw)]
         tries = [Claim(title=guess) for _, guess in guesses]
         for records in self.records if tries else ():
             answers = records.candidates(tries)
             for (n, guess), answer in zip(guesses, answers, strict=True):
-                works = tuple(w for w in answer.by_title if names_author(claims[n].raw, w))
+                raw = claims[n].raw
+                alone = bool(answer.by_title) and stands_alone(guess, raw)
+                works = tuple(w for w in answer.by_title if alone or names_author(raw, w))
                 if works and not found[n].by_title:
-                    claims[n] = msgspec.structs.replace(claims[n], title=guess)
+                    claims[n] = with_title(claims[n], guess)
                     found[n] = msgspec.structs.replace(found[n], by_title=works)
 
     def _meeting(self, claim: Claim) -> Meeting | None:
@@ -121,22 +134,29 @@ def _together(answers: Sequence[Candidates]) -> Candidates:
     return Candidates(
         by_doi=tuple(work for answer in answers for work in answer.by_doi),
         by_arxiv=tuple(work for answer in answers for work in answer.by_arxiv),
+        by_identifier=tuple(work for answer in answers for work in answer.by_identifier),
         by_title=tuple(work for answer in answers for work in answer.by_title),
         answered=bool(answers) and all(answer.answered for answer in answers),
         problem=next((answer.problem for answer in answers if answer.problem), None),
     )
 
 
-def with_title_inside(claim: Claim, found: Candidates) -> tuple[Claim, Candidates]:
-    """Free text that holds the whole title of a similar work, where another part was read as it."""
+def with_title_inside(
+    claim: Claim, found: Candidates, works: Sequence[Work]
+) -> tuple[Claim, Candidates]:
+    """Free text with the whole title of one of the works, where another part was read as it."""
     if not claim.raw or found.by_title:
         return claim, found
     text = title_key(claim.raw)
-    for work in found.near:
+    for work in works:
         key = title_key(work.title)
-        if len(key) >= 16 and key in text and names_author(claim.raw, work):
-            claim = msgspec.structs.replace(claim, title=work.title)
-            return claim, msgspec.structs.replace(found, by_title=(work,))
+        by_id = work in found.by_doi or work in found.by_arxiv
+        if (
+            len(key) >= 16
+            and key in text
+            and (by_id or names_author(claim.raw, work) or stands_alone(work.title, claim.raw))
+        ):
+            return with_title(claim, work.title), msgspec.structs.replace(found, by_title=(work,))
     return claim, found
 
 
@@ -169,9 +189,7 @@ def judge(
         found = msgspec.structs.replace(found, by_title=())
     if match is None:
         return _unknown(claim, found, year_now, sources, online=online)
-    findings = fields.compare(claim, match, found, year_now)
-    if match.people.difference is Difference.UNRELATED:
-        findings += check_placeholders(claim)
+    findings = fields.compare(claim, match, found, year_now) + check_placeholders(claim)
     verdict, sure = _verdict(match, findings)
     return Check(
         claim=claim,
@@ -180,6 +198,11 @@ def judge(
         findings=tuple(findings),
         work=without_abstract(match.work),
         evidence=(
+            *(
+                ("The record is not evidence enough to judge the reference by.",)
+                if verdict is Verdict.UNCHECKED
+                else ()
+            ),
             _match_message(match),
             *(one.message for one in findings if one.confidence >= SURE),
         ),
@@ -191,6 +214,10 @@ def _verdict(match: Match, findings: Sequence[FieldFinding]) -> tuple[Verdict, f
     counted = [
         one for one in findings if one.severity is not Severity.INFO and one.confidence >= SURE
     ]
+    hearsay = is_second_hand(match.work) and match.by in ("title", "near")
+    unsettled = FOREIGN | _OF_HEARSAY if hearsay else FOREIGN
+    if not counted and any(one.code in unsettled for one in findings):
+        return Verdict.UNCHECKED, 0.5
     if not counted:
         return Verdict.VERIFIED, 0.95 if match.people.difference is Difference.SAME else 0.8
     sure = max(one.confidence for one in counted)
@@ -219,7 +246,7 @@ def _namesake(claim: Claim, match: Match) -> bool:
         return other_people and words <= 4 and not year and not venue and paper
     if match.title is not TitleLike.SAME or match.by != "title":
         return True
-    if claim.raw and len(claim.authors) < 2:
+    if claim.raw and len(claim.authors) < 2 and (claim.unread or not claim.authors[0].given):
         return True
     if book:
         return True  # a thesis and a paper, a book and its review
@@ -238,19 +265,26 @@ def _unknown(
     findings = fields.check_alone(claim, found, year_now)
     counted = [one for one in findings if one.confidence >= SURE]
     codes = {one.code for one in counted}
-    absent = f"No record with this title was found in: {', '.join(sources) or 'nothing'}."
+    absent = (
+        f"No record with this title was found in: {', '.join(source_titles(sources)) or 'nothing'}."
+    )
     if not found.answered:
         problem: Problem | None = found.problem
         absent = problem.message if problem else "Not every queried source answered."
     verdict, sure = Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED, 0.5
     if counted:
         sure = max(one.confidence for one in counted)
-        unknown = claim.year is not None and claim.year >= fields.PLACEHOLDER
+        unknown = claim.year is not None and claim.year >= PLACEHOLDER
         proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE)
         # A wrong DOI is a slip as often as an invention while the title may be known elsewhere.
-        telling = {code for code in codes if online or not code.startswith("doi-")}
+        slips = ("assistant-",) if online else ("doi-", "url-", "assistant-")
+        telling = {code for code in codes if not code.startswith(slips)}
         proven = proven or telling & {"doi-other-work", "arxiv-other-work"}
+        if "venue-lacks" in codes:
+            proven = proven or codes & {"doi-other-work", "url-other-work"}
         verdict = Verdict.FABRICATED if proven or len(telling) > 1 else Verdict.WRONG_DETAIL
+        if codes - {"assistant-trace"} == {"venue-lacks"}:
+            verdict = Verdict.NOT_IN_VENUE
     work = next(iter((*found.by_doi, *found.by_arxiv)), None)
     return Check(
         claim=claim,
@@ -272,7 +306,7 @@ def _similar(found: Candidates) -> tuple[str, ...]:
 
 def _match_message(match: Match) -> str:
     work = match.work
-    origin = work.provenance[0].source if work.provenance else work.id
+    origin = titles_of_work(work)[0] if work.provenance else work.id
     means = {"title": "The title belongs to", "doi": "The DOI belongs to",
              "arxiv": "The arXiv identifier belongs to",
              "near": "Authors and most of the title match"}[match.by]  # fmt: skip

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
 
 import msgspec
 
-from citewell.documents.bib.work import entry_year, inherited
+from citewell.documents.bib.marks import mark_of
+from citewell.documents.bib.work import author_source, entry_year, inherited
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
-from citewell.model.check import Claim
+from citewell.model.check import Claim, GivenIdentifier, Mark
 from citewell.model.document import Span
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import Identifier, identifiers_in
+from citewell.model.ids import arxiv_id, isbn13, normalise_doi
 from citewell.model.names import ends_with_others, parse_author, split_authors
 from citewell.model.pdf import PdfPaper
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
-from citewell.verification.free_text import parse_reference
-from citewell.verification.reference_list import Piece, joined, pieces
+from citewell.verification.author_list import leading_names
+from citewell.verification.free_text import arxiv_before, parse_reference, undecorated
+from citewell.verification.reference_list import (
+    SAME_AUTHORS,
+    Piece,
+    joined,
+    pieces,
+    without_list_marks,
+)
 
 _VENUES = ("booktitle", "journal", "journaltitle", "howpublished", "maintitle")
+_BOOKS = frozenset(
+    {"book", "mvbook", "collection", "mvcollection", "reference", "manual", "booklet"}
+)
 _BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^][]|\[[^]]*\]|\{[^}]*\})*\]\s*)?\{([^{}]*)\}")
 _END = re.compile(r"\\end\s*\{thebibliography\}")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
@@ -32,6 +45,24 @@ _PIECE = re.compile(r"\S(?:.|\n(?!\n))*")
 _LABEL = re.compile(r"\[([^\]\n]{1,40})\]\s+")
 LONGEST_REFERENCE = 4_000
 """Characters of one reference of a PDF that are read; a list of 300 authors has 6,000."""
+_WITH_IDENTIFIERS = (
+    "doi", "url", "eprint", "venue", "howpublished", "note", "ee", "link", "pdf")  # fmt: skip
+"""Fields that hold addresses of the work itself."""
+_IN_BRACES = re.compile(
+    r"([^\W\d_][^\s,]*(?: [^\W\d_][^\s,]*)?),\s*"
+    r"((?!Inc|Ltd|LLC|Corp|Co\b|GmbH)[^\W\d_][\w-]*\.?(?:[ -]?[^\W\d_][\w-]*\.?){0,2})"
+)
+_TRACE = re.compile(
+    r"utm_source=(?:chatgpt|openai|chat\.openai|perplexity|claude|gemini|copilot|bing|deepseek|grok|"
+    r"meta\.ai|mistral)[\w.]*|(?:cite)?turn\d+(?:search|news|view|fetch|academia|file|image|"
+    r"forecast|product)\d+|\bciteturn|\boai_?cit\w*|contentReference\[|\[cite_start\]|"
+    r"grok_render\w*|[\ue200-\ue202]",
+    re.IGNORECASE,
+)
+"""Marks that chat assistants leave in what is copied from them."""
+_NOT_CITED = frozenset({"abstract", "file", "keywords", "annote"})
+_LONGEST_TEXT = 40_000
+"""Characters of one plain-text reference that are read; some have thousands of authors."""
 _SKIPPED = frozenset({"comment", "set", "xdata"})
 
 
@@ -47,8 +78,8 @@ def claims_of_bib(bib: BibFile) -> list[Claim]:
 
 def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Claim:
     """The fields of an entry, `crossref` and `xdata` included."""
-    values = inherited(bib, entry)
-    body = entry.body
+    values = inherited(bib.by_key, entry)
+    body = author_source(bib.by_key, entry).body
     title = plain_title(values.get("title", ""))
     if subtitle := values.get("subtitle", ""):
         title = f"{title}: {plain_title(subtitle)}"
@@ -66,6 +97,7 @@ def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Cl
         line=line,
         span=entry.span,
         spans={f.name: f.value_span for f in reversed(entry.fields)},
+        mark=mark_of(bib, entry),
     )
 
 
@@ -80,6 +112,7 @@ def make_claim(
     line: int | None = None,
     span: Span | None = None,
     spans: Mapping[str, Span] | None = None,
+    mark: Mark | None = None,
 ) -> Claim:
     """A claim from plain field values; `author` may still hold LaTeX, `venue` is the venue."""
     authors = values.get("author", "")
@@ -89,11 +122,14 @@ def make_claim(
     arxiv = ""
     if values.get("archiveprefix", "").lower() in ("", "arxiv"):
         arxiv = next((found for n in names if (found := arxiv_id(values.get(n, "")))), "")
+    title = plain_title(values.get("title", ""))
+    arxiv = arxiv or arxiv_before(title)
     eprint = values.get("eprint", "")
+    trace, trace_field = _trace({"key": key, **values})
     return Claim(
         key=key,
         kind=kind,
-        title=plain_title(values.get("title", "")),
+        title=undecorated(title),
         authors=tuple(author for author in map(_named, split_authors(authors)) if author.family),
         others=ends_with_others(authors),
         year=year,
@@ -104,13 +140,43 @@ def make_claim(
         pages=values.get("pages", ""),
         doi=doi,
         arxiv=arxiv,
+        isbn=isbn13(values.get("isbn", "")) if kind in _BOOKS else "",
+        url=values.get("url", "").strip(),
+        identifiers=_further_identifiers(
+            {name: values.get(name, "") for name in _WITH_IDENTIFIERS}, doi, arxiv
+        ),
         raw_doi=raw_doi if not doi else "",
         raw_arxiv=eprint if eprint and not arxiv else "",
+        trace=trace,
+        trace_field=trace_field,
         path=path,
         line=line,
         span=span,
         spans=spans or {},
+        mark=mark,
     )
+
+
+def _further_identifiers(
+    texts: Mapping[str, str], doi: str, arxiv: str
+) -> tuple[GivenIdentifier, ...]:
+    """The identifiers in the texts of some fields, each once, without the two that are known."""
+    found: dict[tuple[str, str], GivenIdentifier] = {}
+    for field, text in texts.items():
+        marked = arxiv_id(text)
+        for one in (*identifiers_in(text), *([Identifier("arxiv", marked)] if marked else ())):
+            if one.value not in (doi, arxiv):
+                found.setdefault((one.kind, one.value), GivenIdentifier(field, one))
+    return tuple(found.values())
+
+
+def _trace(texts: Mapping[str, str]) -> tuple[str, str]:
+    """The first mark of a chat assistant in the texts, and the name of its field."""
+    for name, text in texts.items():
+        plain = unquote(text.replace("\\", "")) if name not in _NOT_CITED else ""
+        if found := _TRACE.search(plain):
+            return found.group(), name
+    return "", ""
 
 
 def _years_of(values: Mapping[str, str]) -> tuple[int, ...]:
@@ -123,7 +189,10 @@ def _years_of(values: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _named(author: Author) -> Author:
-    """The author without an "et al." that was typed as a part of the name."""
+    """The author without an "et al." that was typed as a part of the name; of a name in braces of
+    its own, "{{Eckel-Passow}, J.}", the two parts."""
+    if not author.given and (parts := _IN_BRACES.fullmatch(author.family)):
+        return Author(parts[1], parts[2])
     if _ET_AL.search(author.display) is None:
         return author
     return parse_author(_ET_AL.sub("", author.display))
@@ -147,12 +216,34 @@ def claims_of_thebibliography(text: str, path: str = "") -> list[Claim]:
 def claims_of_text(text: str, path: str = "") -> list[Claim]:
     """One claim per reference of a pasted list (see `reference_list`)."""
     starts = _line_starts(text)
-    claims = []
-    for start, end, key in pieces(text):
-        claim = parse_reference(joined(text[start:end]))
+    plain = without_list_marks(text)
+    claims: list[Claim] = []
+    for start, end, key in pieces(plain):
+        claim = _parsed(plain[start:end], claims)
         if claim.raw:
             claims.append(_placed(claim, path, starts, Span(start, end), key))
     return claims
+
+
+def _parsed(text: str, before: Sequence[Claim]) -> Claim:
+    """The claim of one reference; a dash at its head stands for the authors of the one before."""
+    words = joined(_with_names_apart(text[:_LONGEST_TEXT]))
+    dash = SAME_AUTHORS.match(words)
+    if dash is not None and before and (names := leading_names(before[-1].raw)):
+        words = f"{before[-1].raw[: names.end].rstrip('. ')}. {words[dash.end() :]}"
+    return parse_reference(words)
+
+
+def _with_names_apart(text: str) -> str:
+    """The text with full stops around a second line that holds the names and nothing else."""
+    lines = text.split("\n", 2)
+    if len(lines) < 2 or lines[0].rstrip()[-1:] in ".,;:-":
+        return text
+    second = lines[1].strip(" \t*_.")
+    names = leading_names(second)
+    if names is None or names.end < len(second) or len(names.authors) < 2:
+        return text
+    return "\n".join([f"{lines[0].rstrip()}.", f"{second}.", *lines[2:]])
 
 
 def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
@@ -170,11 +261,11 @@ def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
     found = _parted(text) if paper.parted else list(pieces(text))
     claims: list[Claim] = []
     for start, end, key in found:
-        claim = parse_reference(joined(text[start : min(end, start + LONGEST_REFERENCE)]))
+        claim = _parsed(text[start : min(end, start + LONGEST_REFERENCE)], claims)
         if claim.raw:
             claims.append(
                 msgspec.structs.replace(
-                    claim,
+                    _with_marks(claim),
                     key=key or str(len(claims) + 1),
                     path=paper.path,
                     page=paper.references[bisect_right(starts, start) - 1].number,
@@ -195,7 +286,14 @@ def _parted(text: str) -> list[Piece]:
 
 def _placed(claim: Claim, path: str, starts: list[int], span: Span, key: str = "") -> Claim:
     line = bisect_right(starts, span.start)
-    return msgspec.structs.replace(claim, key=key, path=path, line=line, span=span)
+    return _with_marks(msgspec.structs.replace(claim, key=key, path=path, line=line, span=span))
+
+
+def _with_marks(claim: Claim) -> Claim:
+    """A claim of free text with its further identifiers and the marks of an assistant."""
+    further = _further_identifiers({"url": claim.raw}, claim.doi, claim.arxiv)
+    trace, field = _trace({"note": claim.raw})
+    return msgspec.structs.replace(claim, identifiers=further, trace=trace, trace_field=field)
 
 
 def _line_starts(text: str) -> list[int]:

@@ -9,11 +9,18 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.identifiers import arxiv_ids, dois_of
+from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.venues import venue_ids, work_venues
-from citewell.sources.trust import is_preprint
-from citewell.verification.finding import SURE, address, finding
-from citewell.verification.id_check import check_arxiv, check_doi, check_doi_alone
-from citewell.verification.identifiers import arxiv_says, doi_says
+from citewell.sources.registry import source_titles
+from citewell.sources.trust import is_second_hand
+from citewell.verification.finding import address, finding
+from citewell.verification.id_check import (
+    check_arxiv,
+    check_doi,
+    check_doi_alone,
+    check_further,
+)
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike, same_english
 from citewell.verification.people import Difference
@@ -24,12 +31,11 @@ from citewell.verification.people_check import (
 )
 from citewell.verification.proceedings import check_meeting
 from citewell.verification.records import Candidates
-from citewell.verification.venue_check import check_venue, is_minor
-from citewell.verification.venues import in_journal, means_preprint
+from citewell.verification.venue_check import check_venue, named_version
+from citewell.verification.venues import means_preprint
+from citewell.verification.year_check import BOOKS, check_year
 
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
-_BOOKS = frozenset({"book", "inbook", "incollection", "collection", "mvbook"})
 _PAPERS = frozenset({"article", "inproceedings"})
 
 
@@ -43,20 +49,84 @@ def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> lis
         people = [_doubted(one) for one in people if one.code != "author-unrelated"] or people
         venue = [_doubted(one) for one in venue]
     findings = [
-        *check_title(claim, match),
+        *check_title(claim, match, found.near),
         *people,
         *check_year(claim, match.works, year_now, venue),
         *venue,
         *check_doi(claim, match, found),
         *check_arxiv(claim, match.works, found, year_now),
+        *check_further(claim, match.works, found),
         *_check_pages(claim, match.works),
         *_check_kind(claim, match.work),
+        *_check_trace(claim),
     ]
+    if is_second_hand(match.work):
+        findings = [_by_hearsay(one, claim, match) for one in findings]
+    elif named_version(claim, match.works) and not _on_arxiv_alone(match.works):
+        findings = _together(findings, match)
     if any(work.retracted for work in match.works):
         findings.append(_retracted(claim, match.works))
     page = address(match.work)
     findings = [_with_sources(one, match.works) for one in findings]
     return [one if one.url else msgspec.structs.replace(one, url=page) for one in findings]
+
+
+_OF_ITSELF = frozenset(
+    {"year-future", "doi-other-work", "doi-impossible", "doi-unlikely", "doi-malformed",
+     "arxiv-other-work", "arxiv-impossible", "url-other-work", "assistant-trace"}
+)  # fmt: skip
+"""Codes that rest on the reference itself, or on the owner of an identifier."""
+
+
+def _by_hearsay(one: FieldFinding, claim: Claim, match: Match) -> FieldFinding:
+    """The finding as far as references of other papers support it: who cites copies slips.
+
+    The reference's own identifier, if it is that of the record, is the second witness; but for the
+    people of a work whose list was cut there is none.
+    """
+    edition = one.code == "doi-differs" and (claim.kind in BOOKS or match.work.kind == "book")
+    if edition or one.code == "year-differs":
+        return _doubted(one)
+    own = claim.doi in dois_of(match.work) or claim.arxiv in arxiv_ids(match.work)
+    if one.code in _OF_ITSELF:
+        return one
+    cut = one.field == "author" and match.record.others
+    return one if own and not cut else _doubted(one)
+
+
+_SMALL = frozenset(
+    {"author-added", "author-given", "author-order", "year-differs", "pages-differ",
+     "volume-differs", "doi-differs", "title-spelling"}
+)  # fmt: skip
+"""Differences that are a slip of the record as often as of the reference, each by itself."""
+
+
+def _together(findings: Sequence[FieldFinding], match: Match) -> list[FieldFinding]:
+    """The findings; small differences in two fields of one version count as one finding."""
+    pairs = (*match.people.other_given, *match.people.misspelt)
+    other_given = any(fold(given.family) == fold(known.family) for given, known in pairs)
+    codes = _SMALL | {"author-spelling"} if other_given else _SMALL
+    if match.people.renamed:
+        codes |= {"author-replaced"}  # one name, of which part is the record's
+    small = {_PLACES.get(one.field, one.field) for one in findings if one.code in codes}
+    if any(one.code == "author-order" for one in findings):
+        small -= {"pages"}  # an index may have order and pages of a version of its own
+    if len(small) < 2:
+        return list(findings)
+    return [
+        msgspec.structs.replace(
+            one, severity=Severity.WARNING, confidence=max(one.confidence, TOGETHER)
+        )
+        if one.code in codes
+        else one
+        for one in findings
+    ]
+
+
+_PLACES = {"volume": "pages"}
+"""Volume and pages count as one difference."""
+TOGETHER = 0.72
+"""Confidence of two small differences."""
 
 
 _OF_RECORDS = {"title": "title", "author": "authors", "year": "year", "venue": "venue"}
@@ -69,7 +139,7 @@ def _with_sources(one: FieldFinding, works: Sequence[Work]) -> FieldFinding:
     if field is None or not one.expected:
         return one
     says = [work for work in works if getattr(work, field) or (field == "venue" and work.booktitle)]
-    names = sources_of(says)
+    names = source_titles(sources_of(says))
     if not names or f"({names[0]}" in one.message:
         return one
     noun = "Source" if len(names) == 1 else "Sources"
@@ -90,30 +160,36 @@ def _doubted(one: FieldFinding) -> FieldFinding:
     return msgspec.structs.replace(one, severity=Severity.INFO, confidence=min(0.6, one.confidence))
 
 
-def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
+def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[FieldFinding]:
     """Silent on case, punctuation, accents and markup."""
     if match.title is TitleLike.SAME or not claim.title:
         return []
     expected = match.work.title
-    if match.title is TitleLike.SUBTITLE:
+    if (joined := _joined(claim, match, near)) is not None:
+        code, severity, sure = "title-differs", Severity.WARNING, 0.85
+        words = f"The work is titled “{expected}”; the subtitle is that of “{joined.title}”."
+    elif match.title is TitleLike.SUBTITLE:
         code, words, severity, sure = (
             "title-subtitle", "The record's title has another subtitle.", Severity.INFO, 0.6
         )  # fmt: skip
     elif match.title is TitleLike.SPELLING:
         sure = 0.75 if match.people.difference in (Difference.SAME, Difference.CUT) else 0.6
-        preprint = means_preprint(claim) or _on_arxiv_alone(match.works)
+        early = not claim.venue and (claim.year or 0) < min(w.year or 0 for w in match.works)
+        preprint = means_preprint(claim) or _on_arxiv_alone(match.works) or early
         if preprint or same_english(claim.title, expected):
             sure = 0.6
         code, words = "title-spelling", f"The record spells the title “{expected}”."
         severity = Severity.WARNING
-    elif match.title is TitleLike.OTHER and (claim.raw or len(claim.title.split()) < 3):
-        return []  # a piece of the title, cut out of the text or lost with its markup
+    elif match.title is TitleLike.OTHER and _is_piece(claim, match.work):
+        return []  # cut out of the text or lost with its markup
     else:
         code, words, severity, sure = (
             "title-differs", f"The work is titled “{expected}”.", Severity.WARNING, 0.85
         )  # fmt: skip
         if means_preprint(claim) and (
-            match.title is TitleLike.WORDS or _same_preprint(claim, match)
+            match.title is TitleLike.WORDS
+            or _same_preprint(claim, match)
+            or title_key(claim.title)[:_SAME_START] == title_key(expected)[:_SAME_START]
         ):
             sure = 0.6  # the preprint may have had this title
         if _on_arxiv_alone(match.works):
@@ -121,6 +197,32 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
     return [
         finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
     ]
+
+
+_LEAST_TAIL = 4
+"""Words of a subtitle that two works do not share by chance."""
+
+
+def _joined(claim: Claim, match: Match, near: Sequence[Work]) -> Work | None:
+    """Return the other work whose subtitle follows this work's title, if there is one."""
+    tail = normalise_title(claim.title.partition(":")[2])
+    own = {title_key(work.title) for work in match.works}
+    if len(tail.split()) < _LEAST_TAIL or any(title_key(tail) in key for key in own):
+        return None
+    ending = [work for work in near if normalise_title(work.title).endswith(tail)]
+    return next((work for work in ending if title_key(work.title) not in own), None)
+
+
+_SAME_START = 30
+"""Letters at the head of two titles of one preprint, of which one has an abbreviation."""
+
+
+def _is_piece(claim: Claim, work: Work) -> bool:
+    """True for a title that was read in part, or a text that holds the work's title elsewhere."""
+    given, known = title_key(claim.title), title_key(work.title)
+    return len(claim.title.split()) < 3 or (
+        bool(claim.raw) and (given in known or known in title_key(claim.raw))
+    )
 
 
 def _same_preprint(claim: Claim, match: Match) -> bool:
@@ -140,69 +242,6 @@ def _on_arxiv_alone(works: Sequence[Work]) -> bool:
     )
 
 
-_PRINTED = 3
-"""Years after the meeting in which its proceedings may be published."""
-PLACEHOLDER = 2100
-"""Programs write such a year (9999) where they know none."""
-
-
-def check_year(
-    claim: Claim, works: Sequence[Work], year_now: int, venue: Sequence[FieldFinding] = ()
-) -> list[FieldFinding]:
-    """Silent on a year more or less: a preprint, its paper and its proceedings disagree by that.
-
-    `venue` are the findings on the venue: a version that the records do not hold has its own year.
-    """
-    if claim.year is None:
-        return []
-    years = sorted({work.year for work in works if work.year})
-    if claim.year > year_now + 1:
-        expected = str(years[0]) if years else ""
-        severity = Severity.WARNING if claim.year >= PLACEHOLDER else Severity.ERROR
-        return [
-            finding(claim, "year-future", "year", f"{claim.year} is in the future.",
-                    severity, 0.95, given=str(claim.year), expected=expected)
-        ]  # fmt: skip
-    if not years or min(abs(claim.year - year) for year in years) <= 1:
-        return []
-    if claim.raw and any(abs(int(text) - year) <= 1 for text in _YEAR.findall(claim.raw)
-                         for year in years):  # fmt: skip
-        return []  # another number was read as the year
-    nearest = min(years, key=lambda year: abs(year - claim.year))  # type: ignore[operator]
-    preprint = means_preprint(claim)
-    if claim.arxiv and preprint and arxiv_says(claim.arxiv).year in (claim.year, claim.year - 1):
-        return []  # the preprint's own year
-    facts = doi_says(claim.doi) if claim.doi else None
-    sure = 0.9
-    if (
-        (facts and facts.year is not None and abs(facts.year - claim.year) <= facts.slack)
-        or claim.kind in _BOOKS  # editions
-        or any(work.kind == "book" for work in works)
-        or preprint  # exports give the year of the last revision
-        or (claim.venue and all(is_preprint(work) for work in works))  # of other versions
-        or _another_version(claim, works, venue)
-        or (nearest < claim.year <= nearest + _PRINTED and nearest in claim.years)
-    ):
-        sure = 0.5
-    message = f"The work is from {nearest}, not from {claim.year}."
-    return [
-        finding(claim, "year-differs", "year", message, Severity.WARNING, sure,
-                given=str(claim.year), expected=str(nearest))
-    ]  # fmt: skip
-
-
-def _another_version(claim: Claim, works: Sequence[Work], venue: Sequence[FieldFinding]) -> bool:
-    """True when the venue is another than the record's: a longer version, a reprint, a workshop."""
-    known = [work.year for work in works if work.year]
-    journal = in_journal(claim)
-    if venue:
-        other = venue[0].code != "preprint-published" and venue[0].confidence < SURE
-        near = min(abs((claim.year or 0) - year) for year in known) <= 3
-        return other and (near or journal or is_minor(claim.venue))
-    ids = frozenset[str]().union(*(work_venues(work) for work in works))
-    return bool(claim.venue) and journal and not venue_ids(claim.venue) & ids
-
-
 def check_alone(claim: Claim, found: Candidates, year_now: int) -> list[FieldFinding]:
     """What speaks against a reference whose work is not known: its own contradictions."""
     return [
@@ -210,8 +249,22 @@ def check_alone(claim: Claim, found: Candidates, year_now: int) -> list[FieldFin
         *check_year(claim, (), year_now),
         *check_arxiv(claim, (), found, year_now),
         *check_doi_alone(claim, found),
+        *check_further(claim, (), found),
+        *_check_trace(claim),
         *check_meeting(claim, found.meeting, found.near),
     ]
+
+
+def _check_trace(claim: Claim) -> list[FieldFinding]:
+    """A mark of a chat assistant: the reference was copied from one, and may be its invention."""
+    if not claim.trace:
+        return []
+    mark = claim.trace if claim.trace.isprintable() else f"U+{ord(claim.trace[0]):04X}"
+    message = f"“{mark}” is a mark of a chat assistant: check every field."
+    return [
+        finding(claim, "assistant-trace", claim.trace_field, message, Severity.WARNING, 0.9,
+                given=mark)
+    ]  # fmt: skip
 
 
 def _check_pages(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:

@@ -1,99 +1,244 @@
 """A reference written out, taken apart by tolerant rules: names, year, title, venue, identifiers.
 
 The styles of the field are enough: "A. Author and B. Other. Title. In Venue, 2020.", "Author, A.,
-& Other, B. (2020). Title. Venue, 3(2), 1-9.", 'A. Author, "Title," in Proc. Venue, 2020.' What
-cannot be read stays empty: a wrong guess would accuse.
+& Other, B. (2020). Title. Venue, 3(2), 1-9.", 'A. Author, "Title," in Proc. Venue, 2020.', and the
+forms in which people and language models put the title first. What cannot be read stays empty: a
+wrong guess would accuse. Words in the place of the authors that are no names in any style are kept
+as `Claim.unread`.
 """
 
 from __future__ import annotations
 
+import html
 import re
+from typing import NamedTuple
+
+import msgspec
 
 from citewell.model.check import Claim
 from citewell.model.ids import arxiv_id, normalise_doi
-from citewell.model.names import parse_author
 from citewell.model.tex import tex_to_unicode
-from citewell.model.titles import plain_title
+from citewell.model.titles import plain_title, title_key
 from citewell.model.venues import venue_ids
-from citewell.model.work import Author
+from citewell.verification.author_list import UPPER, NameList, leading_names, names_within
 from citewell.verification.venues import is_preprint
 
-_YEAR = re.compile(r"(?<![\d.:/-])(1[89]\d\d|20\d\d)[a-z]?(?![\d/:-])")
-_YEAR_IN_BRACKETS = re.compile(r"\((?:\w+[ .,]+){0,2}(1[89]\d\d|20\d\d)[a-z]?(?:,[^)]*)?\)[.,:]?")
-_QUOTED = re.compile(r"[\"“”]([^\"“”]{8,300}?)[,.]?[\"“”]")
+_YEAR_TEXT = r"(?:1[5-9]\d\d|20\d\d)"
+_YEAR = re.compile(rf"(?<![\d:/-])(?<!\d\.)({_YEAR_TEXT})[a-z]?(?![\d/-]|:\d)")
+_YEAR_IN_BRACKETS = re.compile(rf"[(\[](?:\w+[ .,]+){{0,2}}({_YEAR_TEXT})[a-z]?(?:,[^)\]]*)?[)\]]")
+_MONTH = r"(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?(?:\s+\d{1,2})?,?\s*)?"
+_LEADING_YEAR = re.compile(
+    rf"^[\s.,:;–—-]*(?:[(\[]\s*(?:\w+[ .,]+){{0,2}}{_YEAR_TEXT}[a-z]?(?:[,/–-][^)\]]*)?[)\]]"
+    rf"|{_YEAR_TEXT}[a-z]?"
+    rf"(?:,?\s+{_MONTH[:-1]}(?=[.,:]))?(?=[\s.,:;])|\((?:n\.?\s?d\.?|in press"
+    rf"|forthcoming)\))[\s.,:;–—-]*"
+)
+_QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{8,300}?)[,.]?[\"“”»]")
+_SINGLE_QUOTED = re.compile(r"[‘'`]{1,2}(\S.{8,300}?)[,.]?[’']{1,2}(?=[\s,.:;(]|$)")
+_DIRECT = re.compile(r"^[\s.,:;–—-]*(?=[\"“”„«‘'`])")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
+_ONLINE = re.compile(r"\s*\[(?:internet|online|en ligne|en línea|on-line)\]", re.I)
 _DOI_TEXT = re.compile(
     r"\b(?:doi\s*[:=]?\s*)?(?:https?://(?:dx\.)?doi\.org/)?10\.\d{4,9}/\S+", re.I
 )
-_ET_AL = re.compile(r",?\s*(?:\band\s+)?(?:\bet\.?\s+al\b\.?|\band others\b)", re.I)
 _SENTENCE = re.compile(
-    r"(?<=[^\W\d_]{2})(?<!\bet al)(?<!\bvs)\.\s+(?=[\"“(\w])|[?!]\.?\s+(?=[^\W\d_a-zß-ÿ])"
-)
-_INITIALS = r"(?:[A-Z](?:\.|(?=[\s,])|$)[\s-]*){1,4}"
-_SURNAME_FIRST = re.compile(
-    r"(?:^|[,;]\s*(?:&|\band\b)?\s*|&\s*|\band\s+)"
-    r"((?:[a-z]{1,4}\s+){0,3}[^\W\d_][\w'’-]+(?:[ -][A-Z][\w'’-]+)?),\s*"
-    rf"({_INITIALS})"
+    r"(?:(?<=[^\W\d_]{2})|(?<=[\])”’]))(?<!\bet al)(?<!\bvs)\.\s+(?=[\"“(\w])"
+    r"|\.,?\s+(?=[Ii]n:?\s|Proc|Transactions)"
+    r"|[?!]\.?\s+(?=[^\W\d_a-zß-ÿ])|(?<=[\w)])\.\s*//\s*|\s+//\s*"
+    r"|[,?!]\s+in(?::\s|\s+(?=(?:the\s+)?(?:\d|[Pp]roc|Advances|Findings|Actes|[A-Z]\w+ "
+    r"(?:Conf|Symp|Workshop)|"
+    r"Workshop|Conference|International|Annual|IEEE|ACM|AAAI)))"
 )
 _GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _SMALL_CAPS = re.compile(rf"\s*{_GROUP}\s*[,.]?\s*(?:\\emph\s*)?{_GROUP}\s*,?(.*)", re.S)
-_UP = r"[^\W\d_a-zß-ÿ]"
-_PARTICLES = r"(?:(?:van|von|de|den|der|di|da|del|della|la|le|du|dos|ten|ter|al|el|bin|im)\s+){0,3}"
-_SURNAME = rf"{_PARTICLES}{_UP}[\w'’-]+(?:[ -]{_UP}[\w'’-]+)?"
-_LETTERS = rf"(?:{_UP}\.(?:-\w\.)?[\s-]*){{1,4}}"
-_JUNIOR = r"(?:,?\s*(?:Jr|Sr|III|II)\b\.?)?"
-_AND = r"(?:\s*[,;]\s*(?:and\s+|&\s*)?|\s*and\s+|\s*&\s*)"
-_MORE = r"(?:,?\s*et\.?\s+al\b\.?|,?\s*and\s+others)?"
-_FAMILY_FIRST = re.compile(
-    rf"{_SURNAME},\s+{_LETTERS}{_JUNIOR}(?:{_AND}{_SURNAME},\s+{_LETTERS}{_JUNIOR})*{_MORE}"
-    r"(?=[:.,;(\s])"
-)
-"""Ash, A., Beech, B. C., and Cedar, D."""
-_INITIALS_FIRST = re.compile(
-    rf"{_LETTERS}{_SURNAME}(?:{_AND}{_LETTERS}{_SURNAME})*{_MORE}(?=\s*[:.,;(])"
-)
-"""A. Ash, B. C. Beech, and D. Cedar"""
 _TYPE = re.compile(r"\s*\[(?:[JCMDRSPNGAZ]|DB|CP|EB)(?:/(?:OL|CD|MT|DK))?\](?:\s*//)?[\s.,]*")
 """The type of document behind a title of GB/T 7714: [J] for a journal, [C]// for a volume."""
 _PAGES = re.compile(
-    r"(?:\b(?:pages?|pp?)\b\.?\s*|:\s*)[\w.:]*\d\s*(?:[-–—]+\s*[\w.:]*\d+)?|\d+\s*[–—-]+\s*\d+"
+    r"(?:\b(?:pages?|pp?)\b\.?\s*|(?<=[\d)]):\s*)[\w.:]*\d\s*(?:[-–—]+\s*[\w.:]*\d+)?|\d+\s*[–—-]+\s*\d+"
 )
-_LEADING_YEAR = re.compile(r"^\s*\(?(?:1[89]\d\d|20\d\d)[a-z]?\)?\s*[.,:]\s*")
-_NAMES_YEAR = re.compile(r"[\s,.]*\(?(?:1[89]\d\d|20\d\d)[a-z]?\)?[\s.]*$")
 _PART = re.compile(r"[,;]\s+|[.?!:]\s+|\s[-–—]{1,3}\s|[“”\"()]")
 _UNREAL_ARXIV = re.compile(r"(?i)\barxiv\s*:\s*(\d{4}\.[\dx?]{3,6})\b")
 MOST_PARTS, LONGEST_RUN, MOST_GUESSES = 60, 5, 120
 _LATE_YEAR = re.compile(r",\s*(?:1[89]|20)\d\d$")
 _IN = re.compile(r"^(?:in\s*:?\s+)", re.I)
+_VENUE_HEAD = re.compile(
+    r"(?:Proc(?:eedings|\.)|Advances in|Findings of|Trans(?:actions|\.)|Journal of|J\.|Annals"
+    r"|Actes|"
+    r"(?:\w+ )?(?:International|Annual|European|Asian) |Conference|Workshop on|Lecture Notes)"
+)
+_IN_VENUE = re.compile(rf"in:?\s+(?:{_VENUE_HEAD.pattern})", re.I)
+_VENUES_INSIDE = tuple(
+    re.compile(rf"(?<=[\w)\].?!])\s(?={words})")
+    for words in (
+        r"Proceedings of|Advances in|Transactions of|Findings of|Actes d|(?:[A-Z]\w+ )?Journal "
+        r"of|J\. ",
+        r"(?:\w+th|First|Second|Third|\d+\w\w) (?:[A-Z]\w+ ){0,4}(?:Conference|Meeting|Workshop)",
+        r"(?:[A-Z]{3,}[\w-]*|Coling) (?:19|20)\d\d\b|Comput[a-z]*\.? Ling|IEEE |ACM ",
+    )
+)
+_BARE_YEAR = re.compile(rf"\s{_YEAR_TEXT}[a-z]?\s\w")
 _VENUE_TAIL = re.compile(r"\s*(?:[,.;](?!\w)|\bpages?\b|\bpp\b|\bvol\b|\(|\d).*$", re.S)
 _WHICH = re.compile(r"^(.{0,40}?)\b(?:\d{4}|\d+(?:st|nd|rd|th))\s+(?=\w+ )")
-_JOINED = re.compile(r"\s*(?:,\s*(?:and|&)\s+|\s+and\s+|\s*&\s*|;\s*|,\s*)")
-_NAME_LIKE = re.compile(r"^(?:[^\W\d_][\w.'’`-]*\s*){1,6}$")
+_AFTER_TITLE = re.compile(r"\s+[-–—|]+\s+|\s*[(\[]\s*(?=\D)|[.?!]\s+|,?\s+by:?\s+|[,:;]\s+")
+"""Where a title that comes first may end and the names begin."""
+_BETWEEN = re.compile(r"^[\s.,:;|–—-]*(?:[(\[]\s*)?(?:(?:by|authors?:?|von|par|de)\s+)?", re.I)
+_NO_NAMES = re.compile(
+    r"(?:in|proceedings|proc|journal|advances|transactions|conference|international|annual|arxiv|corr|"
+    r"technical|workshop|university|press|springer|elsevier|the|available|retrieved|accessed|url|doi)\b",
+    re.I,
+)
+_FIELD = re.compile(
+    r"(?:^|(?<=[\s*_|;]))(title|authors?|year|date|venue|journal|conference|publisher|publication|doi|url|link|source)"
+    r"\s*(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*",
+    re.I,
+)
+"""A field that is named before its value."""
+_DATED = re.compile(rf"^[(\[]?(?:[\w’']+\s)?{_YEAR_TEXT}[)\]]?\s*[-–—.,:]*\s+(?={UPPER})")
+"""A year, or a venue and a year, before all else."""
+_LINK = re.compile(r"\[([^\[\]]+(?:\[[^\[\]]*\][^\[\]]*)*)\]\(\s*<?([^()\s]+)>?\s*\)")
+_ANCHOR = re.compile(r"<a\b[^>]*\bhref=[\"']?([^\"'\s>]+)[\"']?[^>]*>(.*?)</a>", re.I | re.S)
+_STRONG = re.compile(
+    r"\\textbf\s*\{([^{}]*)\}|\*\*([^*]+)\*\*|__([^_]+)__|<(?:b|strong)>(.*?)</(?:b|strong)>|`([^`]+)`(?!`)",
+    re.I,
+)
+_EMPHASIS = re.compile(
+    r"\\(?:emph|textit|textsl)\s*\{([^{}]*)\}|(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])|(?<![\w_])_([^_\s][^_]*)_(?![\w_])|<(?:i|em|cite)>(.*?)</(?:i|em|cite)>",
+    re.I,
+)
+_TAG = re.compile(r"</?[a-z][a-z0-9]{0,10}(?:\s[^<>]*)?/?>", re.I)
+_DECORATION = re.compile(
+    r"^\s*(?:\[(?:PDF|HTML|BOOK|CITATION|DOC|[BCJ])\]|\((?:PDF|HTML)\)|(?:title|paper|pdf)\s*:|\d{1,3}[.)]"
+    r"|\[?(?:arxiv:\s*)?\d{4}\.\d{4,5}(?:v\d+)?\]?(?:\s*\[[\w.-]+\])?\s*[:.–—-]?"
+    r"|\[?(?:arxiv:)?[a-z-]+(?:\.[A-Z]{2})?/\d{7}(?:v\d+)?\]?\s*:?)\s+",
+    re.I,
+)
+_ARXIV_BEFORE = re.compile(r"\s*\[?(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?\]?\s")
+_SITE = re.compile(
+    r"\s+\|\s+Proceedings of [^|]*$|\s+[-–—|·»]+\s+(?:ScienceDirect|Science ?Direct"
+    r"|Springer(?:Link| Nature Link)?|IEEE Xplore|IEEE \w+(?: & \w+| \w+)?|arXiv"
+    r"(?:\.org)?|OpenReview(?:\.net)?|ACL Anthology|Papers ?With ?Code|Semantic Scholar|Google "
+    r"Scholar|ResearchGate"
+    r"|PubMed(?: Central)?|PMC|(?:NIPS|NeurIPS)(?: Papers| Proceedings)?|ACM (?:Digital Library|DL)"
+    r"|JSTOR|Wiley(?: Online Library)?|Taylor & Francis(?: Online)?|CVF Open Access|dblp|DBLP"
+    r"|Hugging ?Face|GitHub|MDPI"
+    r"|PLOS(?: ONE)?|Academia(?:\.edu)?|Zenodo|bioRxiv|medRxiv|SSRN|HAL|DeepAI|alphaXiv|Oxford "
+    r"Academic|Cambridge Core"
+    r"|SAGE(?: Journals)?|Frontiers|Nature|Science|PNAS|JMLR|PMLR|Wikipedia|Academic Torrents"
+    r"|CORE|Crossref|EMNLP|YouTube)\s*$"
+)
+
+
+_LONGEST_TITLE = 400
+"""Characters in which a title that comes first must end."""
+_LONG_TITLE = 36
+"""Letters of a title that is no other's."""
+_ABOUT = re.compile(
+    r"\b(?:comment\w*|repl(?:y|ies)|response|review\w*|discussion|errat\w+|corrigend\w+|correction|retraction|letter)\b",
+    re.I,
+)
+
+
+class _Split(NamedTuple):
+    """A reference taken apart."""
+
+    names: NameList | None
+    title: str
+    tail: str
+    """What follows the title, or title and names."""
+    unread: str = ""
+    """Words in the place of the names that are not read for sure."""
 
 
 def parse_reference(text: str, *, latex: bool = False) -> Claim:
     """The claim of one written reference; `raw` is its plain text, empty for an empty reference."""
     blocks = _blocks(text) if latex else []
-    plain = " ".join((". ".join(blocks) if blocks else text).split())
-    doi, arxiv = normalise_doi(plain), arxiv_id(plain)
+    plain = " ".join((". ".join(blocks) if blocks else _unmarked(text)).split())
+    doi, arxiv = normalise_doi(plain), arxiv_id(plain) or arxiv_before(plain)
     if len(blocks) > 1:
-        names, title, tail, year = _of_blocks([_bare(block) for block in blocks])
+        bare = [_bare(block) for block in blocks]
+        split = _of_blocks(bare)
     else:
-        names, title, tail, year = _parts(_bare(plain))
-    authors, others = _authors(names)
+        bare = [_bare(plain)]
+        split = _labelled(bare[0]) or _parts(undecorated(bare[0]))
     unreal = _UNREAL_ARXIV.search(plain) if not arxiv else None
-    return Claim(
-        title=_LATE_YEAR.sub("", plain_title(title).strip(" .,;:")),
-        authors=tuple(authors),
-        others=others,
-        year=year,
-        venue=_venue(tail),
-        doi=doi,
-        arxiv=arxiv,
-        raw_arxiv=unreal[1] if unreal else "",
-        raw=plain,
-        surnames_only=True,
+    claim = Claim(doi=doi, arxiv=arxiv, raw_arxiv=unreal[1] if unreal else "", raw=plain)
+    return _filled(claim, split, ". ".join(bare))
+
+
+def undecorated(title: str) -> str:
+    """A title without the marks of search engines and sites: "[PDF]", "[1810.04805]", a number in
+    a list, "- ScienceDirect"."""
+    bare = _SITE.sub("", _DECORATION.sub("", title))
+    return bare if len(title_key(bare)) >= 4 else title
+
+
+def arxiv_before(title: str) -> str:
+    """The arXiv identifier that decorates a title: "[1810.04805] BERT: ..."."""
+    found = _ARXIV_BEFORE.match(title)
+    return arxiv_id(f"arXiv:{found[1]}") if found else ""
+
+
+def _filled(claim: Claim, split: _Split, text: str) -> Claim:
+    title = _LATE_YEAR.sub("", plain_title(split.title).strip(" .,;:*_"))
+    return msgspec.structs.replace(
+        claim,
+        title=title,
+        authors=split.names.authors if split.names else (),
+        others=bool(split.names and split.names.others),
+        year=_year_of(text.replace(split.title, " ") if split.title else text) or _year_of(text),
+        venue=_venue(split.tail),
+        unread=split.unread,
     )
+
+
+def with_title(claim: Claim, title: str) -> Claim:
+    """A claim of free text whose title is known. The names precede it or, where nothing does,
+    follow it."""
+    text = _bare(claim.raw)
+    place = _place_of(title, text)
+    if place is None:
+        return msgspec.structs.replace(claim, title=title)
+    head, tail = text[: place[0]].strip(), text[place[1] :]
+    names, unread = _names_of_head(head)
+    if names is None and not unread:
+        names, tail = _names_behind(tail)
+    return _filled(claim, _Split(names, text[slice(*place)], tail, unread), text)
+
+
+def _place_of(title: str, text: str) -> tuple[int, int] | None:
+    """Where in a text the letters and digits of a title stand."""
+    key = title_key(title)
+    places, letters = [], []
+    for at, char in enumerate(text):
+        for letter in title_key(char):
+            places.append(at)
+            letters.append(letter)
+    start = "".join(letters).find(key) if key else -1
+    return (places[start], places[start + len(key) - 1] + 1) if start >= 0 else None
+
+
+def _names_of_head(head: str) -> tuple[NameList | None, str]:
+    """The names in the words before a title; and those words where they are not read for sure."""
+    head = re.sub(rf"[\s.,:;(\[–—-]*(?:{_YEAR_TEXT}[a-z]?)?[\s.,:;)\]\"“”‘'`*_–—-]*$", "", head)
+    head = _DATED.sub("", _DECORATION.sub("", head))
+    if not re.search(r"[^\W\d_]{2}", head) or (
+        len(head.split()) == 1 and venue_ids(head.strip("(["))
+    ):
+        return None, ""
+    found = leading_names(f"{head}.")
+    if found is not None and not re.search(r"[^\W\d_]{2}", _YEAR.sub("", f"{head}."[found.end :])):
+        return found, ""
+    return names_within(head), head
+
+
+def stands_alone(title: str, raw: str) -> bool:
+    """True for a long title that is a part of a reference by itself, not a work it speaks about."""
+    text = _bare(raw)
+    place = _place_of(title, text)
+    if place is None or len(title_key(title)) < _LONG_TITLE or _VENUE_HEAD.match(title):
+        return False
+    head = text[: place[0]].rstrip(" \"“”‘'`*_")
+    return _ABOUT.search(head) is None and (not head or head[-1] in ".,:;)]|–—-/")
 
 
 def title_guesses(raw: str) -> list[str]:
@@ -114,7 +259,39 @@ def title_guesses(raw: str) -> list[str]:
 
 def _bare(text: str) -> str:
     """Without addresses and identifiers."""
-    return " ".join(_URL.sub(" ", _DOI_TEXT.sub(" ", text)).split())
+    return " ".join(_ONLINE.sub("", _URL.sub(" ", _DOI_TEXT.sub(" ", text))).split())
+
+
+def _unmarked(text: str) -> str:
+    """Without the markup of Markdown and HTML; a title that it sets off is quoted."""
+    if not re.search(r"[*_`<&\[\\]", text):
+        return text
+    text = _ANCHOR.sub(lambda found: f"[{_TAG.sub('', found[2])}]({found[1]})", text)
+    text = _LINK.sub(lambda found: f"{_set_off(found[1])} {found[2]}", text)
+    text = _STRONG.sub(lambda found: _set_off(_first_of(found)), text)
+    at_head = _EMPHASIS.match(text.lstrip(' \t"“'))
+    text = _EMPHASIS.sub(_first_of, text)
+    if at_head is not None:
+        title = _first_of(at_head)
+        text = text.replace(title, _set_off(title), 1)
+    text = html.unescape(_TAG.sub(" ", text))
+    return tex_to_unicode(text) if "\\" in text else text
+
+
+def _first_of(found: re.Match[str]) -> str:
+    return next((group for group in found.groups() if group is not None), "")
+
+
+def _set_off(words: str) -> str:
+    """Words in quotation marks, if they may be a title: no names, no year, no whole reference."""
+    if len(words.split()) < 3 or _QUOTED.search(words) or _YEAR.search(words):
+        return words
+    found = leading_names(words)
+    return (
+        words
+        if found is not None and found.end >= len(words.rstrip(" .,:"))
+        else f"“{words.strip()}”"
+    )
 
 
 def _blocks(text: str) -> list[str]:
@@ -135,13 +312,13 @@ def _plain(latex: str) -> str:
     return " ".join(tex_to_unicode(latex).split())
 
 
-def _of_blocks(blocks: list[str]) -> tuple[str, str, str, int | None]:
-    """Names, title, what follows and the year, where the bibliography's style marks its parts."""
-    names, title, tail = blocks[0], blocks[1], ". ".join(blocks[2:])
-    year = _year_of(f"{names} {tail}") or _year_of(title)
-    if quoted := _QUOTED.search(title):
+def _of_blocks(blocks: list[str]) -> _Split:
+    """The split that the bibliography's style marks."""
+    title, tail = blocks[1], ". ".join(blocks[2:])
+    if quoted := _QUOTED.match(title):
         title = quoted[1]
-    return _NAMES_YEAR.sub("", names), title, tail, year
+    names, unread = _names_of_head(blocks[0])
+    return _Split(names, title, tail, unread)
 
 
 def _year_of(text: str) -> int | None:
@@ -150,104 +327,156 @@ def _year_of(text: str) -> int | None:
     return int(bracketed[1]) if bracketed else (years[-1] if years else None)
 
 
-def _parts(text: str) -> tuple[str, str, str, int | None]:
-    """Names, title, what follows the title, and the year."""
-    bracketed, year = _YEAR_IN_BRACKETS.search(text), _year_of(text)
+def _parts(text: str) -> _Split:  # noqa: PLR0911 - one for each form
+    """Names, title and what follows: names first, then title first, then whatever is marked."""
+    text = _DATED.sub("", text)
+    if re.match(r"\d{1,4}\s+[^\W\d_]", text) and leading_names(text.partition(" ")[2]):
+        text = text.partition(" ")[2]
+    if names := leading_names(text):
+        title, tail = _title_at_head(text[names.end :])
+        if text[names.end :].startswith(",") and _ends_with_name(title):
+            # A name that is written like none stopped the list.
+            head = f"{text[: names.end]}, {title}"
+            return _Split(names_within(head), *_title_at_head(tail), head)
+        if _IN_VENUE.match(title):
+            return _Split(names, "", f"{title}. {tail}")  # a style without titles
+        if title_key(title):
+            return _Split(names, title, tail)
+    quoted = _QUOTED.search(text)
+    if quoted and not re.search(r"\w", text[: quoted.start()]):
+        names, tail = _names_behind(text[quoted.end() :])
+        return _Split(names, quoted[1], tail)
+    marked = _TYPE.search(text)
+    if marked and marked.start() > 0:
+        head, stop, title = text[: marked.start()].partition(". ")
+        names, unread = _names_of_head(head) if stop else (None, "")
+        return _Split(names, title if stop else head, text[marked.end() :], unread)
+    if split := _title_first(text):
+        return split
+    if quoted:
+        names, unread = _names_of_head(text[: quoted.start()])
+        return _Split(names, quoted[1], text[quoted.end() :], unread)
+    bracketed = _YEAR_IN_BRACKETS.search(text)
+    if bracketed and 2 < bracketed.start() < 600:
+        names, unread = _names_of_head(text[: bracketed.start()])
+        if names is not None:
+            return _Split(names, *_title_at_head(text[bracketed.end() :]), unread)
+    head, tail = _first_sentence(_LEADING_YEAR.sub("", text))
+    names = names_within(head) if "," in head else None
+    if names is not None and len(title_key(tail)) > 8:
+        return _Split(names, *_title_at_head(tail), head)
+    return _Split(None, head, tail)
+
+
+def _ends_with_name(title: str) -> bool:
+    """True for "... and Ann Ash" in the place of a title."""
+    _, last_and, name = title.rpartition(" and ")
+    found = leading_names(f"{name}.") if last_and and "," in title else None
+    if found is None or found.end < len(name) or not found.authors[0].given:
+        return False
+    return names_within(title) is not None
+
+
+def _labelled(text: str) -> _Split | None:
+    """The parts of "Title: ...; Authors: ...; Year: ...", in any order."""
+    marks = list(_FIELD.finditer(text))
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
+    parts = {mark[1].lower().rstrip("s"): text[mark.end() : end].strip(" \t.,;|*_-\"“”")
+             for mark, end in zip(marks, ends, strict=bool(marks))}  # fmt: skip
+    if not parts.get("title") or "author" not in parts:
+        return None
+    names, unread = _names_of_head(parts["author"])
+    return _Split(names, parts["title"], parts.get("venue") or parts.get("journal") or "", unread)
+
+
+def _title_at_head(rest: str) -> tuple[str, str]:
+    """The title at the head of what follows the names, and what follows it."""
+    by_commas = rest.startswith(",")
+    text = _LEADING_YEAR.sub("", rest)
+    dated = text != rest and bool(_LEADING_YEAR.match(rest))
+    text = text.lstrip(" .,:;")
+    if _BARE_YEAR.match(rest):  # IOP: "Ash A 1997 Title Proc. Water 9"
+        venue = next(filter(None, (one.search(text) for one in _VENUES_INSIDE)), None)
+        if venue is not None:
+            return text[: venue.start()], text[venue.end() :]
+    if direct := _DIRECT.match(text):
+        for marks in (_QUOTED, _SINGLE_QUOTED):
+            if quoted := marks.match(text, direct.end()):
+                return quoted[1], text[quoted.end() :]
     if (marked := _TYPE.search(text)) and marked.start() > 0:
-        return *_before_type(text[: marked.start()]), text[marked.end() :], year
-    if quoted := _QUOTED.search(text):
-        return text[: quoted.start()], quoted[1], text[quoted.end() :], year
-    for style in (_FAMILY_FIRST, _INITIALS_FIRST):
-        if names := style.match(text):
-            rest = text[names.end() :]
-            title = _LEADING_YEAR.sub("", rest.lstrip(" .,:;"))
-            by_commas = style is _INITIALS_FIRST and rest.startswith(",")
-            return names.group(), *(_until_comma if by_commas else _first_sentence)(title), year
-    if bracketed and bracketed.start() > 2 and _looks_like_names(text[: bracketed.start()]):
-        # APA: "Names (2020). Title. Venue"
-        title, tail = _first_sentence(text[bracketed.end() :].lstrip(" .,:"))
-        return text[: bracketed.start()], title, tail, year
-    head, rest = _leading_names(text)
-    title, tail = _first_sentence(_LEADING_YEAR.sub("", rest))  # ACL: "Names. 2020."
-    return head, title, tail, year
+        return text[: marked.start()], text[marked.end() :]
+    return (_until_comma if by_commas and not dated else _first_sentence)(text)
 
 
-def _before_type(text: str) -> tuple[str, str]:
-    """Names and title in the style of GB/T 7714, "Ash A, Beech B C, et al. Title": no initial has a
-    full stop, or all have."""
-    for style in (_FAMILY_FIRST, _INITIALS_FIRST):
-        if names := style.match(text):
-            return names.group(), text[names.end() :].lstrip(" .,:;")
-    head, stop, title = text.partition(". ")
-    return (head, title) if stop else ("", text)
+def _title_first(text: str) -> _Split | None:
+    """ "Title - Names (year)", "Title (Names, year)", "Title. Names. Venue": names beyond doubt."""
+    for end in _AFTER_TITLE.finditer(text, 0, _LONGEST_TITLE):
+        if len(text[: end.start()].split()) < 2:
+            continue
+        names, tail = _names_behind(text[end.end() :], sure=end.group().strip() not in (".", ","))
+        if names is not None:
+            return _Split(names, text[: end.start()], tail)
+    return None
+
+
+def _names_behind(text: str, *, sure: bool = True) -> tuple[NameList | None, str]:
+    """The names that follow a title, and what follows them; a venue is none."""
+    between = _BETWEEN.match(text)
+    text = text[between.end() :] if between else text
+    if _NO_NAMES.match(text) or not re.match(UPPER, text):
+        return None, text
+    field = _FIELD.search(text)
+    found = leading_names(text[: field.start()] if field else text)
+    if found is None:
+        return None, text
+    written = text[: found.end]
+    venue = bool(venue_ids(written) or is_preprint(written))
+    several = len(found.authors) > 1 or found.others or re.search(rf"(?<!\w){UPPER}\.", written)
+    dated = re.match(rf"[\s,.(]*{_YEAR_TEXT}", text[found.end :]) is not None
+    whole = all(author.given for author in found.authors) or found.others
+    if venue or not (several or (sure and dated)) or not (whole or (sure and dated and several)):
+        return None, text
+    return found, text[found.end :]
 
 
 def _until_comma(text: str) -> tuple[str, str]:
     """The title in a style that parts all by commas: up to "in", a venue, or a number."""
     for comma in re.finditer(r",\s+", text):
-        chunk = re.split(r",\s", text[comma.end() :], maxsplit=1)[0]
-        if _IN.match(chunk) or re.search(r"\d", chunk) or venue_ids(chunk) or is_preprint(chunk):
+        if _is_venue(text[comma.end() :]):
             return text[: comma.start()], text[comma.end() :]
     return _first_sentence(text)
 
 
-def _looks_like_names(text: str) -> bool:
-    return len(text) < 600 and len(_JOINED.split(text)) >= 1 and not re.search(r"[:?!]", text)
-
-
-def _leading_names(text: str) -> tuple[str, str]:
-    """The names at the head of a reference, and the rest.
-
-    The names end at the first full stop after a word of more than one letter (initials are no
-    end), or at a colon.
-    """
-    for end in re.finditer(r"\.\s+|:\s+", text):
-        head = text[: end.start()]
-        initial = end.group()[0] == "." and re.search(r"(?:^|[\s.~-])[A-Z]$", head)
-        if initial and not _initials_end(text, end.end()):
-            continue
-        if re.search(r"\b(?:Jr|Sr|St|Mc)$", head):
-            continue
-        if len(head) > 3:
-            return head, text[end.end() :]
-    return "", text
-
-
-def _initials_end(text: str, at: int) -> bool:
-    """True when what follows an initial is a title: several lower-case words come soon."""
-    following = text[at : at + 90]
-    sentence = re.split(r"[.,&]|\band\b", following)[0].split()
-    lower = [w for w in sentence if w[:1].islower() and len(w) > 1]
-    return len(sentence) >= 4 or len(lower) >= 2
+def _is_venue(text: str) -> bool:
+    """True for a text that begins with "in", a venue or a number."""
+    chunk = re.split(r",\s|(?<=\w{4})\.\s(?=[A-Z])", text, maxsplit=1)[0]
+    if _IN.match(chunk) or _VENUE_HEAD.match(chunk) or re.search(r"\d", chunk):
+        return True
+    return bool(venue_ids(chunk)) or is_preprint(chunk)
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
     found = _SENTENCE.search(text)
+    if found is not None and (further := _SENTENCE.search(text, found.end())):
+        # A sentence between the title's first and "In Proceedings" is the title's second.
+        between = text[found.end() : further.start()]
+        venue = bool(re.search(r"\d", between) or venue_ids(between) or is_preprint(between))
+        venue = venue or bool(_IN.match(between) or _VENUE_HEAD.match(between))
+        if not venue and (
+            re.match(r"[Ii]n\s*:?\s", text[further.end() :])
+            or re.match(r"[,.]+\s+in", further.group())
+            or (found.group()[0] in "?!" and len(between.split()) >= 5)
+        ):
+            found = further
     if found is None:
         head, stop, tail = text.partition(". ")
         if stop:
             return head, tail
-        comma = re.search(r",\s+(?:in\s|arXiv|(?:1[89]|20)\d\d)", text)
+        comma = next(
+            filter(lambda one: _is_venue(text[one.end() :]), re.finditer(r",\s+", text)), None
+        )
         return (text[: comma.start()], text[comma.end() :]) if comma else (text, "")
-    return text[: found.end()].rstrip(" ."), text[found.end() :]
-
-
-def _authors(text: str) -> tuple[list[Author], bool]:
-    others = _ET_AL.search(text) is not None
-    text = _ET_AL.sub("", text).strip(" .,;:&(")
-    if not text:
-        return [], others
-    pairs = _SURNAME_FIRST.findall(text)
-    if pairs:
-        return [Author(family=family, given=given.strip(" ,")) for family, given in pairs], others
-    names = [name.strip(" .,") for name in _JOINED.split(text)]
-    names = [name for name in names if name]
-    if not names or not all(_NAME_LIKE.match(name) for name in names) or len(names) > 200:
-        return [], others
-    if all(len(name.split()) == 1 for name in names) and len(names) > 1:
-        # "Vaswani, Ashish" cannot be distinguished from two surnames.
-        return [], others
-    return [parse_author(name) for name in names], others
+    return text[: found.start() + (found.group()[0] in "?!")].rstrip(" ./"), text[found.end() :]
 
 
 def _venue(tail: str) -> str:

@@ -2,32 +2,249 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.identifiers import dois_of
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import arxiv_ids, dois_of
+from citewell.model.ids import acl_id, arxiv_id
 from citewell.model.venues import venue_ids, work_venues
 from citewell.sources.trust import family
 from citewell.sources.variants import statements
-from citewell.verification.finding import finding
-from citewell.verification.identifiers import (
-    IdentifierFacts,
-    arxiv_says,
-    doi_says,
-    fake_registrant,
-    impossible_arxiv,
-    impossible_doi,
-    registrant,
-    unlikely_registrant,
-)
+from citewell.verification.finding import address, finding
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike, title_likeness
-from citewell.verification.people import Difference
+from citewell.verification.people import Difference, compare_people
 from citewell.verification.records import Candidates
+
+# Facts in the form of a DOI or an arXiv identifier, without any look-up.
+#
+# Many publishers put the venue and the year into the DOI; an arXiv identifier begins with the
+# month of its first submission. Where that contradicts the reference, the reference contradicts
+# itself.
+
+
+class IdentifierFacts(msgspec.Struct, frozen=True):
+    """Facts about a work in the form of its identifier."""
+
+    venues: frozenset[str] = frozenset()
+    year: int | None = None
+    slack: int = 1
+    """By how many years `year` may differ from the year of publication."""
+    preprint: bool = False
+    early: int = 0
+    """By how many years more the publication may be later than `year`."""
+
+    def allows(self, year: int) -> bool:
+        """True when a work of this year may have the identifier."""
+        assert self.year is not None
+        return self.year - self.slack <= year <= self.year + self.slack + self.early
+
+
+_NOTHING = IdentifierFacts()
+_EARLY = 3
+"""IEEE prints papers in an issue years after it has accepted and numbered them."""
+_ACL_LETTERS = {
+    "P": "acl", "N": "naacl", "D": "emnlp", "E": "eacl", "C": "coling", "Q": "tacl", "J": "cl",
+    "K": "conll", "I": "ijcnlp", "L": "lrec", "S": "semeval",
+}  # fmt: skip
+_SPRINGER = {"10994": "mlj", "11263": "ijcv", "10618": "dami", "10115": "kais"}
+_ELSEVIER = {"neucom": "neucom", "patcog": "pr", "artint": "aij", "neunet": "nn",
+             "patrec": "prl", "media": "media", "csl": "csl", "ipm": "ipm"}  # fmt: skip
+_CODE = re.compile(r"^10\.1109/([a-z]+)(\d{5})?\.(?:(\d{4})\.)?")
+_AAAI = re.compile(r"^10\.1609/aaai\.v(\d+)i")
+_IJCAI = re.compile(r"^10\.24963/(ijcai|kr)\.(\d{4})/")
+_SPOKEN = re.compile(r"^10\.21437/interspeech\.(\d{4})-")
+_SPRINGER_DOI = re.compile(r"^10\.1007/s(\d{5})-(\d{3})-")
+_ELSEVIER_DOI = re.compile(r"^10\.1016/j\.([a-z]+)\.(\d{4})\.")
+_MIT = {"10.1162/tacl": "tacl", "10.1162/coli": "cl", "10.1162/neco": "neco"}
+
+
+@lru_cache(maxsize=8192)
+def doi_says(doi: str) -> IdentifierFacts:
+    """Facts in the form of a normalised DOI; empty for most."""
+    if anthology := acl_id(doi):
+        return _acl(anthology)
+    if arxiv := arxiv_id(doi):
+        return arxiv_says(arxiv)
+    for start, name in _MIT.items():
+        if doi.startswith(start):
+            return IdentifierFacts(frozenset({name}))
+    return _of_meeting(doi) or _of_journal(doi) or _NOTHING
+
+
+def _of_meeting(doi: str) -> IdentifierFacts | None:
+    if found := _AAAI.match(doi):
+        return IdentifierFacts(frozenset({"aaai"}), 1986 + int(found[1]), 0)
+    if found := _IJCAI.match(doi):
+        return IdentifierFacts(frozenset({found[1]}), int(found[2]), 0)
+    if found := _SPOKEN.match(doi):
+        return IdentifierFacts(frozenset({"interspeech"}), int(found[1]), 0)
+    if found := _CODE.match(doi):
+        year = int(found[3] or 0)
+        # A journal's code is followed by the year of acceptance, a meeting's by its own.
+        known = not found[2] and 1980 < year < 2100
+        return IdentifierFacts(
+            venue_ids(found[1]), year if known else None, 1, early=_EARLY if known else 0
+        )
+    return None
+
+
+def _of_journal(doi: str) -> IdentifierFacts | None:
+    if found := _SPRINGER_DOI.match(doi):
+        year = int(found[2])
+        ids = venue_ids(_SPRINGER.get(found[1], ""))
+        return IdentifierFacts(ids, 2000 + year if 12 < year < 60 else None, 2)
+    if found := _ELSEVIER_DOI.match(doi):
+        return IdentifierFacts(venue_ids(_ELSEVIER.get(found[1], "")), int(found[2]), 2)
+    return None
+
+
+def arxiv_says(identifier: str) -> IdentifierFacts:
+    """The year of first submission; a paper appears in that year or later."""
+    digits = identifier.partition("/")[2] or identifier
+    if not digits[:2].isdigit():
+        return IdentifierFacts(preprint=True)
+    year = int(digits[:2])
+    return IdentifierFacts(frozenset(), (1900 if year > 90 else 2000) + year, 1, preprint=True)
+
+
+def _acl(anthology: str) -> IdentifierFacts:
+    if anthology[0].isdigit():
+        meeting, _, volume = anthology.partition(".")
+        return IdentifierFacts(venue_ids(volume.partition("-")[0]), int(meeting), 0)
+    year = int(anthology[1:3])
+    name = _ACL_LETTERS.get(anthology[0], "")
+    # One letter covers what met together ("D19" holds EMNLP and its workshops).
+    return IdentifierFacts(venue_ids(name), (1900 if year > 50 else 2000) + year, 0)
+
+
+def registrant(doi: str) -> str:
+    """The prefix of a DOI without "10.": who registered it."""
+    return doi.partition("/")[0].removeprefix("10.").partition(".")[0]
+
+
+_TEST_PREFIXES = frozenset({"1234", "12345", "123456", "9999", "99999", "0000", "00000", "11111"})
+_NO_NUMBER = re.compile(r"^10\.1109/(?:cvpr|iccv|wacv|icra|iros|icassp|ijcnn|icpr)\.20[2-9]\d\.")
+"""Since 2020 IEEE writes a number after the name of a meeting: "cvpr52688.2022"."""
+HIGHEST_PREFIX = 80_000
+"""No agency had handed out a prefix as high as this by 2026 (the highest seen is 10.7xxxx)."""
+
+
+def impossible_doi(doi: str) -> bool:
+    """True for an unassigned prefix, or a form that the prefix's publisher does not use."""
+    if doi.startswith("10.48550/arxiv.") and not arxiv_id(doi):
+        return True
+    if _NO_NUMBER.match(doi):
+        return True
+    prefix = registrant(doi)
+    return prefix in _TEST_PREFIXES or (prefix.isdigit() and int(prefix) > HIGHEST_PREFIX)
+
+
+_PATTERN = re.compile(r"(\d)\1{3}|^(?:1234|2345|3456|4567|5678|6789|9876|8765|7654|6543|5432|4321)")
+
+
+def fake_registrant(doi: str) -> bool:
+    """True for a prefix that reads like an invented one ("10.88880") and is not in common use."""
+    prefix = registrant(doi)
+    return _PATTERN.search(prefix) is not None and prefix not in _KNOWN
+
+
+def known_registrant(doi: str) -> bool:
+    """True when the prefix is one that scholarly works are commonly found under."""
+    return registrant(doi) in _KNOWN
+
+
+_NO_DOI = frozenset({"icml", "iclr", "jmlr", "tmlr", "aistats", "colt", "corl", "acml", "uai"})
+_PUBLISHERS = {
+    "aaai": ("1609",), "cvpr": ("1109",), "iccv": ("1109",), "wacv": ("1109",),
+    "eccv": ("1007",), "acl": ("18653", "3115"), "emnlp": ("18653", "3115"),
+    "naacl": ("18653", "3115"), "eacl": ("18653", "3115"), "tacl": ("1162",),
+    "ijcai": ("24963", "5555"), "neurips": ("52202", "5555"),
+}  # fmt: skip
+
+
+def unlikely_registrant(doi: str, venues: frozenset[str]) -> bool:
+    """True when a work of these venues has no reason to have a DOI of this registrant.
+
+    Only for venues whose publisher is known, and never for a prefix under which scholarly works
+    are common: universities and archives register the papers of their authors.
+    """
+    expected = {prefix for venue in venues for prefix in _PUBLISHERS.get(venue, ())}
+    if not expected and not venues & _NO_DOI:
+        return False
+    return not known_registrant(doi) and registrant(doi) not in expected
+
+
+_BAD_ARXIV = re.compile(r"^\s*(?:arxiv\s*:?\s*)?(\d{2})(\d{2})\.([\w?]{3,6})(?:v\d+)?\s*$", re.I)
+
+
+def impossible_arxiv(text: str, this_year: int) -> bool:
+    """True for an arXiv identifier that cannot exist: month 13, letters, a year to come."""
+    found = _BAD_ARXIV.match(text)
+    if found is None:
+        return False
+    year, month, number = int(found[1]), int(found[2]), found[3]
+    if not number.isdigit():
+        return number.strip("xX?0123456789") == ""
+    return not 1 <= month <= 12 or 2000 + year > this_year or year < 7
+
+
+# Prefixes under which works of the sources' records and of real bibliographies are registered.
+_KNOWN = frozenset(
+    """1000 1001 1002 1003 1004 1005 1006 1007 1012 1013 1016 1017 1021 1023 1024 1027 1029 1037
+    1038 1039 1040 1042 1044 1046 1049 1051 1053 1055 1056 1057 1061 1063 1067 1071 1073
+    1074 1075 1076 1079 1080 1083 1085 1086 1087 1088 1089 1090 1091 1093 1096 1097 1098
+    1099 1101 1103 1104 1107 1108 1109 1111 1112 1113 1115 1116 1117 1118 1119 1121 1123
+    1126 1127 1128 1130 1134 1135 1136 1137 1139 1140 1142 1144 1145 1146 1147 1148 1149
+    1150 1152 1155 1158 1159 1160 1161 1162 1163 1164 1165 1167 1172 1175 1176 1177 1179
+    1182 1183 1184 1186 1187 1190 1191 1192 1194 1197 1198 1201 1207 1208 1210 1212 1214
+    1215 1216 1242 1257 1259 1287 1289 1348 1353 1360 1362 1364 1366 1370 1371 1377 1391
+    1393 1400 1437 1504 1510 1512 1515 1518 1523 1525 1530 1541 1542 1560 1561 1571 1575
+    1587 1590 1596 1601 1609 1613 1620 1649 1677 1681 1682 1686 1702 1785 1787 1891 1901
+    1920 2105 2118 2139 2147 2172 2174 2190 2196 2197 2200 2208 2210 2298 2307 2312 2319
+    2337 2340 2345 2352 2388 2460 2466 2471 2478 2507 2514 2519 2527 2771 2807 2861 2967
+    2969 2991 3102 3103 3115 3141 3150 3152 3164 3166 3168 3169 3171 3174 3182 3186 3201
+    3217 3233 3280 3332 3354 3357 3366 3368 3382 3384 3386 3389 3390 3402 3406 3410 3414
+    3416 3423 3434 3455 3480 3499 3556 3568 3724 3758 3762 3765 3788 3791 3813 3837 3844
+    3846 3847 3866 3870 3897 3899 3906 3917 3923 3928 3929 3934 3938 3945 3969 3982 3987
+    3991 3997 4000 4007 4018 4028 4038 4049 4064 4067 4079 4086 4103 4108 4121 4135 4156
+    4159 4161 4169 4171 4172 4208 4213 4218 4225 4230 4233 4236 4249 4267 4271 4300 4310
+    4314 4319 4324 4337 4338 4401 4414 4992 4995 5040 5061 5070 5072 5075 5080 5087 5101
+    5109 5114 5117 5120 5121 5130 5132 5167 5170 5174 5194 5195 5198 5209 5210 5216 5220
+    5244 5267 5281 5287 5296 5324 5326 5334 5370 5380 5402 5406 5436 5441 5445 5446 5451
+    5482 5489 5494 5500 5502 5522 5539 5552 5555 5565 5588 5591 5593 5594 5606 5614 5639
+    5642 5664 5665 5682 5687 5698 5705 5708 5711 5731 5751 5753 5755 5771 5772 5773 5798
+    5802 5812 5815 5840 5852 5860 5861 5865 5880 5900 5910 5914 5937 5951 5964 6000 6017
+    6018 6026 6027 6028 6036 6049 6052 6075 6082 6084 6092 6094 6100 6339 6519 6688 7150
+    7153 7176 7196 7249 7271 7275 7282 7287 7298 7302 7303 7312 7315 7318 7326 7341 7353
+    7441 7448 7455 7479 7488 7490 7498 7519 7541 7551 7554 7557 7558 7560 7567 7577 7589
+    7591 7592 7652 7710 7712 7717 7759 7763 7771 7840 7868 7907 7910 7912 7916 7924 7930
+    7939 7951 8080 9728 9735 11575 11588 11590 11591 11647 11648 12677 12681 12700 12783
+    12792 12987 13016 13039 13052 13140 13169 13182 14229 14267 14279 14288 14318 14445
+    14489 14569 14710 14722 14778 15221 15252 15255 15307 15406 15439 15480 15488 15496
+    15607 15678 15760 15781 15849 17023 17159 17169 17185 17504 17605 17632 17705 17706
+    17762 17863 17877 18154 18178 18196 18419 18420 18421 18452 18653 18725 20381 20487
+    20878 20944 21034 21037 21070 21105 21123 21136 21203 21227 21236 21248 21273 21275
+    21276 21314 21437 21606 21608 21673 21685 21954 22028 22266 22331 22364 22459 22489
+    22503 22541 23883 23915 23919 23952 23977 24158 24214 24406 24425 24432 24433 24963
+    25300 25358 25365 25368 25455 25504 25534 25560 25781 25904 26083 26181 26190 26226
+    26421 26434 26438 26615 26686 29007 29012 29023 29140 29189 29240 30683 30702 30727
+    30785 31142 31219 31222 31223 31224 31228 31234 31235 31237 31274 31390 31649 32388
+    32431 32470 32473 32604 32614 32628 32657 32782 32913 32920 32942 33011 33140 33480
+    33612 33675 33774 34133 34190 34669 34726 34740 34894 34961 35111 35157 35542 35662
+    35828 36227 36244 36505 36510 36680 37200 37547 37757 37936 38021 46254 46289 46298
+    46586 47119 47191 47289 47348 48047 48075 48185 48448 48550 48786 51593 51903 51926
+    51984 52202 52348 52591 52783 52842 52843 52950 53106 53347 53555 54151 54254 54337
+    54676 55041 55094 55248 55459 55463 55776 55870 56294 56553 57221 57702 57896 57945
+    57967 58496 58895 59275 59297 59350 59796 59863 60005 60692 61069 61822 61958 61969
+    62039 62304 62311 62830 64628 64898 65109 65525 69566 69622 70675 70777""".split()
+)
+
 
 Against = tuple[str, str, float]
 """Code, sentence and confidence of what speaks against an identifier."""
@@ -39,12 +256,13 @@ def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFindin
         return check_form(claim)
     works = match.works
     known = [doi for work in works for doi in dois_of(work)]
-    if claim.doi in known:
-        return []
+    if claim.doi in known or (claim.raw and any(doi.startswith(claim.doi) for doi in known)):
+        return []  # in a text it may be cut where the line ends
     against = _against_records(claim, match, found, known) or _against_form(claim, works)
     if against is None:
         return []
     code, message, sure = against
+    sure = min(sure, DOUBTED) if may_be_cut(claim, claim.doi) else sure
     expected = next((doi for doi in known if not arxiv_id(doi)), "")
     return [_of_doi(claim, code, message, sure, expected)]
 
@@ -188,7 +406,10 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
         verdict = "doi-other-year", f"The DOI belongs to a {what} of {facts.year}.", 0.75
     else:
         verdict = _fake(claim)
-    return [] if verdict is None else [_of_doi(claim, *verdict)]
+    if verdict is None:
+        return []
+    code, message, sure = verdict
+    return [_of_doi(claim, code, message, DOUBTED if may_be_cut(claim, claim.doi) else sure)]
 
 
 def check_arxiv(
@@ -201,7 +422,8 @@ def check_arxiv(
             finding(claim, "arxiv-impossible", "eprint", message, Severity.WARNING, 0.9,
                     given=claim.raw_arxiv)
         ]  # fmt: skip
-    if not claim.arxiv or arxiv_id(claim.doi):
+    in_doi = bool(claim.arxiv) and arxiv_id(claim.doi) == claim.arxiv
+    if not claim.arxiv or (in_doi and found.by_doi):
         return []
     known = {work.arxiv for work in works if work.arxiv}
     if claim.arxiv in known:
@@ -210,19 +432,67 @@ def check_arxiv(
     facts = arxiv_says(claim.arxiv)
     years = [work.year for work in works if work.year]
     if others and len(others) == len(found.by_arxiv):
-        code, sure = "arxiv-other-work", 0.95
+        listed = any(claim.arxiv in arxiv_ids(work) for work in others)
+        doubted = _same_people(claim, others) if not (works and listed) else False
+        code, sure = "arxiv-other-work", DOUBTED if doubted else 0.95
         message = f"The arXiv identifier belongs to another work: “{others[0].title}”."
-    elif facts.year and years and facts.year > max(years) + 2:
+    elif facts.year and years and facts.year > max(years) + 2 and not in_doi:
         # Whole old proceedings were put there years later.
         code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
         message = f"The arXiv identifier is from {facts.year}, after the work appeared."
     else:
         return []
     return [
-        finding(claim, code, "eprint", message, Severity.WARNING, sure, given=claim.arxiv,
-                expected=next(iter(sorted(known)), ""),
+        finding(claim, code, "doi" if in_doi else "eprint", message, Severity.WARNING, sure,
+                given=claim.doi if in_doi else claim.arxiv,
+                expected="" if in_doi else next(iter(sorted(known)), ""),
                 url=f"https://arxiv.org/abs/{claim.arxiv}")
     ]  # fmt: skip
+
+
+def check_further(claim: Claim, works: Sequence[Work], found: Candidates) -> list[FieldFinding]:
+    """Do the other identifiers, such as an address of the ACL Anthology, point to this work?
+
+    An address of several works, such as that of a volume, says nothing.
+    """
+    findings = []
+    for given in claim.identifiers:
+        one = given.identifier
+        owners = [work for work in found.by_identifier if one.names(work)]
+        if (
+            len(owners) != 1
+            or any(one.names(work) for work in works)
+            or _same_title(claim, owners[0], works)
+        ):
+            continue
+        doubted = may_be_cut(claim, one.value) or (not works and _same_people(claim, owners))
+        sure = DOUBTED if doubted else 0.95
+        code = _OF_ANOTHER.get(one.kind, "url-other-work")
+        message = f"The {one.noun} belongs to another work: “{owners[0].title}”."
+        findings.append(
+            finding(claim, code, given.field, message, Severity.WARNING, sure, given=one.value,
+                    url=address(owners[0]))
+        )  # fmt: skip
+    return findings
+
+
+def _same_people(claim: Claim, others: Sequence[Work]) -> bool:
+    """True when an author of the other works is named: they may have this title in a version."""
+    unlike = (Difference.UNRELATED, Difference.UNKNOWN)
+    return any(
+        compare_people(claim.authors, work.authors).difference not in unlike for work in others
+    )
+
+
+_OF_ANOTHER = {"doi": "doi-other-work", "arxiv": "arxiv-other-work"}
+DOUBTED = 0.6
+_CONTINUES = re.compile(r"[./_-]?\s(?!(?:19|20)\d\d\b)[\w./-]*\d")
+
+
+def may_be_cut(claim: Claim, identifier: str) -> bool:
+    """True when more of the identifier may follow in a text, behind the end of a line."""
+    _, found, rest = claim.raw.lower().rpartition(identifier.lower())
+    return bool(found) and _CONTINUES.match(rest) is not None
 
 
 def _contradicts(facts: IdentifierFacts, year: int) -> bool:

@@ -12,15 +12,16 @@ from citewell.model.check import Claim
 from citewell.model.titles import fold
 from citewell.model.venues import venue_ids, work_venues
 from citewell.sources.variants import records_of
-from citewell.verification.likeness import TitleLike, title_likeness
+from citewell.verification.likeness import TitleLike, begins_alike, title_likeness
 from citewell.verification.people import (
     Comparison,
     Difference,
+    author_name,
     compare_people,
     without_anonymous,
 )
 from citewell.verification.records import Candidates
-from citewell.verification.venues import means_preprint, same_words
+from citewell.verification.venues import in_journal, means_preprint, same_words
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
 _ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})
@@ -99,7 +100,7 @@ def _nearest(claim: Claim, works: Sequence[Work]) -> Match | None:
     for work in works:
         records = records_of(work)
         for record in records:
-            likeness = title_likeness(claim.title, record.title)
+            likeness = begins_alike(claim.title, record.title)
             if likeness is TitleLike.OTHER:
                 continue
             people = compare_authors(claim, record)
@@ -122,11 +123,12 @@ def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike
     other_venue = bool(ids and known) and not same_venue
     if likeness in (TitleLike.SUBTITLE, TitleLike.SPELLING):
         return near_year or same_venue
-    if len(claim.authors) < 2 and not claim.others:
+    if likeness is TitleLike.HEAD or (len(claim.authors) < 2 and not claim.others):
         return near_year and same_venue
     # In another place the same people may have written another paper with such a title.
+    journal = in_journal(claim) and work.kind == "inproceedings"
     elsewhere = other_venue or (
-        bool(claim.venue) and not same_venue and not _similar_venue_name(claim, work)
+        bool(claim.venue) and not same_venue and (journal or not _similar_venue_name(claim, work))
     )
     return near_year and (means_preprint(claim) or not elsewhere)
 
@@ -137,24 +139,24 @@ def _similar_venue_name(claim: Claim, work: Work) -> bool:
 
 
 def compare_authors(claim: Claim, work: Work) -> Comparison:
-    """The claim's names against a record's; names of free text are looked for in the text.
+    """The claim's names against a record's.
 
-    A list in free text may be parsed wrongly, so a name that stands anywhere in it is not missing.
+    Where the names of free text are not read for sure, the record's surnames are looked for in the
+    words before the title: all of them, and no fewer names than words, are the same people.
     """
     result = compare_people(
         without_anonymous(claim.authors), work.authors, others=claim.others, more=work.others
     )
-    if not claim.raw or not work.authors:
+    if not claim.unread or not work.authors:
         return result
-    words = set(_WORD.findall(fold(claim.raw)))
+    words = set(_WORD.findall(fold(claim.unread)))
     present = [
         author for author in work.authors if set(_WORD.findall(fold(author.family))) <= words
     ]
-    if len(present) == len(work.authors):
-        return Comparison(Difference.SAME, 1.0)
-    if present and (claim.others or not claim.authors):
-        return Comparison(Difference.SAME if claim.others else Difference.UNKNOWN, 1.0)
-    if present and result.difference is Difference.UNRELATED:
+    telling = [author for author in present if not author_name(author).is_common]
+    if len(present) == len(work.authors) and len(words) <= 6 * len(present):
+        return Comparison(Difference.SAME, 1.0, known=len(work.authors))
+    if telling and 2 * len(present) >= min(len(work.authors), max(1, len(claim.authors))):
         return Comparison(Difference.UNKNOWN)
     return result
 

@@ -22,6 +22,8 @@ class TitleLike(StrEnum):
     """A letter or two, a plural, a joined word."""
     WORDS = "words"
     """A word or a few replaced, added or dropped: most of the title is the same."""
+    HEAD = "head"
+    """They begin with the same words before the colon, and end differently."""
     OTHER = "other"
 
 
@@ -56,6 +58,25 @@ def _likeness(given: str, known: str) -> TitleLike:
     few = few or (ratio >= 72 and changed <= 3 and shorter >= 7)
     few = few or ratio >= 82 or _same_name(given, known)
     return TitleLike.WORDS if few else TitleLike.OTHER
+
+
+def head_of(title: str) -> str:
+    """Return the words before the colon of a title, normalised; empty if many titles share them."""
+    head, colon, tail = title.partition(":")
+    words = normalise_title(head)
+    return words if colon and tail.strip() and len(words) >= _LEAST_HEAD else ""
+
+
+_LEAST_HEAD = 6
+"""Letters of a head that few titles share."""
+
+
+def begins_alike(given: str, known: str) -> TitleLike:
+    """HEAD for another tail behind the same head, else the likeness of the titles."""
+    likeness = title_likeness(given, known)
+    if likeness is TitleLike.OTHER and (head := head_of(given)) and head == head_of(known):
+        return TitleLike.HEAD
+    return likeness
 
 
 def _same_name(given: str, known: str) -> bool:

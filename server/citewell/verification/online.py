@@ -7,7 +7,8 @@ correct DOI is more common than an invented reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,22 +17,137 @@ from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.identifiers import dois_of
-from citewell.model.ids import arxiv_id
+from citewell.model.ids import arxiv_id, isbn13, literal_url, normalise_doi
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.merge import merge, same_works
+from citewell.sources.registry import source_titles
 from citewell.sources.service import SourceAnswers, failures
-from citewell.verification.checker import Checker, in_parts, judge
-from citewell.verification.corroboration import (
-    ALONE,
-    corroborated,
-    fits,
-    source_of,
-    witness,
-)
+from citewell.verification.checker import FOREIGN, Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.records import Candidates, rank_by_title
+
+# No reference is reported as wrong on the evidence of a single source.
+#
+# An index that serves a wrong title under a correct DOI is more common than an invented
+# reference. The library's record is sufficient; of scholarly sources, two independent ones must
+# agree, for every field.
+
+_REGISTRIES = frozenset({"crossref", "datacite", "doi"})
+"""doi.org answers with what Crossref and DataCite registered: they are one witness."""
+_SELF_EVIDENT = frozenset(
+    {
+        "year-future", "arxiv-impossible", "doi-impossible", "doi-unregistered", "doi-unlikely",
+        "author-placeholder", "retracted", "venue-lacks", "doi-other-work", "arxiv-other-work",
+        "url-other-work", "assistant-trace",
+    }
+)  # fmt: skip
+"""Codes that rest on the reference itself, or whose witnesses are counted elsewhere."""
+ALONE = 0.6
+"""Confidence of what one source alone says against a reference: a note."""
+
+
+def corroborated(check: Check, found: Candidates, library: Candidates, year_now: int) -> Check:
+    """What rests on the record of one source alone becomes a note, whatever the field.
+
+    The library is a judge; of the sources two independent ones must say the same.
+    """
+    doubted = {
+        one.code
+        for one in check.findings
+        if one.severity is not Severity.INFO and one.code not in _SELF_EVIDENT
+    }
+    if not doubted:
+        return check
+    counted = Counter(
+        code
+        for works in _by_witness(found, library)
+        for code in doubted & _codes_against(check.claim, works, year_now)
+    )
+    alone = {code for code in doubted if counted[code] < 2} - _codes_against(
+        check.claim, library, year_now
+    )
+    if not alone:
+        return check
+    findings = tuple(
+        msgspec.structs.replace(one, severity=Severity.INFO, confidence=min(one.confidence, ALONE))
+        if one.code in alone
+        else one
+        for one in check.findings
+    )
+    still = [one for one in findings if one.severity is not Severity.INFO]
+    verdict = check.verdict if still else Verdict.VERIFIED
+    if verdict is Verdict.VERIFIED and any(one.code in FOREIGN for one in findings):
+        verdict = Verdict.UNCHECKED
+    if not still and (check.verdict is Verdict.FABRICATED or not _held(check, found)):
+        verdict = undecided(found)
+    elif check.verdict is Verdict.FABRICATED and "author-unrelated" in alone:
+        verdict = Verdict.WRONG_DETAIL if still else undecided(found)
+    only = f"Only {source_of(check.work) if check.work else 'one source'} has such a record, "
+    return msgspec.structs.replace(
+        check,
+        verdict=verdict,
+        confidence=max((one.confidence for one in still), default=ALONE),
+        findings=findings,
+        evidence=(*check.evidence, only + "which is not enough evidence."),
+    )
+
+
+def _held(check: Check, found: Candidates) -> bool:
+    """True when the work of the check was identified, not only met under an identifier."""
+    return check.work is not None and fits(check.claim, check.work)
+
+
+def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
+    """What each independent source has, by itself; the library's own left out."""
+    held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
+    witnesses = dict.fromkeys(
+        witness(work)
+        for work in (*found.by_doi, *found.by_arxiv, *found.by_title, *found.near)
+        if id(work) not in held
+    )
+
+    def of(name: str, works: Sequence[Work]) -> tuple[Work, ...]:
+        return tuple(work for work in works if id(work) not in held and witness(work) == name)
+
+    return [
+        Candidates(
+            by_doi=of(name, found.by_doi),
+            by_arxiv=of(name, found.by_arxiv),
+            by_identifier=of(name, found.by_identifier),
+            by_title=of(name, found.by_title),
+            near=of(name, found.near),
+        )
+        for name in witnesses
+    ]
+
+
+def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
+    """Codes of the findings that count, were this all that is known."""
+    return {
+        one.code
+        for one in judge(claim, found, year_now, online=True).findings
+        if one.severity is not Severity.INFO
+    }
+
+
+def undecided(found: Candidates) -> Verdict:
+    return Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED
+
+
+def fits(claim: Claim, work: Work) -> bool:
+    return not claim.title or title_likeness(claim.title, work.title) is not TitleLike.OTHER
+
+
+def witness(work: Work) -> str:
+    name = source_of(work)
+    return "registry" if name in _REGISTRIES else name
+
+
+def source_of(work: Work) -> str:
+    return work.provenance[0].source if work.provenance else work.id
+
 
 PART = 40
 """Number of references that are looked up together: few enough to show progress."""
@@ -130,20 +246,23 @@ def _has_strange_id(claim: Claim, work: Work) -> bool:
 
 
 def _asks(check: Check) -> bool:
-    return bool(check.claim.title or check.claim.doi or check.claim.arxiv)
+    claim = check.claim
+    return bool(claim.title or claim.doi or claim.arxiv or claim.isbn)
 
 
 def _wanted(claim: Claim) -> Wanted:
     families = tuple(author.family for author in claim.authors[:3])
     return Wanted(
-        doi=claim.doi, arxiv=claim.arxiv, title=claim.title[:300], authors=families, year=claim.year
-    )
+        doi=claim.doi, arxiv=claim.arxiv, isbn=claim.isbn or isbn13(claim.raw),
+        title=claim.title[:300], authors=families, year=claim.year,
+    )  # fmt: skip
 
 
 def _both(one: SourceAnswers, other: SourceAnswers) -> SourceAnswers:
     return SourceAnswers(
         doi=(*one.doi, *other.doi),
         arxiv=(*one.arxiv, *other.arxiv),
+        isbn=(*one.isbn, *other.isbn),
         title=(*one.title, *other.title),
     )
 
@@ -162,7 +281,8 @@ def judge_online(
     answered = (*places, *dict.fromkeys(name for name in names if name not in silent))
     doi_works = _credible(claim, library.by_doi, _works(answers.doi), answers.title)
     arxiv_works = _credible(claim, library.by_arxiv, _works(answers.arxiv), answers.title)
-    offered = [*_works(answers.title), *_works(answers.doi), *_works(answers.arxiv)]
+    offered = [work for one in (answers.title, answers.isbn, answers.doi, answers.arxiv)
+               for work in _works(one)]  # fmt: skip
     wanted = title_key(claim.title)
     same = [work for work in offered if wanted and title_key(work.title) == wanted]
     by_title = (*library.by_title, *_distinct(same))
@@ -172,6 +292,7 @@ def judge_online(
     found = Candidates(
         by_doi=doi_works,
         by_arxiv=arxiv_works,
+        by_identifier=library.by_identifier,
         by_title=by_title,
         near=near,
         answered=library.answered and not failed,
@@ -196,7 +317,9 @@ def _disagreements(check: Check, found: Candidates) -> list[str]:
     conflicts = merge(same_works(records)[0]).conflicts
     return [
         f"Sources disagree on the {name}: "
-        + "; ".join(f"{value.text[:120]} ({', '.join(value.sources)})" for value in values)
+        + "; ".join(
+            f"{value.text[:120]} ({', '.join(source_titles(value.sources))})" for value in values
+        )
         + "."
         for name, values in conflicts.items()
         if name in _TELLING
@@ -227,6 +350,28 @@ def with_notice(check: Check, answers: Iterable[Answer]) -> Check:
         findings=(*check.findings, one),
         evidence=(*check.evidence, one.message),
         sources=tuple(dict.fromkeys((*check.sources, source_of(work)))),
+    )
+
+
+def address_of(claim: Claim) -> str:
+    """The web address that a reference gives; empty for one of a DOI or arXiv, which are looked up
+    otherwise."""
+    url = literal_url(claim.url) or literal_url(claim.raw)
+    return "" if normalise_doi(url) or arxiv_id(url) else url
+
+
+def with_address(check: Check, gone: Mapping[str, int]) -> Check:
+    """The check with a note where the reference's address is among those that are gone."""
+    url = address_of(check.claim)
+    if url not in gone:
+        return check
+    one = finding(
+        check.claim, "url-gone", "url",
+        f"The address answers {gone[url]}: there is no such page any more.",
+        Severity.INFO, 0.9, given=url, url=url,
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        check, findings=(*check.findings, one), evidence=(*check.evidence, one.message)
     )
 
 

@@ -17,10 +17,11 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
 from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
-from citewell.sources.malformed import is_malformed
+from citewell.sources.malformed_names import is_malformed
+from citewell.sources.registry import source_titles
 from citewell.sources.trust import family, is_second_hand
 from citewell.verification.finding import SURE, finding, listed, names
-from citewell.verification.identifiers import known_registrant, registrant
+from citewell.verification.id_check import known_registrant, registrant
 from citewell.verification.identify import Match
 from citewell.verification.people import (
     Comparison,
@@ -44,6 +45,9 @@ DOUBTFUL = 0.6
 """Confidence of a difference for which the record is as likely to blame: a note."""
 
 
+_FOREIGN = frozenset({Difference.UNRELATED, Difference.REPLACED, Difference.ADDED})
+
+
 class _Difference(NamedTuple):
     code: str
     message: str
@@ -54,6 +58,12 @@ class _Difference(NamedTuple):
 def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     """Missing, added, replaced and reordered names; initials, accents and particles are none."""
     people, record = match.people, match.record
+    if claim.unread and people.difference is Difference.UNKNOWN:
+        message = "The authors could not be read: compare them with the record's."
+        return [
+            finding(claim, "author-unread", "author", message, Severity.INFO, DOUBTFUL,
+                    given=claim.unread[:200], expected=names(record.authors))
+        ]  # fmt: skip
     found = _difference(claim, match) or _end(claim, record)
     unnamed = bool(claim.authors) and not without_anonymous(claim.authors)
     if unnamed and without_anonymous(record.authors):
@@ -62,13 +72,21 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     elif found is not None:
         if people.difference is not Difference.UNRELATED and _another_version(claim, match):
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
-        if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
-            # The list may have been read wrongly.
+        if claim.raw and people.difference not in _FOREIGN:
+            # Printed lists are cut and reordered more often than they are wrong.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if record.others and people.difference in (Difference.ADDED, Difference.REPLACED):
             # The names may be those that the record lacks.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
-        if is_second_hand(match.work) and _names_others(people):
+        if (
+            is_second_hand(match.work)
+            and _names_others(people)
+            and not (
+                people.missing
+                and people.known >= len(claim.authors)
+                and _own_identifier(claim, match)
+            )
+        ):
             # Two references to one work differ: either may be wrong.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if _is_organisation_alone(record.authors) and people.added:
@@ -87,6 +105,13 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     ]  # fmt: skip
 
 
+def _own_identifier(claim: Claim, match: Match) -> bool:
+    """True for a reference with the identifier of the work: a second witness to which it means."""
+    return bool(claim.arxiv and claim.arxiv in (work.arxiv for work in match.works)) or bool(
+        claim.doi and claim.doi in (work.doi for work in match.works)
+    )
+
+
 def _names_others(people: Comparison) -> bool:
     """True for names that the record lacks, beside some of its own; a single one is a slip."""
     if people.difference is Difference.ADDED:
@@ -101,8 +126,13 @@ def _is_organisation_alone(authors: Sequence[Author]) -> bool:
 
 def _another_version(claim: Claim, match: Match) -> bool:
     """True when a preprint, or a publication with a DOI of its own, is cited: names may differ."""
-    if means_preprint(claim) and match.people.shared >= PREPRINT_SHARE:
-        return True
+    people = match.people
+    if means_preprint(claim) and people.shared >= PREPRINT_SHARE:
+        wrong = len(people.added) + len(people.other_given)
+        enough = bool(people.missing) and people.known >= len(claim.authors)
+        # No version gives those who stay other first names, or each newcomer the place of another.
+        others = len(people.other_given) > 1
+        return not (wrong > 1 and (others or (enough and (people.other_given or people.in_place))))
     if not claim.doi or not known_registrant(claim.doi) or arxiv_id(claim.doi):
         return False
     own = {registrant(work.doi) for work in match.works if work.doi}
@@ -158,7 +188,7 @@ def _order(claim: Claim, match: Match) -> _Difference:
     """Names in another order: sure when two independent sources have it, or another is first."""
     people, record = match.people, match.record
     sources = supporting_sources(record, match.works)
-    who = f" ({', '.join(sources)})" if sources else ""
+    who = f" ({', '.join(source_titles(sources))})" if sources else ""
     if people.difference is Difference.FIRST:
         message = (
             f"“and others” follows, but the record{who} begins with {record.authors[0].display}."

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
+import numpy as np
 
+from citewell.corpus.volumes import Places, volume_key
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.titles import normalise_title
+from citewell.model.titles import normalise_title, title_key
 from citewell.model.venues import content_words, venue_ids
 from citewell.verification.finding import address, finding
 from citewell.verification.likeness import TitleLike, title_likeness
@@ -95,7 +97,11 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
     return (venue, claim.year) if all(word in own or word.isdigit() for word in words) else None
 
 
-def check_meeting(
+_WHOLE = 16
+"""Letters of a title that another contains by no chance."""
+
+
+def check_meeting(  # noqa: PLR0911 - one for each doubt
     claim: Claim, held: Meeting | None, near: Sequence[Work] = ()
 ) -> list[FieldFinding]:
     """A finding when the proceedings are held whole and nothing in them is the claimed paper.
@@ -114,13 +120,17 @@ def check_meeting(
     field = claim.venue_field or "venue"
     message = f"None of the {held.papers:,} papers of {venue.upper()} {year} has this title"
     works = [work for work in held.by_authors if _same_people(claim, work)]
+    given = title_key(claim.title)
+    if any(len(key := title_key(work.title)) >= _WHOLE and key in given for work in works):
+        return []  # its title, with something before or behind it
     if claim.raw and (works or len(claim.authors) < 2 or len(claim.title.split()) < 4):
         return []  # the text may have been taken apart wrongly
     if not works:
         message += ", and none is by these authors (workshops not counted)."
         # One person may have given an invited talk.
         alone = len(claim.authors) == 1 and not claim.others
-        sure = 0.65 if alone or venue in WITH_WORKSHOPS else 0.85
+        beside = venue in WITH_WORKSHOPS and _by_acronym(claim)
+        sure = 0.65 if alone or beside else 0.85
         return [
             finding(claim, "venue-lacks", field, message, Severity.WARNING, sure,
                     given=claim.venue)
@@ -130,6 +140,12 @@ def check_meeting(
         finding(claim, "venue-lacks", field, message, Severity.WARNING, 0.8,
                 given=claim.venue, url=address(works[0]))
     ]  # fmt: skip
+
+
+def _by_acronym(claim: Claim) -> bool:
+    """True for "NeurIPS" or "ICML 2020" without pages, as workshop papers are cited, too."""
+    words = [word for word in content_words(claim.venue) if not word.isdigit()]
+    return len(words) < 2 and not claim.pages
 
 
 def retitled(claim: Claim, held: Meeting) -> tuple[Work, ...]:
@@ -148,3 +164,107 @@ def _same_people(claim: Claim, work: Work) -> bool:
         return False
     found = people.known - len(people.missing)
     return found >= 2 and (claim.others or found >= LIKE_AUTHORS * people.known)
+
+
+# Whether all papers of a meeting's main volume are held, judged by their numbering.
+#
+# Publishers number the papers of a volume, in the identifier, in the DOI or by their pages. A
+# volume without a gap is held completely; with a gap, or without numbers, this cannot be
+# determined.
+
+LEAST_PAPERS = 40
+"""With fewer papers, the absence of a paper is no evidence that it does not exist."""
+WITHOUT_GAPS = 0.985
+"""Least share of the numbers from the first to the last that must be held; some are withdrawn."""
+_FIRST = 20
+"""Front matter takes the numbers and pages before this one."""
+WITH_FINDINGS = frozenset({"acl", "emnlp", "naacl", "eacl", "aacl"})
+"""Meetings of the ACL print further papers in their Findings."""
+FIRST_FINDINGS = 2020
+
+
+class MainVolume(msgspec.Struct, frozen=True):
+    """The papers of a meeting that are held, workshops, demonstrations and the like left out."""
+
+    papers: int = 0
+    whole: bool = False
+    """No number between the first and the last paper is missing."""
+
+
+PUBLISHED = {
+    "neurips": {2013: 360, 2014: 411, 2015: 403, 2016: 569, 2017: 679, 2018: 1009, 2019: 1428,
+                2020: 1898, 2021: 2334, 2022: 2834, 2023: 3540, 2024: 4494},
+    "iclr": {2017: 198, 2018: 336, 2019: 502, 2020: 687, 2021: 860, 2022: 1095, 2023: 1574,
+             2024: 2260, 2025: 3704},
+    "icml": {2012: 243, 2013: 283},
+    "eccv": {2018: 776, 2020: 1358, 2022: 1645, 2024: 2387},
+}  # fmt: skip
+"""How many papers appeared at meetings that do not number them, or not in one volume."""
+WITH_TRACK = {("neurips", 2021): 2508}
+"""How many it were with those of a track that has proceedings of its own and is cited as the
+meeting."""
+BIENNIAL = frozenset({"eccv", "iccv"})
+"""Meetings of every other year: none is cited with the year of the next."""
+HELD = 0.99
+"""Least share of them that must be held: sources split and join a few."""
+
+
+def main_volume(places: Places, published: int = 0) -> MainVolume:
+    """The main volume among the papers of one meeting and year, of which `published` are known to
+    have appeared."""
+    main = places.take(~places.minor)
+    papers = _distinct(main)
+    if papers < LEAST_PAPERS:
+        return MainVolume(papers)
+    if published:
+        return MainVolume(papers, papers >= HELD * published)
+    return MainVolume(papers, _numbers_whole(main) or _pages_whole(main))
+
+
+def _distinct(places: Places) -> int:
+    """Number of papers, each once: a library and the one below it may both hold a paper."""
+    numbered, paged = places.volume != 0, places.last_page > 0
+    columns = (
+        (places.volume[numbered], places.number[numbered]),
+        (places.first_page[paged & ~numbered], places.last_page[paged & ~numbered]),
+    )
+    several = sum(len(set(zip(*(part.tolist() for part in pair), strict=True))) for pair in columns)
+    return several + int((~numbered & ~paged).sum())
+
+
+def volume_is_whole(places: Places, volume: str) -> bool:
+    """True when the papers hold one volume of the ACL Anthology ("2021.findings-acl") whole."""
+    numbers = set(places.number[places.volume == np.uint64(volume_key(volume))].tolist())
+    return len(numbers) >= LEAST_PAPERS and _without_gaps(numbers)
+
+
+def _numbers_whole(places: Places) -> bool:
+    """True when the identifiers of nearly all papers are numbered without a gap."""
+    volumes: dict[int, set[int]] = {}
+    numbered = places.take(places.volume != 0)
+    for volume, number in zip(numbered.volume.tolist(), numbered.number.tolist(), strict=True):
+        volumes.setdefault(volume, set()).add(number)
+    # A few papers whose identifier slipped form volumes of their own.
+    large = [numbers for numbers in volumes.values() if len(numbers) >= LEAST_PAPERS // 2]
+    if len(numbered) < 0.95 * len(places) or not large:
+        return False
+    return all(_without_gaps(numbers) for numbers in large)
+
+
+def _without_gaps(numbers: set[int]) -> bool:
+    first, last = min(numbers), max(numbers)
+    return first <= _FIRST and len(numbers) >= WITHOUT_GAPS * (last - first + 1)
+
+
+def _pages_whole(places: Places) -> bool:
+    """True when the papers' pages cover one volume from its beginning to its end."""
+    paged = places.take(places.last_page > 0)
+    if len(paged) < 0.95 * len(places):
+        return False
+    last = int(paged.last_page.max())
+    if last < 4 * len(places):
+        return False  # several volumes, each with pages of its own
+    covered = np.zeros(last + 1, np.bool_)
+    for begin, end in zip(paged.first_page.tolist(), paged.last_page.tolist(), strict=True):
+        covered[begin : end + 1] = True
+    return bool(covered[:_FIRST].any()) and float(covered[1:].mean()) >= WITHOUT_GAPS

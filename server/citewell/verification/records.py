@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
 
 from citewell.model import Problem, Work
 from citewell.model.check import Claim
-from citewell.model.identifiers import dois_of
+from citewell.model.identifiers import Identifier, dois_of, identifier_of
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title, title_key
+from citewell.verification.likeness import head_of
 from citewell.verification.proceedings import Meeting
 
 
@@ -20,6 +23,8 @@ class Candidates(msgspec.Struct, frozen=True):
 
     by_doi: tuple[Work, ...] = ()
     by_arxiv: tuple[Work, ...] = ()
+    by_identifier: tuple[Work, ...] = ()
+    """By the further identifiers of the claim."""
     by_title: tuple[Work, ...] = ()
     """Works whose normalised title is the claim's."""
     near: tuple[Work, ...] = ()
@@ -54,6 +59,7 @@ class MemoryRecords:
         self._works = list(works)
         self._doi: dict[str, list[int]] = {}
         self._arxiv: dict[str, list[int]] = {}
+        self._address: dict[tuple[str, str], list[int]] = {}
         self._title: dict[str, list[int]] = {}
         self._words: dict[str, list[int]] = {}
         for number, work in enumerate(self._works):
@@ -61,6 +67,8 @@ class MemoryRecords:
                 self._doi.setdefault(doi, []).append(number)
             if arxiv := work.arxiv or arxiv_id(work.doi):
                 self._arxiv.setdefault(arxiv, []).append(number)
+            if (named := identifier_of(work.url)) is not None:
+                self._address.setdefault((named.kind, named.key), []).append(number)
             for key in title_keys(work):
                 self._title.setdefault(key, []).append(number)
             for word in set(normalise_title(work.title).split()):
@@ -71,6 +79,9 @@ class MemoryRecords:
         return [
             Candidates(
                 by_doi=self._take(self._doi.get(claim.doi)),
+                by_identifier=tuple(
+                    work for one in claim.identifiers for work in self._identified(one.identifier)
+                ),
                 by_arxiv=self._take(self._arxiv.get(claim.arxiv)),
                 by_title=self._take(self._title.get(title_key(claim.title))),
             )
@@ -83,9 +94,20 @@ class MemoryRecords:
 
     def _near(self, claim: Claim) -> tuple[Work, ...]:
         words = set(normalise_title(claim.title).split())
-        known = sorted((w for w in words if w in self._words), key=lambda w: len(self._words[w]))
+        known = sorted(
+            (w for w in words if w in self._words),
+            key=lambda w: (len(self._words[w]), -len(w), w),
+        )
         found = {number for word in known[:6] for number in self._words[word][:2000]}
         return rank_by_title(claim.title, [self._works[number] for number in sorted(found)])
+
+    def _identified(self, one: Identifier) -> tuple[Work, ...]:
+        numbers = (
+            *self._address.get((one.kind, one.key), ()),
+            *self._doi.get(one.doi, ()),
+            *self._arxiv.get(one.arxiv, ()),
+        )
+        return self._take(list(dict.fromkeys(numbers)))
 
     def _take(self, numbers: list[int] | None) -> tuple[Work, ...]:
         return tuple(self._works[number] for number in numbers or ())
@@ -105,9 +127,57 @@ def rank_by_title(title: str, works: Sequence[Work]) -> tuple[Work, ...]:
 
 def most_similar(title: str, titles: Sequence[str]) -> list[int]:
     """Places of the ten most similar normalised titles, best first; edit ratio of at least 60 of
-    100."""
+    100. A few that begin with the same words before the colon follow."""
     from rapidfuzz import fuzz, process
 
     wanted = normalise_title(title)
     found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=10, score_cutoff=60.0)
-    return [place for _, _, place in found]
+    places = [place for _, _, place in found]
+    if head := head_of(title):
+        alike = [n for n, known in enumerate(titles) if known.startswith(f"{head} ")]
+        places += [place for place in alike[:_BY_HEAD] if place not in places]
+    return places
+
+
+_BY_HEAD = 5
+"""Titles with the same words before the colon that are compared, too."""
+
+
+# A reference is no evidence for itself.
+#
+# A `.bib` may be a part of the library (`citewell library add refs.bib`). When it is checked, the
+# records that it alone gave are its own entries: they would verify every invention, and hide what
+# other records say.
+
+_BIB = "bibtex:"
+"""Before the path of a `.bib`, in the name of a source."""
+
+
+def is_from_own_bib(claim: Claim, work: Work) -> bool:
+    """True for a record that comes from nothing but the `.bib` that is checked."""
+    if not claim.path or not work.provenance:
+        return False
+    return all(
+        origin.source.startswith(_BIB)
+        and _real(origin.source.removeprefix(_BIB)) == _real(claim.path)
+        for origin in work.provenance
+    )
+
+
+def without_own_bib(claim: Claim, found: Candidates) -> Candidates:
+    """The candidates of a claim without the records that its own `.bib` gave."""
+
+    def others(works: tuple[Work, ...]) -> tuple[Work, ...]:
+        return tuple(work for work in works if not is_from_own_bib(claim, work))
+
+    return Candidates(
+        by_doi=others(found.by_doi),
+        by_arxiv=others(found.by_arxiv),
+        by_identifier=others(found.by_identifier),
+        by_title=others(found.by_title),
+    )
+
+
+@lru_cache(maxsize=256)
+def _real(path: str) -> str:
+    return os.path.normcase(os.path.realpath(path))

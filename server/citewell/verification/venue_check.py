@@ -12,13 +12,14 @@ from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids, work_venues
 from citewell.sources.trust import is_preprint as is_preprint_record
-from citewell.verification.identifiers import doi_says, known_registrant, registrant
+from citewell.verification.id_check import doi_says, known_registrant, registrant
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike
 from citewell.verification.venues import (
     in_journal,
     is_journal,
     is_preprint,
+    means_preprint,
     misspelt,
     names_published_venue,
     same_words,
@@ -39,6 +40,7 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     names = [name for work in works for name in (work.venue, work.booktitle, work.journal) if name]
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     given = venue_ids(claim.venue)
+    known = known.union(*(both for both in _PRINTED_IN if known & both))
     if not names or given & known or (claim.raw and venue_ids(claim.raw) & known):
         return []
     facts = doi_says(claim.doi) if claim.doi else None
@@ -82,9 +84,19 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
 _MINOR = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|student|companion|abstracts?|tutorials?)\b"
 )
+_PRINTED_IN = tuple(map(frozenset, (("siggraph", "tog"), ("icra", "ral"), ("iros", "ral"))))
+"""Meetings whose papers are printed in a journal, which is cited as often."""
 _SEMANTIC = frozenset({"semeval", "starsem"})
 """The shared tasks of one are held at the other."""
 _PMLR = frozenset({"icml", "aistats", "colt", "uai", "acml", "corl", "alt", "l4dc"})
+
+
+def named_version(claim: Claim, works: Sequence[Work]) -> list[Work]:
+    """The records of the version that the reference names by its venue."""
+    ids = venue_ids(claim.venue)
+    if means_preprint(claim):
+        return [work for work in works if is_preprint_record(work)]
+    return [work for work in works if ids & work_venues(work) and not is_preprint_record(work)]
 
 
 def is_minor(venue: str) -> bool:
@@ -98,8 +110,8 @@ def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset
     if _MINOR.search(words) or "book" in claim.kind or "thesis" in claim.kind:
         return True
     # The paper may have a demonstration or a talk of the same title, and only that is known.
-    if all(_minor(work) or work.pages.isdigit() for work in works):
-        return True  # a single page is the abstract of a talk
+    if all(_minor(work) or _is_abstract(work) for work in works):
+        return True
     if _other_publisher(claim, works):
         return True
     if given <= _SEMANTIC and frozenset[str]().union(*map(work_venues, works)) & _SEMANTIC:
@@ -129,6 +141,11 @@ def _earlier_or_later(claim: Claim, works: Sequence[Work], given: frozenset[str]
     if is_journal(known):
         return not claim.year or not years or claim.year < max(years)
     return journal and not (claim.year and years and claim.year <= min(years))
+
+
+def _is_abstract(work: Work) -> bool:
+    """True for the abstract of a talk, on a single page; the ACM numbers articles, not pages."""
+    return work.pages.isdigit() and not work.doi.startswith("10.1145/")
 
 
 def _minor(work: Work) -> bool:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from citewell.model.check import Claim
 from citewell.model.titles import normalise_title
-from citewell.model.venue_names import JOURNALS, PREPRINTS
-from citewell.model.venues import content_words, venue_ids
+from citewell.model.venues import JOURNALS, PREPRINTS, content_words, venue_ids
 
 _PUBLISHED = re.compile(
     r"\b(?:conference|symposium|proceedings|proc|journal|transactions|meeting|congress|colloquium|"

@@ -1,7 +1,7 @@
 """The web page of `citewell serve`: static files that use the JSON endpoints of their server.
 
 Nothing is generated from records here: the browser sets their text as text, and a policy without
-any exception (`serving/headers.py`) keeps it from becoming markup.
+any exception (`serving/problem_json.py`) keeps it from becoming markup.
 """
 
 from __future__ import annotations

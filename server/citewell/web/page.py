@@ -8,9 +8,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
+import msgspec
 from starlette.responses import Response
 
-from citewell.serving.headers import PAGE_HEADERS
+from citewell.serving.problem_json import PAGE_HEADERS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -40,7 +41,7 @@ class PageApp:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        found = static_files()
+        found = {**static_files(), "words.js": words_module()}
         shell = found.pop("index.html")
         digest = hashlib.sha256()
         for name, content in sorted(found.items()):
@@ -81,6 +82,14 @@ class _File:
             content = self._compressed
             headers["content-encoding"] = "gzip"
         return Response(content, media_type=media_type, headers=headers)
+
+
+def words_module() -> bytes:
+    """The module from which the page has its words."""
+    from citewell.model.words import VERDICTS
+
+    verdicts = {verdict.value: words for verdict, words in VERDICTS.items()}
+    return b"export const VERDICTS = " + msgspec.json.encode(verdicts) + b";\n"
 
 
 def static_files() -> dict[str, bytes]:

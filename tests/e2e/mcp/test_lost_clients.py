@@ -263,3 +263,14 @@ async def test_a_thousand_calls_from_sixteen_agents_go_well_and_leave_no_memory(
         grown = (memory() - before) / 1e6
     print(f"1,008 calls from 16 agents: {grown:+.1f} MB")
     assert grown < 16
+
+
+def test_a_request_with_half_a_surrogate_pair_is_answered(
+    env: dict[str, str], mcp_command: list[str], tmp_path: Path
+) -> None:
+    server = start(env, mcp_command, tmp_path)
+    with contextlib.closing(server.stdout):
+        call(server, 3, "search_papers", query="attention \ud83d")
+        assert answer_of(server, 3)["result"]["structuredContent"]["papers"]
+        server.terminate()
+        server.wait(timeout=30)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,70 @@ async def test_nothing_can_be_reached_from_other_machines(
         async with over_http(url) as session:
             await structured(session, "search_papers", query="attention")
             assert listening(psutil.Process(server.pid)) == {"127.0.0.1"}
+
+
+LINES = [
+    b"{", b"nope", b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"1", b"null", b'""', b"{}",
+    b"\xff\xfe", b"\x00", b"[" * 5000, b'{"a":' * 5000,
+    b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b'{"jsonrpc":"2.0","id":true,"method":"ping"}',
+    b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', b'{"jsonrpc":"2.0","id":[1],"method":"ping"}',
+    b'{"jsonrpc":"2.0","id":{"a":1},"method":"ping","params":5}', b'{"method":"ping"}',
+]  # fmt: skip
+"""Messages that name no request: the answer has no id."""
+REQUESTS = [
+    b'"jsonrpc":"1.0","method":"ping"', b'"method":"ping"', b'"jsonrpc":"2.0"',
+    b'"jsonrpc":"2.0","method":5', b'"jsonrpc":"2.0","method":null', b'"jsonrpc":"2.0","method":""',
+    b'"jsonrpc":"2.0","method":"ping","params":[1]', b'"jsonrpc":"2.0","method":"ping","params":"x"',
+    b'"jsonrpc":"2.0","method":"ping","params":{"_meta":{"progressToken":{}}}',
+    b'"jsonrpc":"2.0","method":"tools/call","params":{"name":5}',
+    b'"jsonrpc":"2.0","method":"tools/call","params":{"name":"\\ud83d","arguments":{}}',
+    b'"jsonrpc":"2.0","method":"tools/call","params":{"name":"search_papers",'
+    b'"arguments":{"query":"graph \\ud83d attention"}}',
+    b'"jsonrpc":"2.0","method":"prompts/get","params":{"name":"nosuch"}',
+    b'"jsonrpc":"2.0","method":"prompts/get","params":{"name":5}',
+    b'"jsonrpc":"2.0","method":"resources/read","params":{"uri":"nope"}',
+    b'"jsonrpc":"2.0","method":"initialize"', b'"jsonrpc":"2.0","method":"notifications/initialized"',
+]  # fmt: skip
+
+
+def test_every_line_is_answered_and_none_with_a_traceback(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    named = [b'{"id":%d,%s}' % (n, line) for n, line in enumerate(REQUESTS, 100)]
+    begin = [
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+        b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    ]
+    silent = [b"", b"  ", b'{"jsonrpc":"2.0","id":5,"result":5}']
+    with subprocess.Popen(
+        [sys.executable, "-m", "citewell", "mcp", "--root", str(tmp_path)],
+        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(b"".join(line + b"\n" for line in begin + LINES + silent + named))
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(1 + len(LINES + named))]
+        log = server.communicate()[1].decode()
+    by_id = Counter(answer.get("id") for answer in answers)
+    assert by_id.pop(None) == len(LINES)
+    assert by_id == Counter([1, *range(100, 100 + len(named))])
+    codes = {answer["error"]["code"] for answer in answers if "error" in answer}
+    assert codes <= {-32700, -32600, -32601, -32602}
+    assert "Traceback" not in log
+
+
+async def test_two_requests_with_one_id_are_both_answered_over_http(url: str) -> None:
+    import httpx2
+
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    searches = [
+        {"name": "search_papers", "arguments": {"query": q}} for q in ("attention", "memory")
+    ]
+    async with httpx2.AsyncClient(headers=ACCEPT, timeout=120) as http:
+        session = {"mcp-session-id": (await http.post(url, json=CALL)).headers["mcp-session-id"]}
+        answers = await asyncio.gather(
+            *(http.post(url, json=call | {"params": one}, headers=session) for one in searches * 3)
+        )
+    assert [answer.status_code for answer in answers] == [200] * 6
+    assert all('"id":7' in answer.text and '"result"' in answer.text for answer in answers)

@@ -241,6 +241,18 @@ class Neovim:
             self.keys("<lt>" if letter == "<" else letter)
             time.sleep(pause)
 
+    def file_text(self, name: str) -> str:
+        """The text of a file of the folder; empty when there is none."""
+        read = "return vim.fn.filereadable(...) == 1 and vim.fn.readfile(...) or {}"
+        return "".join(f"{line}\n" for line in self.lua(read, name))
+
+    def wait_for_file(self, name: str, words: str, seconds: float = PATIENCE) -> None:
+        """Until a file of the folder holds these words."""
+        limit = time.monotonic() + seconds
+        while words not in (text := self.file_text(name)):
+            assert time.monotonic() < limit, f"never written: {words}\n{text}"
+            time.sleep(0.02)
+
     def buffer_text(self, name: str) -> str:
         """The text of a loaded file, as it would be written."""
         lines = self.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, false)", name)
@@ -248,6 +260,14 @@ class Neovim:
 
     def text(self) -> str:
         return "\n".join(self.call("nvim_buf_get_lines", 0, 0, -1, False)) + "\n"
+
+    def leave(self, keys: str, seconds: float = PATIENCE) -> None:
+        """Press keys that end Neovim, and wait until it has ended."""
+        self.keys(keys)
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"Neovim is still there:\n{self.shown()}") from None
 
     def close(self) -> None:
         try:

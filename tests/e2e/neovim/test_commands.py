@@ -37,10 +37,10 @@ def test_find_lists_papers_and_cites_the_chosen_one(start_neovim: Any, tmp_path:
     editor.keys(":Citewell find graph attention networks<CR>")
     editor.wait_for_question("-")
     offered = editor.lua("return _G.offered")
-    assert offered[0] == "Graph Attention Networks — Veličković et al. 2018 · ICLR · sure"
+    assert offered[0] == "Veličković et al. 2018 · Graph Attention Networks — ICLR · sure"
     assert len(offered) > 3
     editor.keys("1<CR>")
-    editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
+    editor.wait_for_file("refs.bib", "velickovic2018graph")
     after = PAPER.replace("a node works", f"a node~\\cite{{{GAT}}} works")
     editor.wait("vim.bo.modified")
     assert editor.text() == after
@@ -55,7 +55,9 @@ def test_find_lists_papers_and_cites_the_chosen_one(start_neovim: Any, tmp_path:
     editor.keys(":Citewell find graph attention networks<CR>")
     editor.wait_for_question("-")
     offered = editor.lua("return _G.offered")
-    assert offered[0].startswith(f"Graph Attention Networks — in refs.bib as {GAT}")
+    assert offered[0].startswith(
+        "Veličković et al. 2018 · Graph Attention Networks — in refs.bib as"
+    )
     editor.keys("<CR>")
 
 
@@ -69,7 +71,7 @@ def test_find_without_words_asks_for_them_and_takes_the_sentence_when_there_are_
     assert editor.wait_for_question("@") == "Find a paper (empty: for this sentence): "
     editor.keys("<CR>")
     editor.wait_for_question("-")
-    assert editor.lua("return _G.offered")[0].startswith("Graph Attention Networks")
+    assert "· Graph Attention Networks" in editor.lua("return _G.offered")[0]
     editor.keys("<CR>")
     editor.wait("vim.fn.getcmdtype() == ''")
     assert editor.text() == PAPER
@@ -126,14 +128,23 @@ def test_a_picker_that_is_not_installed_is_named(start_neovim: Any) -> None:
 def test_fill_writes_every_citation_that_is_sure_and_says_what_is_left(start_neovim: Any) -> None:
     paper = PAPER.replace(
         "works well.",
-        "works well \\cite<graph attention networks>. So does \\cite<qqqqq zzzzz xxxxx>.",
+        "works well \\cite<graph attention networks>. So does \\cite<qqqqq zzzzz xxxxx> \\cite{?}.",
     )
     editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "Citewell fill")
-    editor.wait_for_message(":wall writes the document and its .bib")
+    summary = "1 of 3 filled; 2 left open: `qqqqq zzzzz xxxxx`, `?` (:copen)"
+    editor.wait_for_message(summary)
     assert editor.text() == paper.replace("<graph attention networks>", f"{{{GAT}}}")
-    assert f"{{{GAT}," in editor.buffer_text("refs.bib")
-    assert "1 of 2 placeholders were filled" in editor.messages()
+    assert f"{{{GAT}," in editor.file_text("refs.bib")
+    assert editor.messages().endswith(summary)
+    places = editor.lua("return vim.fn.getqflist()")
+    assert [
+        (one["lnum"], editor.text().splitlines()[3][one["col"] - 1 :][:6]) for one in places
+    ] == [
+        (4, "\\cite<"),
+        (4, "\\cite{"),
+    ]
+    assert "it has no words that identify a paper" in places[1]["text"]
     editor.keys("u")
     editor.wait("vim.fn.getline(4):find('<graph attention networks>', 1, true)")
 

@@ -132,7 +132,7 @@ def test_a_library_that_is_built_shows_how_far_it_is(
     editor.wait_until_shown("Citewell: building the library")
     editor.wait_until_shown("Citewell: library built: 3,000 papers (:Citewell messages)")
     shown = editor.lua("return _G.shown")
-    stages = ("Read", "Merge", "Write", "Index", "Seal")
+    stages = ("Read", "Merge", "Write", "Index", "Seal", "Done in")
     stage_lines = [line.removeprefix("Citewell: building the library: ") for line in shown]
     assert any(line.startswith(stages) for line in stage_lines), shown
     assert "0 duplicates merged" in editor.lua("return require('citewell.messages').history()")

@@ -19,7 +19,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 AXE = REPOSITORY / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-INSTALL = "scripts/install-browser.sh installs what is missing"
+INSTALL = "`make test` installs it where it may"
 PATIENCE = float(os.environ.get("CITEWELL_TEST_PATIENCE", "120")) * 1000
 """Milliseconds to wait for anything that will happen; long, since other tests may hold the cores."""
 PAPERS = sorted((REPOSITORY / "tests" / "fixtures").glob("*papers.jsonl"))

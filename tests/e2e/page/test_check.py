@@ -107,3 +107,54 @@ def test_the_way_back_from_a_record_shows_the_verdicts_again(checking: Any) -> N
     expect(rows).to_have_count(2)
     expect(checking.get_by_label("Diff").locator(".added")).to_contain_text("year = {1997}")
     expect(checking.locator(".busy")).to_have_count(0)
+
+
+def test_a_reference_after_bibtex_is_read_and_the_total_is_shown(checking: Any) -> None:
+    field = checking.get_by_label("Paste BibTeX")
+    after = "Vaswani, A., Shazeer, N., Parmar, N. (2017). Attention Is All You Need. NeurIPS."
+    field.fill(f"{BIB}\n{after}\n")
+    for view in ("Passage", "Check"):
+        checking.get_by_role("navigation").get_by_role("link", name=view).click()
+    field.press("Control+Enter")
+    expect(checking.locator(".reference")).to_have_count(3)
+    expect(checking.locator(".toolbar")).to_contain_text("3 references")
+    expect(checking.locator(".reference").filter(has_text="Attention")).to_contain_text("verified")
+
+
+FAKE = """@article{fake,
+  title = {Attention Is All You Need},
+  author = {Smith, John and Roe, Jane},
+  journal = {Nature},
+  year = {2017},
+}
+"""
+
+
+def test_buttons_act_on_a_verdict_in_the_text(checking: Any) -> None:
+    text = checking.get_by_label("Paste BibTeX")
+    text.fill(BIB + FAKE)
+    checking.get_by_role("button", name="Check", exact=True).click()
+    rows = checking.locator(".reference")
+    fake = rows.filter(has_text="fake")
+    expect(fake).to_contain_text("likely fabricated")
+    fake.get_by_role("button", name="Mark as checked").click()
+    expect(fake).to_contain_text("likely fabricated, marked as checked on 20")
+    expect(fake.get_by_role("button", name="Remove")).to_have_count(0)
+    assert "% citewell: ignore" in text.input_value()
+    with checking.expect_download() as saved:
+        checking.get_by_role("button", name="Download the changed references.bib").click()
+    assert saved.value.path().read_text("utf-8") == text.input_value()
+    checking.get_by_role("button", name="Undo the last change").click()
+    expect(text).to_have_value(BIB + FAKE)
+
+    fake.get_by_role("button", name="What was meant").click()
+    fake.get_by_role("button", name="Replace by it").first.click()
+    expect(fake).to_contain_text("verified")
+    assert "Smith, John" not in text.input_value() and "@" in text.input_value()
+    checking.get_by_role("button", name="Undo the last change").click()
+    late = rows.filter(has_text="late")
+    late.get_by_role("button", name="Take the record").click()
+    expect(late).to_contain_text("verified")
+    rows.filter(has_text="not found").get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(2)
+    assert "{none," not in text.input_value()

@@ -42,6 +42,7 @@ def test_search_keep_and_open_without_a_mouse(page: Any) -> None:
     page.keyboard.type("residual")
     expect(page.get_by_role("searchbox")).to_have_value("residual")
     page.go_back()
+    expect(page.locator(".intro")).to_be_visible()
     page.go_forward()
     searched_again = page.locator(".paper h2 a").first
     expect(searched_again).to_be_visible()
@@ -71,8 +72,9 @@ def test_the_keys_are_explained_and_can_be_switched_off(page: Any) -> None:
     expect(dialog).to_be_hidden()
 
 
-def test_the_first_key_leads_past_the_head(page: Any) -> None:
-    expect(page.get_by_role("searchbox")).to_be_visible()
+def test_the_first_key_leads_past_the_head(open_page: Any, url: str) -> None:
+    page, _ = open_page(url, "/?view=check")
+    expect(page.get_by_label("Paste BibTeX")).to_be_visible()
     page.keyboard.press("Tab")
     expect(focused(page)).to_have_text("Skip to the content")
     page.keyboard.press("Enter")

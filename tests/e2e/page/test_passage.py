@@ -100,3 +100,13 @@ def test_another_view_and_back_keeps_the_chosen_citations(passage: Any) -> None:
     expect(pressed).to_have_text("Cited here")
     cite(first, "Attention Is All You Need")
     expect(text).to_have_count(0)
+
+
+def test_text_that_was_not_sent_survives_a_change_of_view(passage: Any) -> None:
+    passage.get_by_label("Paste a passage").fill(PASSAGE)
+    for view in ("Check", "Search", "Passage"):
+        passage.get_by_role("navigation").get_by_role("link", name=view).click()
+    field = passage.get_by_label("Paste a passage")
+    expect(field).to_have_value(PASSAGE)
+    field.press("Control+Enter")
+    expect(passage.locator(".place")).to_have_count(2)

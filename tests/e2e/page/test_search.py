@@ -47,6 +47,13 @@ def test_a_search_lists_papers_with_their_reasons(page: Any) -> None:
     assert "q=attention+for+translation" in page.url
 
 
+def test_a_sentence_with_a_placeholder_is_searched_for_as_a_sentence(page: Any) -> None:
+    words = "Attention over graphs, deep residual image recognition and translation all use Adam"
+    search(page, f"{words} [CITATION].")
+    first = page.locator(".paper").first
+    expect(first).to_contain_text("Adam: A Method for Stochastic Optimization")
+
+
 def test_later_passes_never_move_what_is_listed(page: Any) -> None:
     search(page, "attention")
     lists = [one for one in page.evaluate("window.lists") if one]
@@ -254,3 +261,20 @@ def test_a_box_leaves_the_language_model_out_of_a_search(
 def test_without_a_language_model_there_is_no_box_for_it(page: Any) -> None:
     search(page, "attention")
     expect(page.get_by_label("Ask the language model")).to_be_hidden()
+
+
+def test_a_list_shows_its_total_citations_and_the_abstracts_that_there_are(page: Any) -> None:
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    search(page, "attention")
+    total = page.locator(".paper:visible").count()
+    expect(page.locator(".toolbar p").first).to_contain_text(f"{total} papers")
+    row = paper(page, FIRST)
+    expect(row).to_contain_text(re.compile(r"cited [\d,]+ times"))
+    assert row.inner_text().index("Vaswani") < row.inner_text().index(FIRST)
+    without = page.locator(".paper:visible").filter(
+        has_not=page.get_by_role("button", name="Abstract")
+    )
+    with_one = page.locator(".paper:visible").filter(
+        has=page.get_by_role("button", name="Abstract")
+    )
+    assert with_one.count() and without.count() + with_one.count() == total

@@ -20,9 +20,7 @@ CORPORA = [
     REPOSITORY.parent / "shared" / "data" / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml")
 ]
 SHOTS = REPOSITORY / "test-output" / "vscode"
-INSTALL = (
-    "scripts/install-vscode.sh says why, and CITEWELL_VSCODE=1 lets it install what is missing"
-)
+INSTALL = "scripts/install-vscode.sh says why"
 
 
 @pytest.fixture(scope="session")

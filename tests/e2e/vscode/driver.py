@@ -212,14 +212,22 @@ class Window:
     # -- commands and files ---------------------------------------------------------------------
 
     def command(self, title: str) -> None:
-        """Choose a command of the palette by its whole title."""
-        self.press("F1")
-        self._choose(f">{title}", title)
+        """Choose a command of the palette by its whole title.
 
-    def _choose(self, typed: str, row: str) -> None:
-        box = self.find(".quick-input-widget:visible input")
-        box.fill(typed)
-        self.find(".quick-input-widget .monaco-list-row", has_text=row).first.click()
+        A list that closes late may take the palette with it, which is then opened again.
+        """
+        box = self.find(".quick-input-widget:visible input[type=text]").first
+        row = self.find(".quick-input-widget:visible .monaco-list-row", has_text=title).first
+
+        def is_listed() -> bool:
+            self.press("F1")
+            if not self._comes(box, "visible"):
+                return False
+            box.fill(f">{title}")
+            return self._comes(row, "visible")
+
+        self.wait(is_listed)
+        row.click()
 
     def choose(self, row: str) -> None:
         """Choose the row of the open list that holds these words."""

@@ -65,7 +65,7 @@ def test_ticked_papers_of_a_literature_search_become_one_citation(window, fixtur
     rows = code.texts(ROWS)
     assert rows[0].startswith("Without year: 2015-")
     assert any("Graph Attention Networks" in row for row in rows)
-    tick(code, "Veličković et al. · 2018")
+    tick(code, "Veličković et al. 2018")
     code.screenshots("explored")
 
     # A part of the question is taken away; what was ticked stays.
@@ -75,10 +75,10 @@ def test_ticked_papers_of_a_literature_search_become_one_citation(window, fixtur
     code.wait(lambda: "Graph Attention Networks" in code.texts(ROWS)[0])
     ask(code, "semi-supervised classification with graph convolutional networks")
     assert "Graph Attention Networks" in code.texts(ROWS)[0]
-    tick(code, "Kipf and Welling · 2017")
+    tick(code, "Kipf, Welling 2017")
     box.press("Enter")
 
-    code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})
+    code.wait(lambda: code.dirty() == {"paper.tex"})
     code.wait(lambda: "kipf" in code.editor.inner_text())
     code.save_all()
     pattern = r"of a node[ ~]\\citep\{(\w+),(\w+)\}\."
@@ -121,7 +121,7 @@ def test_kept_and_rejected_papers_make_a_new_list(window, fixture_files, tmp_pat
     code.press("Control+Shift+ArrowDown")
     code.wait(lambda: "0 kept, 1 rejected: search again" in title.inner_text())
     assert "rejected · relevant" in code.texts(ROWS)[0]
-    kept = "Brody et al. · 2022"
+    kept = "Brody et al. 2022"
     press_button(code, "thumbsup", row_of(code, kept))
     code.wait(lambda: "1 kept, 1 rejected: search again" in title.inner_text())
     # Nothing moves until the author asks for it.
@@ -132,15 +132,15 @@ def test_kept_and_rejected_papers_make_a_new_list(window, fixture_files, tmp_pat
     code.press("Control+r")
     code.wait(lambda: "List the rejected paper again" in code.texts(ROWS)[0])
     wait_complete(code, "graph attention networks")
-    assert f"kept · {kept}" in code.texts(ROWS)[1]
-    assert not any("Veličković et al. · 2018" in row for row in all_rows(code))
+    assert kept in code.texts(ROWS)[1] and "kept · " in code.texts(ROWS)[1]
+    assert not any("Veličković et al. 2018" in row for row in all_rows(code))
     # The rejection can be taken back, and the verdict too.
     box = code.find(f"{PICK} input[type=text]")
     box.press("Control+Home")
     tick(code, "List the rejected paper again")
     code.wait(lambda: kept in code.texts(ROWS)[0])
     wait_complete(code, "graph attention networks")
-    assert any("Veličković et al. · 2018" in row for row in all_rows(code))
+    assert any("Veličković et al. 2018" in row for row in all_rows(code))
     code.press("Escape")
     code.find(PICK).wait_for(state="hidden")
     assert code.dirty() == set()
@@ -157,7 +157,7 @@ def test_each_paper_states_how_likely_it_answers_and_why(window, fixture_files, 
     box = code.find(f"{PICK} input[type=text]")
     box.press("Control+Home")
     press_button(code, "open-preview")
-    code.wait(lambda: "Found by:" in page_text(code))
+    code.wait(lambda: "Why:" in page_text(code))
     assert f"Relevance: {relevance[0]}" in page_text(code)
 
 
@@ -170,9 +170,9 @@ def test_what_the_papers_are_about_is_shown_beside_the_list(window, fixture_file
     code.screenshots("overview")
     assert re.search(r"“.+” \[.+ \d{4}: .+\]", " ".join(page_text(code).split()))
     # The list is still open, and a paper can be cited.
-    tick(code, "Veličković et al. · 2018")
+    tick(code, "Veličković et al. 2018")
     code.find(f"{PICK} input[type=text]").press("Enter")
-    code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})
+    code.wait(lambda: code.dirty() == {"paper.tex"})
 
 
 def page_text(code: Any) -> str:

@@ -108,9 +108,9 @@ def test_papers_are_fetched_from_an_allowed_source_and_cited(
     # What was fetched is cited.
     code.goto_text("paper.tex", "grow", after=True)
     code.type(" \\citep<growth of the Cedar number 2>")
-    code.wait_suggestion("growth of the Cedar number 2")
-    code.accept("growth of the Cedar number 2")
-    code.wait(lambda: len(code.dirty()) == 2)
+    code.wait_suggestion("On the growth")
+    code.accept("On the growth")
+    code.wait(lambda: code.dirty() == {"paper.tex"})
     code.save_all()
     assert "On the growth of the {Cedar} number 2" in code.read("refs.bib").decode()
     code.screenshots("cited")

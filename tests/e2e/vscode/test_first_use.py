@@ -76,6 +76,23 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
     code.screenshots("wrong-setting")
 
 
+def test_get_started_opens_also_while_another_walkthrough_is_shown(
+    newcomer, window, fixture_files, tmp_path
+):
+    code = window(fixture_files(PAPER).write(tmp_path / "paper"), newcomer()[0])
+    code.open("paper.tex")
+    code.wait(lambda: "no server" in code.citewell())
+    code.command("Notifications: Clear All Notifications")
+    code.command("Help: Welcome")
+    step = code.find(".getting-started-step.expanded:visible").first
+    step.click()  # the page takes the focus when it is drawn, also from the palette
+    assert "Citewell" not in code.find(".gettingStartedDetailsContent:visible").inner_text()
+    code.command("Citewell: Get Started")
+    code.find(
+        ".gettingStartedDetailsContent:visible", has_text="Get started with Citewell"
+    ).wait_for()
+
+
 def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     newcomer, window, fixture_files, tmp_path
 ):
@@ -102,9 +119,9 @@ def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     # 4. Type words. 5. Accept.
     code.goto_text("paper.tex", "attend", after=True)
     code.type(" \\citep<attention is all you need>")
-    code.wait_suggestion("Attention is All you Need")
-    code.accept("Attention is All you Need")
-    code.wait(lambda: len(code.dirty()) == 2)
+    code.wait_suggestion("Vaswani et al. 2017 · Attention")
+    code.accept("Vaswani et al. 2017 · Attention")
+    code.wait(lambda: code.dirty() == {"paper.tex"})
     code.save_all()
     assert "Networks attend \\citep{vaswani2017attention}." in code.read("paper.tex").decode()
     assert "Attention is All you Need" in code.read("refs.bib").decode()

@@ -114,14 +114,14 @@ def test_the_side_panel_lists_filters_and_corrects(window, fixture_files, tmp_pa
     fix.wait_for()
     references.filter(has_text=AUTHORS).wait_for()
     assert references.count() == 4
-    assert references.filter(has_text="No entry").count() == 1
+    assert references.filter(has_text="no entry").count() == 1
     code.screenshots("panel")
 
     # Filtered by a state and by words.
-    page.get_by_role("button", name="Fabricated").click()
+    page.get_by_role("button", name="likely fabricated").click()
     code.wait(lambda: page.locator("li.reference:visible").count() == 1)
     assert "curie2017enhanced" in page.locator("li.reference:visible").inner_text()
-    page.get_by_role("button", name="Fabricated").click()
+    page.get_by_role("button", name="likely fabricated").click()
     page.get_by_role("searchbox").fill("pea plants")
     code.wait(lambda: page.locator("li.reference:visible").count() == 1)
     page.get_by_role("searchbox").fill("")

@@ -96,4 +96,4 @@ def test_a_readme_alone_starts_no_process_for_a_library_and_a_placeholder_does(
     code.goto(3, 18)
     code.type(" [@?attention is all you need")
     code.wait(process.children)
-    code.wait_suggestion("Attention is All you Need")
+    code.wait_suggestion("Vaswani et al. 2017 · Attention")

@@ -66,7 +66,7 @@ def test_papers_with_a_tick_go_into_one_citation(window, fixture_files, tmp_path
     code.wait(are_beside)
     box.press("Enter")
 
-    code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})
+    code.wait(lambda: code.dirty() == {"paper.tex"})
     code.wait(lambda: "pennington" in code.editor.inner_text())
     code.save_all()
     pattern = r"Networks attend[ ~]?\\citep\{(\w+), ?(\w+)\}\."
@@ -85,9 +85,7 @@ def test_placeholders_are_filled_and_missing_entries_added_by_a_command(
     code.wait_ready()
 
     code.command("Citewell: Add All Missing Entries")
-    code.wait(lambda: code.dirty() == {"refs.bib"})
-    code.save_all()
-    assert "@inproceedings{vaswani2017attention," in code.read("refs.bib").decode()
+    code.wait(lambda: "@inproceedings{vaswani2017attention," in code.read("refs.bib").decode())
 
     code.command("Citewell: Fill Placeholders in This Document")
     code.wait(lambda: "paper.tex" in code.dirty())

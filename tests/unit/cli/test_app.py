@@ -24,7 +24,17 @@ def loaded_modules(code: str) -> set[str]:
 
 def test_help_imports_nothing_but_click() -> None:
     modules = loaded_modules("from citewell.cli.app import run; run(['--help'])")
-    heavy = {"rich", "numpy", "attrs", "msgspec", "pygls", "bm25s", "asyncio", "citewell_corpus"}
+    heavy = {
+        "rich",
+        "numpy",
+        "attrs",
+        "msgspec",
+        "pygls",
+        "bm25s",
+        "asyncio",
+        "citewell_corpus",
+        "citewell_lab",
+    }
     assert not heavy & modules
 
 

@@ -7,7 +7,7 @@ import click
 import pytest
 from rich.console import Console
 
-from citewell.cli.choose import Chooser
+from citewell.cli.fill import Chooser
 from citewell.model import Author, Hit, Query, SearchResult, Work
 from citewell.model.document import Placeholder, PlaceholderKind, Span
 from citewell.usecases.fill_plan import PlaceholderFill

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from citewell.cli.fill import exit_code
+from citewell.features.citing.write import write_edits, write_plan
 from citewell.model import CitewellError, Hit, Problem, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Placeholder, PlaceholderKind, Span
-from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, write_fill
+from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
 
 
 def plan_for(folder: Path) -> FillPlan:
@@ -29,7 +31,7 @@ def plan(tmp_path: Path) -> FillPlan:
 
 
 def test_every_file_is_written(plan: FillPlan, tmp_path: Path) -> None:
-    assert write_fill(plan) is True
+    assert write_edits(plan.edits, plan.texts) is True
     assert (tmp_path / "new.bib").read_bytes() == b"@misc{k}\n"
     assert (tmp_path / "p.tex").read_bytes() == b"\\cite{k}\r\n"
 
@@ -39,7 +41,7 @@ def test_nothing_is_written_when_a_file_has_changed_meanwhile(
 ) -> None:
     (tmp_path / "p.tex").write_bytes(b"% new line\n\\cite{?}\n")
     with pytest.raises(CitewellError) as caught:
-        write_fill(plan)
+        write_edits(plan.edits, plan.texts)
     assert caught.value.problem.code == "file-changed"
     assert not (tmp_path / "new.bib").exists()
     assert (tmp_path / "p.tex").read_bytes() == b"% new line\n\\cite{?}\n"
@@ -48,12 +50,45 @@ def test_nothing_is_written_when_a_file_has_changed_meanwhile(
 def test_nothing_is_written_when_a_new_file_is_there_by_now(plan: FillPlan, tmp_path: Path) -> None:
     (tmp_path / "new.bib").write_bytes(b"")
     with pytest.raises(CitewellError):
-        write_fill(plan)
+        write_edits(plan.edits, plan.texts)
     assert (tmp_path / "p.tex").read_bytes() == b"\\cite{?}\r\n"
 
 
+@pytest.mark.parametrize("changes", [0, 1, 2, 3])
+def test_a_stale_plan_is_made_again_twice_and_then_refused(tmp_path: Path, changes: int) -> None:
+    """Another program writes the paper each time before the plan is."""
+    paper = tmp_path / "p.tex"
+    paper.write_bytes(b"\\cite{?}\r\n")
+    tries = 0
+
+    def plan() -> FillPlan:
+        text = paper.read_bytes().decode()
+        found = plan_for(tmp_path)
+        edits = (TextEdit(Span(text.index("?"), text.index("?") + 1), "k"),)
+        paths = {**found.texts, str(paper): text}
+        changed = msgspec.structs.replace(found.edits[1], edits=edits)
+        return msgspec.structs.replace(found, edits=(found.edits[0], changed), texts=paths)
+
+    def write(made: FillPlan) -> None:
+        nonlocal tries
+        tries += 1
+        if tries <= changes:
+            paper.write_bytes(b"% new line\r\n" + paper.read_bytes())
+        write_edits(made.edits, made.texts)
+
+    if changes == 3:
+        with pytest.raises(CitewellError) as caught:
+            write_plan(plan(), plan, write)
+        assert caught.value.problem.code == "file-changed"
+        assert [path.name for path in tmp_path.iterdir()] == ["p.tex"]
+    else:
+        write_plan(plan(), plan, write)
+        assert paper.read_bytes() == b"% new line\r\n" * changes + b"\\cite{k}\r\n"
+    assert tries == min(changes + 1, 3)
+
+
 def test_a_plan_without_edits_writes_nothing() -> None:
-    assert write_fill(FillPlan()) is False
+    assert write_edits((), {}) is False
 
 
 def fill_of(hit: Hit | None) -> PlaceholderFill:

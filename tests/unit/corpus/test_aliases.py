@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus.aliases import Alias, alias_name, read_aliases, write_aliases
+from citewell.corpus.aliases import Alias, Aliases, alias_name, read_aliases, write_aliases
 from citewell.corpus.columns import title_key
 from citewell.model import CitewellError
 from citewell.retrieval.opening import ALIASES
@@ -59,3 +59,24 @@ def test_the_table_that_ships_is_small_and_knows_common_names() -> None:
         "roberta": "RoBERTa: A Robustly Optimized BERT Pretraining Approach",
     }.items():
         assert title_key(title) in {work.key for work in shipped.of(name)}, name
+
+
+def test_what_a_name_means_is_a_guess_until_many_papers_agree() -> None:
+    known = Aliases(
+        {
+            "abc": (Alias(1, 3, 3),),
+            "abcnet": (Alias(2, 3, 3),),
+            "abd": (Alias(3, 40, 40),),
+            "two": (Alias(4, 12, 26), Alias(5, 10, 26)),
+            "vit": (Alias(6, 50, 50),),
+        }
+    )
+
+    def share(name: str) -> float:
+        found = known.shares(name)
+        return found[0][1] if found else 0.0
+
+    assert share("ABC") < share("ABCNet") < 0.8 < share("abd")
+    assert share("two") < 0.8 and len(known.shares("two")) == 2
+    assert share("ViTs") == share("vit") > 0.9
+    assert share("VITS") == share("other") == 0.0

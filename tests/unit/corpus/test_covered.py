@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.corpus import covered
+from citewell.corpus import library
 from citewell.corpus.columns import ColumnsBuilder
 from citewell.corpus.contract import SegmentView
-from citewell.corpus.covered import covered_rows
-from citewell.corpus.library import Library
+from citewell.corpus.library import Library, covered_rows
 from citewell.model import Author, Work
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
@@ -155,6 +154,6 @@ def test_many_works_are_compared_as_each_would_be_alone(
 
 def test_keys_that_differ_in_their_last_bits_alone_are_told_apart() -> None:
     keys = np.array([7, 8, 7, 0, 9, 1 << 63, 8], np.uint64)
-    order = covered._sorted_places(keys)
+    order = library._sorted_places(keys)
     assert sorted(order.tolist()) == list(range(len(keys)))
     assert keys[order].tolist() == sorted(keys.tolist())

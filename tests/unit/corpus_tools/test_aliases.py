@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.corpus.columns import title_key
-from citewell_corpus.training.aliases import names_before, table_of, uses_of
+from citewell_lab.training.aliases import names_before, table_of, uses_of
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from citewell.model import Work
 from citewell.options import Options
 from citewell_corpus import citing_stage, clusters
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.citing_writer import CitingWriter
+from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.file_pool import read_files
 from citewell_corpus.importers.contract import Cited, Citing
 from citewell_corpus.processes import run_tasks

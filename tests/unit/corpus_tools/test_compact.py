@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import zstandard
 
 from citewell.corpus.columns import LibraryColumns
-from citewell.corpus.compact import author_rows
+from citewell.corpus.compact import columns
 from citewell.corpus.compact.catalogue import CompactCatalogue
 from citewell.corpus.compact.codec import (
     Texts,
@@ -37,18 +38,19 @@ from citewell.corpus.mapped_arrays import FOLDER
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
-from citewell.model.name_forms import wanted_forms
+from citewell.model.names import wanted_forms
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.compact_vectors import CompactVectors
+from citewell.retrieval.criteria import rows_with_phrase
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
-from citewell.retrieval.phrases import rows_with_phrase
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
 from citewell_corpus.progress import Silent
 from citewell_corpus.sources import source_at
+from citewell_corpus.starter_data.card import missing_years
 
 SECRET = "zyxwvutsrq"
 """A word of one abstract alone."""
@@ -172,7 +174,7 @@ def test_the_rows_of_each_surname_and_the_first_authors_are_the_same(
 ) -> None:
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path))
     if kept:
-        monkeypatch.setattr(author_rows, "KEPT_FROM", 1)
+        monkeypatch.setattr(columns, "KEPT_FROM", 1)
     full, small = (LibraryColumns(library.segments) for library in both)
     rows = np.arange(WORKS)
     surnames = full.take(rows).surname
@@ -426,3 +428,19 @@ def test_the_manifest_names_no_time_and_no_place_of_this_machine(
     manifest = json.loads(path.read_text(encoding="utf-8"))
     assert manifest["created"] == ""
     assert not re.search(r"/tmp|/home|/work", path.read_text(encoding="utf-8"))
+
+
+def test_only_years_in_which_a_venue_met_can_be_missing() -> None:
+    """Of each venue the works of some years; others are missing, or the venue did not meet."""
+    held: dict[str, tuple[Iterable[int], tuple[int, ...]]] = {
+        "ijcai": ((1995, 1997, 2001, 2003, 2016, 2018, 2019), (1999, 2005, 2007, 2009, 2011, 2013, 2015, 2017)),
+        "aaai": ((1999, 2000, 2002, 2004, 2006, 2007, 2008, 2010), (2005,)),
+        "eccv": ((2010, 2012, 2016, 2018), (2014,)),
+        "ecml": ((1995, 1997, 1998, 2000, 2001), ()),
+        "coling": ((1965, 1967, 1969, 1973, 1976, 1978), ()),
+        "icml": ((2010, 2011, 2013, 2014), (2012,)),
+    }  # fmt: skip
+    for venue, (years, missing) in held.items():
+        counts = Counter(dict.fromkeys(years, 100))
+        found = missing_years(venue, counts, min(years), max(years))
+        assert tuple(found) == missing, venue

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Work
+from citewell.verification.claims import claims_of_bib
 from citewell_corpus.importers import ImportReport, find_importer
 from citewell_corpus.importers import table as table_importer
 from citewell_corpus.importers import xml_records as xml_importer
@@ -111,6 +113,127 @@ WOS = (
 )
 
 
+NBIB = """\
+
+PMID- 4711
+OWN - NLM
+TI  - Learning to sit still
+      in noisy rooms.
+PG  - 10-9
+LID - 10.5555/SIT.7 [doi]
+AB  - We sit. Still
+      sitting.
+FAU - García Márquez, Ana
+AU  - García Márquez A
+FAU - Li, Wei
+AU  - Li W
+CN  - Sitting and Standing Group
+LA  - eng
+PT  - Journal Article
+PT  - Retracted Publication
+DP  - 2031 May-Jun
+TA  - J Sit
+JT  - Journal of sitting
+VI  - 12
+IP  - 3
+AID - S1 [pii]
+AID - 10.5555/SIT.7 [doi]
+
+PMID- 4712
+PB  - Chair Press
+DP  - 2030 Jan
+TI  - Standing up
+BTI - Chairs
+FAU - Ng, A Y
+
+PMID- 4713
+PB  - Chair Press
+DP  - 2029
+BTI - A book of chairs
+"""
+
+ENW = """\
+%0 Journal Article
+%A García Márquez, Ana
+%A Li, Wei
+%T Learning to sit still
+%J Journal of Sitting
+%V 12
+%N 3
+%P 10-19
+%D 2031
+%R 10.5555/sit.7
+%M sit2031
+%X We sit.
+
+Still.
+%U https://example.org/sit
+
+%0 Conference Proceedings
+%A Ng, A. Y.
+%T Standing up
+%B Proceedings of Standing
+%D 2030
+
+%0 Book
+%A Curie, Marie
+%T A book of chairs
+%I Chair Press
+%D 1911
+"""
+
+CIW = """\
+FN Clarivate Analytics Web of Science
+VR 1.0
+PT J
+AU Garcia, A
+   Li, W
+AF García Márquez, Ana
+   Li, Wei
+TI Learning to sit still
+   in noisy rooms
+SO JOURNAL OF SITTING
+LA English
+DT Article
+AB We sit. Still.
+CR Ng A, 2030, STANDING
+   Curie M, 1911, CHAIRS
+TC 41
+PU CHAIR PRESS
+PD MAY
+PY 2031
+VL 12
+IS 3
+BP 10
+EP 19
+DI 10.5555/sit.7
+UT WOS:0001
+ER
+
+PT C
+AU Ng, AY
+TI Standing up
+BT Proceedings of Standing
+SO PROCEEDINGS OF STANDING
+DT Proceedings Paper
+PY 2030
+UT WOS:0002
+ER
+
+EF
+"""
+
+CSL = """\
+{"id": "sit", "type": "article-journal", "title": "Learning to sit still", "issued": %s,
+ "author": [{"family": "García Márquez", "given": "Ana"}], "container-title": "Journal of Sitting",
+ "volume": "12", "issue": "3", "page": "10-19", "DOI": "10.5555/sit.7", "abstract": "We sit."}
+"""
+
+
+def csl(year: str = '{"date-parts": [[2031]]}') -> str:
+    return CSL % year
+
+
 def export(tmp_path: Path, name: str, text: str | bytes) -> Path:
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -128,6 +251,32 @@ def export(tmp_path: Path, name: str, text: str | bytes) -> Path:
         ("scopus.csv", SCOPUS, "table"),
         ("savedrecs.txt", WOS, "table"),
         ("savedrecs.txt", WOS.encode("utf-16"), "table"),
+        ("pubmed.nbib", NBIB, "pubmed-nbib"),
+        ("pubmed.txt", NBIB.replace("\n", "\r\n"), "pubmed-nbib"),
+        ("refs.enw", ENW, "endnote"),
+        ("refs.enw", ENW.replace("\n", "\r"), "endnote"),
+        ("refs.txt", ENW.replace("%0 Journal Article\n", ""), "endnote"),
+        ("savedrecs.ciw", CIW, "wos"),
+        ("savedrecs.txt", "\ufeff" + CIW, "wos"),
+        ("savedrecs.txt", CIW.encode("utf-16"), "wos"),
+        ("refs.ris", RIS.replace("\n", "\r"), "ris"),
+        ("refs.ris", RIS.encode("utf-16"), "ris"),
+        ("refs.ris", ("\ufeff" + RIS).encode("utf-16-be"), "ris"),
+        ("refs.ris", RIS.encode("utf-16-le"), "ris"),
+        ("refs.ris", RIS.encode("utf-16-be"), "ris"),
+        ("refs.ris", RIS.encode("cp1252"), "ris"),
+        ("item.json", csl(), "csl-json"),
+        ("items.jsonl", 2 * csl().replace("\n ", " "), "csl-json"),
+        ("items.json", csl().encode("utf-16"), "csl-json"),
+        ("items.json", f'{{"items": [{csl()}]}}', "csl-json"),
+        ("items.json", f'{{"sit": {csl()}}}', "csl-json"),
+        ("items.json", f"[{csl()}]", "csl-json"),
+        ("old.json", csl('[{"year": "2031", "month": "5"}]'), "csl-json"),
+        ("old.json", csl('{"raw": "May 2031"}'), "csl-json"),
+        ("old.json", csl('{"date-parts": [["2031-05-04"]]}'), "csl-json"),
+        ("old.json", csl('{"date-parts": [2031, 5]}'), "csl-json"),
+        ("old.json", csl('{"year": 2031}'), "csl-json"),
+        ("old.json", csl('"2031-05"'), "csl-json"),
     ],
 )
 def test_each_export_is_recognised_and_gives_the_fields_of_its_record(
@@ -174,7 +323,9 @@ def test_ris_in_an_old_code_page_and_with_a_record_without_title(
     works, report = read_works(export(tmp_path, "old.ris", text.encode("cp1252")))
     assert len(works) == 3
     assert works[0].authors[0].family == "García Márquez"
-    assert (report.bad, report.problems[0].line) == (1, 1)
+    guessed, bad = report.problems
+    assert guessed.code == "encoding-guessed" and "Windows-1252" in guessed.message
+    assert (report.bad, bad.line) == (1, 1)
 
 
 def test_endnote_records_without_a_title_are_reported_by_number(
@@ -196,6 +347,105 @@ def test_pubmed_gives_groups_suffixes_and_retractions(tmp_path: Path, read_works
     assert work.abstract == "We sit. Still."
     assert work.url == "https://pubmed.ncbi.nlm.nih.gov/4711/"
     assert report.bad == 1
+
+
+PUBMED_BOOK = """\
+<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID Version="1">4713</PMID>
+<ArticleIdList><ArticleId IdType="doi">10.5555/chair.1</ArticleId></ArticleIdList>
+<Book><Publisher><PublisherName>Chair Press</PublisherName></Publisher>
+<BookTitle book="chairs">Chairs and their uses</BookTitle><PubDate><Year>2030</Year></PubDate>
+<AuthorList Type="editors"><Author><LastName>Stool</LastName><ForeName>Ed</ForeName></Author></AuthorList></Book>
+<ArticleTitle book="chairs" part="one">Standing up.</ArticleTitle><Language>eng</Language>
+<AuthorList Type="authors"><Author><LastName>Ng</LastName><ForeName>A Y</ForeName></Author></AuthorList>
+<Abstract><AbstractText>We stand.</AbstractText></Abstract></BookDocument></PubmedBookArticle>
+<PubmedBookArticle><BookDocument><PMID>4714</PMID><Book><BookTitle>All chairs</BookTitle>
+<PubDate><Year>2029</Year></PubDate><AuthorList Type="authors"><Author><LastName>Stool</LastName>
+<ForeName>Ed</ForeName></Author></AuthorList></Book></BookDocument></PubmedBookArticle></PubmedArticleSet>
+"""
+
+
+def test_books_of_pubmed_and_their_chapters_are_read(tmp_path: Path, read_works: Read) -> None:
+    (chapter, book), report = read_works(export(tmp_path, "b.xml", PUBMED_BOOK))
+    assert (chapter.title, chapter.kind, chapter.year) == ("Standing up", "incollection", 2030)
+    assert chapter.booktitle == "Chairs and their uses"
+    assert (chapter.publisher, chapter.doi) == ("Chair Press", "10.5555/chair.1")
+    assert chapter.authors == (Author(family="Ng", given="A Y"),)
+    assert (book.title, book.kind) == ("All chairs", "book")
+    assert book.authors == (Author(family="Stool", given="Ed"),)
+    assert report.bad == 0
+
+
+def test_tagged_text_joins_lines_and_keeps_records_apart(tmp_path: Path, read_works: Read) -> None:
+    works, report = read_works(export(tmp_path, "p.nbib", NBIB))
+    article, chapter, book = works
+    assert article.title == "Learning to sit still in noisy rooms"
+    assert article.abstract == "We sit. Still sitting." and article.retracted
+    assert article.authors[2] == Author(family="Sitting and Standing Group")
+    assert article.id == "pubmed:4711"
+    assert (chapter.kind, chapter.booktitle) == ("incollection", "Chairs")
+    assert (book.kind, book.title, book.publisher) == ("book", "A book of chairs", "Chair Press")
+    works, report = read_works(export(tmp_path, "e.enw", ENW))
+    assert [work.kind for work in works] == ["article", "inproceedings", "book"]
+    assert works[0].abstract == "We sit. Still."
+    assert works[1].booktitle == "Proceedings of Standing"
+    without_types = "\n".join(line for line in ENW.split("\n") if not line.startswith("%0"))
+    works, report = read_works(
+        export(tmp_path, "r.enw", without_types.replace("\n\nStill", " Still"))
+    )
+    assert [work.title for work in works][1:] == ["Standing up", "A book of chairs"]
+    works, report = read_works(export(tmp_path, "w.ciw", CIW))
+    assert works[0].title == "Learning to sit still in noisy rooms"
+    assert works[0].authors == (Author("García Márquez", "Ana"), Author("Li", "Wei"))
+    assert (works[0].citations, works[1].kind) == (41, "inproceedings")
+    assert (report.records, report.bad) == (2, 0)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le"])
+@pytest.mark.parametrize(
+    ("name", "text"), [("r.ris", RIS), ("r.enw", ENW), ("b.bib", "@misc{a, title = {Müller}}\n")]
+)
+def test_an_encoding_that_was_guessed_is_said(
+    tmp_path: Path, read_works: Read, name: str, text: str, encoding: str
+) -> None:
+    works, report = read_works(export(tmp_path, name, text.encode(encoding)))
+    assert works
+    assert [one.code for one in report.problems] == ["encoding-guessed"]
+    assert "UTF-8" in report.problems[0].hint
+    works, report = read_works(export(tmp_path, name, text.encode()))
+    assert not report.problems
+
+
+DBLP = """\
+@inproceedings{DBLP:conf/trees/Elm, author = {Ada Elm}, title = {Sitting under elms},
+  pages = {1--9}, crossref = {DBLP:conf/trees/2031}}
+@proceedings{DBLP:conf/trees/2031, editor = {Bo Fir}, title = {Proceedings of the Trees},
+  publisher = {Tree Press}, year = {2031}, xdata = {press}}
+@article{leaf, title = {Leaves}, xdata = {journal, people}}
+@xdata{journal, journaltitle = {Journal of Leaves}, date = {2030-05}, xdata = {press}}
+@xdata{people, author = {Oak, Ann and {The Beech Society}}}
+@xdata{press, publisher = {Leaf Press}, address = {Wood}, xdata = {journal}}
+@inbook{part, author = {Bo Fir}, title = {Roots}, crossref = {whole}}
+@book{whole, author = {Ann Oak}, title = {Trees and roots}, date = {2029}, publisher = {Root Press}}
+@inproceedings{lost, author = {Ada Elm}, title = {Nowhere}, crossref = {missing}, year = 2028}
+"""
+
+
+def test_entries_inherit_as_the_check_reads_them(tmp_path: Path, read_works: Read) -> None:
+    works, _ = read_works(export(tmp_path, "dblp.bib", DBLP))
+    paper, leaf, part, _whole, lost = works
+    assert (paper.year, paper.booktitle) == (2031, "Proceedings of the Trees")
+    assert (paper.publisher, paper.kind) == ("Tree Press", "inproceedings")
+    assert paper.authors == (Author("Elm", "Ada"),)
+    assert (leaf.year, leaf.journal, leaf.publisher) == (2030, "Journal of Leaves", "Leaf Press")
+    assert leaf.authors == (Author("Oak", "Ann"), Author("The Beech Society"))
+    assert (part.booktitle, part.year) == ("Trees and roots", 2029)
+    assert part.authors == (Author("Fir", "Bo"),)
+    assert (lost.year, lost.booktitle) == (2028, "")
+    claims = {claim.key: claim for claim in claims_of_bib(parse_bib(DBLP, "dblp.bib"))}
+    for work in works:
+        claim = claims[work.bibkey]
+        assert (claim.year, claim.venue) == (work.year, work.booktitle or work.journal)
+        assert claim.authors == work.authors
 
 
 def test_the_table_of_scopus_gives_counts_short_names_and_article_numbers(

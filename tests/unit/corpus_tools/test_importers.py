@@ -27,6 +27,7 @@ RECORD = {
     "booktitle": "Proceedings of {SIT}",
     "pages": "10--19",
     "doi": "https://doi.org/10.5555/SIT.7\\_1",
+    "url": "https://example.org/sit\\_7.html",
     "bibkey": "garcia-marquez-li-2031-learning",
     "abstract": "We sit.\n  Still.",
     "kind": "inproceedings",
@@ -44,6 +45,7 @@ def test_a_record_becomes_a_work_in_plain_unicode(
     assert work.title == "Learning to Sit Still: k Lessons"
     assert work.authors[1] == Author(family="Wei", given="Li")
     assert (work.doi, work.pages, work.publisher) == ("10.5555/sit.7_1", "10-19", "ACM")
+    assert work.url == "https://example.org/sit_7.html"
     assert work.abstract == "We sit. Still."
     assert work.retracted
     assert work.provenance[0].source_id == "sit-7"

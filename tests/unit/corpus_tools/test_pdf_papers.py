@@ -18,8 +18,7 @@ from citewell.model.pdf import PdfPage
 from citewell.model.work import Author
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.importers.pdf import passages_of
-from citewell_corpus.importers.pdf_citations import citing_sentences
+from citewell_corpus.importers.pdf import citing_sentences, passages_of
 from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.sources import source_at
 

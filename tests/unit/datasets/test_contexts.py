@@ -1,6 +1,6 @@
 """The contexts schema: questions, the warm references, the year of the citing paper."""
 
-from citewell_corpus.datasets import open_data
+from citewell_lab.datasets import open_data
 
 
 def read(path):

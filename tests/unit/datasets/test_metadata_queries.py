@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from citewell.model import Author, Work
-from citewell_corpus.datasets import metadata_queries
-from citewell_corpus.datasets.metadata_queries import WORDINGS, metadata_questions
+from citewell_lab.datasets import metadata_queries
+from citewell_lab.datasets.metadata_queries import WORDINGS, metadata_questions
 
 WORKS = [
     Work(

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from citewell_corpus.datasets import open_data
-from citewell_corpus.datasets.contract import DataSetError
+from citewell_lab.datasets import open_data
+from citewell_lab.datasets.contract import DataSetError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from citewell.model import CitewellError
-from citewell_corpus.datasets import SCHEMAS, open_data, recognise
+from citewell_lab.datasets import SCHEMAS, open_data, recognise
 
 
 def test_autoscholar_questions_have_one_target_per_distinct_answer(write_lines):

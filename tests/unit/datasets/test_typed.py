@@ -4,7 +4,7 @@ import pytest
 
 from citewell.model import Query, Question, Target, Work
 from citewell.model.titles import normalise_title
-from citewell_corpus.datasets.typed import KINDS, half_typed, typed_questions
+from citewell_lab.datasets.typed import KINDS, half_typed, typed_questions
 
 BERT = Target(
     titles=("BERT: Pre-training of Deep Bidirectional {Transformers} for Language Understanding",),

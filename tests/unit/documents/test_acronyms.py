@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.documents.acronyms import acronyms_in, written_out
+from citewell.documents.acronyms import acronyms_in, long_forms, written_out
 from citewell.documents.context import query_for
 from citewell.documents.scan import scan_document
 
@@ -49,3 +49,17 @@ def test_a_placeholder_knows_the_acronyms_of_its_sentence() -> None:
     )
     query = query_for(document, document.placeholders[0])
     assert query.acronyms == (("GATs", "graph attention networks"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "long"),
+    [
+        ("They take contextualized word vectors as inputs", "CoVe", "contextualized word vectors"),
+        ("Workers of Amazon Mechanical Turk label pairs", "AMT", "Amazon Mechanical Turk"),
+        ("We use named entities", "AMT", ""),
+    ],
+)
+def test_the_words_of_an_acronym_are_found_without_brackets(
+    text: str, name: str, long: str
+) -> None:
+    assert long in long_forms(text, name) or not (long or long_forms(text, name))

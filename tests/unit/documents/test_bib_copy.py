@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from citewell.documents.bib.edit import insert_texts
-from citewell.documents.bib.entry_copy import self_contained, with_parents
+from citewell.documents.bib.edit import insert_texts, self_contained, with_parents
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import apply_edits
 

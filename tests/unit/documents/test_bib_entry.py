@@ -14,6 +14,8 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.documents.bib.work import entry_work, inherited
 from citewell.documents.latex.escape import escape, escape_title
+from citewell.features.text.csl_item import csl_of_work
+from citewell.features.text.paper_text import ris_of_work
 from citewell.model import Author, Work
 from citewell.model.bib import FileEdit
 from citewell.options.tree import BibOptions
@@ -268,7 +270,7 @@ def test_fields_are_inherited_from_crossref_and_xdata() -> None:
         "@proceedings{vol, title = {Proc. of V}, year = {2001}, publisher = {Other}, pages = {999},\n"
         "  crossref = {p}}\n"
     )
-    fields = inherited(bib, bib.entries[0])
+    fields = inherited(bib.by_key, bib.entries[0])
     assert fields["booktitle"] == "Proc. of V"
     assert fields["title"] == "P"
     assert fields["publisher"] == "Pub"
@@ -326,3 +328,104 @@ def test_a_field_name_that_is_too_long_for_the_column_does_not_end_the_alignment
         text = applied(text, edit)
     assert text.count("  title  = {") == 5
     assert text.count("  booktitle= {") == 4
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "see DOI"])
+def test_an_address_that_is_none_of_the_web_is_left_out(attention: Work, address: str) -> None:
+    work = msgspec.structs.replace(attention, url=address, doi="", arxiv="")
+    assert "url" not in entry_text(work, "k", BibStyle())
+    assert "URL" not in csl_of_work(work)
+    assert address not in ris_of_work(work)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "written"),
+    [
+        ("Advances in Neural Information Processing Systems 33: Annual Conference on Neural Information Processing Systems 2020, NeurIPS 2020, December 6-12, 2020, virtual", "Advances in Neural Information Processing Systems"),
+        ("Advances in Neural Information Processing Systems 18 [Neural Information Processing Systems, NIPS 2005, December 5-8, 2005, Vancouver]", "Advances in Neural Information Processing Systems"),
+        ("Advances in Neural Information Processing Systems 30", "Advances in Neural Information Processing Systems"),
+        ("IEEE International Conference on Acoustics, Speech and Signal Processing, ICASSP 2022, Virtual and Singapore, 23-27 May 2022", "IEEE International Conference on Acoustics, Speech and Signal Processing"),
+        ("ICASSP 2020 - 2020 IEEE International Conference on Acoustics, Speech and Signal Processing (ICASSP)", "IEEE International Conference on Acoustics, Speech and Signal Processing"),
+        ("KDD '20: The 26th ACM SIGKDD Conference on Knowledge Discovery and Data Mining, Virtual Event, CA, USA, August 23-27, 2020", "Proceedings of the ACM SIGKDD International Conference on Knowledge Discovery and Data Mining"),
+        ("6th International Conference on Learning Representations, ICLR 2018, Vancouver, BC, Canada, April 30 - May 3, 2018, Conference Track Proceedings", "International Conference on Learning Representations"),
+        ("Interspeech 2021, 22nd Annual Conference of the International Speech Communication Association, Brno, Czechia, 30 August - 3 September 2021", "Proceedings of Interspeech"),
+        ("Forty-first International Conference on Machine Learning, ICML 2024, Vienna, Austria, July 21-27, 2024", "Proceedings of the International Conference on Machine Learning"),
+        ("Computer Vision - ECCV 2014 - 13th European Conference, Zurich, Switzerland, September 6-12, 2014, Proceedings, Part V", "Proceedings of the European Conference on Computer Vision"),
+        ("Proceedings of the 12th Conference on the Care of Elms, Trees, and Roots, ELM 2018, Trento, Italy, October 2-7, 2018", "Proceedings of the Conference on the Care of Elms, Trees, and Roots"),
+        ("Elm Care - ELM 2015 - 18th International Conference, Munich, Germany, October 5-9, 2015, Proceedings, Part III", "Elm Care"),
+        # Names of publishers and of other volumes stay.
+        ("Proceedings of the 60th Annual Meeting of the Association for Computational Linguistics (Volume 1: Long Papers)", ""),
+        ("Findings of the Association for Computational Linguistics: EMNLP 2021", ""),
+        ("Proceedings of the Conference on Fairness, Accountability, and Transparency", ""),
+        ("2018 IEEE Conference on Computer Vision and Pattern Recognition Workshops, CVPR Workshops 2018, Salt Lake City, UT, USA, June 18-22, 2018", "IEEE Conference on Computer Vision and Pattern Recognition Workshops"),
+    ],
+)  # fmt: skip
+def test_a_venue_is_written_as_authors_write_it(recorded: str, written: str) -> None:
+    work = Work(id="x:1", title="A Title", kind="inproceedings", booktitle=recorded, year=2020)
+    text, _ = new_bib_text(work, "k", OPTIONS)
+    assert f"booktitle = {{{written or recorded}}}" in text
+    text, _ = new_bib_text(work, "k", BibOptions(venue="recorded"))
+    assert f"booktitle = {{{recorded}}}" in text
+
+
+@pytest.mark.parametrize(
+    ("held", "written"),
+    [
+        ("booktitle = {Proc. NeurIPS}", "booktitle = {Proc. ICML}"),
+        ("booktitle = {NeurIPS 2019}", "booktitle = {ICML}"),
+        ("booktitle = {Adv. Neural Inf. Process. Syst.}", "booktitle = {Proc. Int. Conf. Mach. Learn.}"),
+        ("booktitle = {Int'l Conf. on Machine Learning}", "booktitle = {Int'l Conf. on Machine Learning}"),
+        ("booktitle = {Advances in Neural Information Processing Systems}", "booktitle = {Proceedings of the International Conference on Machine Learning}"),
+        ("journal = {J. Artif. Intell. Res.}", "booktitle = {Proceedings of the International Conference on Machine Learning}"),
+    ],
+)  # fmt: skip
+def test_a_venue_is_abbreviated_where_the_file_abbreviates(
+    held: str, written: str, applied: Callable[[str, FileEdit | None], str]
+) -> None:
+    text = f"@misc{{a, title = {{A}}, {held}}}\n"
+    work = Work(id="x:1", title="A Title", kind="inproceedings", year=2018,
+                booktitle="Proceedings of the 35th International Conference on Machine Learning, "
+                          "ICML 2018, Stockholm, Sweden, July 10-15, 2018")  # fmt: skip
+    edit, _ = insert_entry(parse_bib(text, "a.bib"), work, "k", OPTIONS)
+    assert written in applied(text, edit)
+
+
+def test_a_journal_is_abbreviated_where_the_file_abbreviates_journals(
+    applied: Callable[[str, FileEdit | None], str],
+) -> None:
+    work = Work(
+        id="x:1", title="A Title", kind="article", journal="Journal of Machine Learning Research"
+    )
+    for held, written in (
+        ("J. Artif. Intell. Res.", "J. Mach. Learn. Res."),
+        ("Nature", "Journal of Machine Learning Research"),
+        ("TPAMI", "JMLR"),
+        ("Journal of Artificial Intelligence Research", "Journal of Machine Learning Research"),
+    ):
+        text = f"@article{{a, title = {{A}}, journal = {{{held}}}}}\n"
+        edit, _ = insert_entry(parse_bib(text, "a.bib"), work, "k", OPTIONS)
+        assert f"journal = {{{written}}}" in applied(text, edit)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        (Author("shen", "yelong"), "Shen, Yelong"),
+        (Author("SHEN", "YELONG"), "Shen, Yelong"),
+        (Author("BOJAR", "Ondřej"), "Bojar, Ondřej"),
+        (Author("VAN DER BERG", "JAN"), "van der Berg, Jan"),
+        (Author("MCCAW", "ZACHARY R"), "McCaw, Zachary R"),
+        (Author("o'neil-smith", "ann-marie"), "O'Neil-Smith, Ann-Marie"),
+        (Author("schraefel", "m. c."), "schraefel, m. c."),
+        (Author("boyd", "danah"), "boyd, danah"),
+        (Author("de la Fuente", "Ana"), "de la Fuente, Ana"),
+        (Author("He", "K"), "He, K"),
+        (Author("Smith", "JA"), "Smith, JA"),
+        (Author("OPENAI"), "OPENAI"),
+        (Author("NLLB Team"), "{NLLB Team}"),
+        (Author("王", "伟"), "王, 伟"),
+    ],
+)
+def test_names_are_written_in_one_case(name: Author, written: str) -> None:
+    work = Work(id="x:1", title="A Title", authors=(name,), kind="misc", year=2020)
+    assert f"author = {{{written}}}" in entry_text(work, "k", BibStyle())

@@ -45,7 +45,7 @@ def test_a_pattern_makes_a_key(pattern: str, key: str) -> None:
         ("제목 X", "김", 2017, "gim2017jemog"),
         ("What is it?", "Le", None, "lewhat"),
         ("", "", None, "anon"),
-        ("关于注意力", "王", 2017, "anon2017"),
+        ("关于注意力", "王", 2017, "wang2017guanyu"),
     ],
 )
 def test_a_key_is_ascii(title: str, author: str, year: int | None, key: str) -> None:
@@ -79,3 +79,16 @@ def test_a_bad_pattern_is_named_with_the_valid_fields(pattern: str) -> None:
 
 def test_the_valid_fields_are_valid() -> None:
     assert all(check_pattern(f"{{{field}}}") is None for field in FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("author", "title", "key"),
+    [
+        ("王伟", "图神经网络综述", "wangwei2016tushen"),
+        ("山田", "深層学習", "shantian2016shenceng"),
+        ("محمد", "شبكات عصبية", "mhmd2016shbkt"),
+    ],
+)
+def test_names_and_titles_of_every_script_make_a_key(author: str, title: str, key: str) -> None:
+    work = Work(id="x", title=title, authors=(Author(author),), year=2016)
+    assert make_key(work, "{author}{year}{word}", ()) == key

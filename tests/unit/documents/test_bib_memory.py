@@ -6,7 +6,7 @@ from citewell.documents.bib.match import with_arxiv, with_doi
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.features.checking.lint import LintPaper, lint_bib
 from citewell.features.checking.verify import question
-from citewell.lsp.documents.bib_tables import BibTables
+from citewell.lsp.documents.project_state import BibTables
 from citewell.model import Work
 
 ENTRY = """@article{key%d,

@@ -4,7 +4,7 @@ import pytest
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.documents.passage import passage_text
+from citewell.documents.prose import passage_text
 from citewell.model.document import Span
 
 LATEX = r"""\documentclass{article}

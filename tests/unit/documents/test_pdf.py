@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from citewell.documents.pdf.lines import readable
+from citewell.documents.pdf.layout import Line, readable, title_of
 from citewell.documents.pdf.reader import PdfReader
 from citewell.features.checking.check import claims_in_files
 from citewell.model import Problem
@@ -26,6 +26,13 @@ LIST = [
     "In Proceedings of Water, 2001. doi:10.1000/rivers",
     "[2] C. Cedar. Sand and its grains. Journal of Sand, 3(2):1-9, 2002.",
     "[3] D. Dogwood. A dam too far. arXiv preprint arXiv:1503.01234, 2015.",
+]
+UNNUMBERED = [
+    "Ash, A. and Beech, B. (2001). Rivers that cross the plain at night.",
+    "In Proceedings of Water, pages 1-9.",
+    "Cedar, C. (2002). Sand and its grains. Journal of Sand, 3(2):1-9.",
+    "Dogwood, D. (2015). A dam too far. arXiv preprint arXiv:1503.01234.",
+    "Elm, E. and Fir, F. (2016). Lakes that nobody saw. Journal of Sand, 4(1):1-9.",
 ]
 
 
@@ -153,3 +160,59 @@ def test_titles_of_a_typeset_reference_list_are_read_exactly(
     read = {title_key(claim.title) for claim in found.claims}
     exact = sum(title_key(work["title"]) in read for work in works)
     assert exact >= 0.96 * len(works)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "REFERENCES CITED", "R E F E R E N C E S", "R EFERENCES", "Literatur", "Literaturverzeichnis",
+        "Bibliographie", "Références bibliographiques", "Referencias", "Referências", "Riferimenti bibliografici",
+        "5. Literature Cited", "VI. Bibliografía", "Selected References", "Referenser", "Works Cited", "",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["numbered", "names"])
+def test_the_reference_list_is_found_under_any_heading_and_without_one(
+    pdf_files: ModuleType, tmp_path: Path, heading: str, form: str
+) -> None:
+    listed = LIST if form == "numbered" else UNNUMBERED
+    pages = [["On the Reading of Files", "Ann Ash", *[BODY] * 9], [BODY] * 5,
+             [BODY, BODY, *([heading] if heading else []), *listed]]  # fmt: skip
+    found = claims_in_files([pdf_files.written(tmp_path / "paper.pdf", pages)])
+    assert [claim.title for claim in found.claims][:3] == [
+        "Rivers that cross the plain at night", "Sand and its grains", "A dam too far",
+    ]  # fmt: skip
+    assert len(found.claims) == (3 if form == "numbered" else 4)
+
+
+def test_running_heads_that_alternate_are_no_part_of_a_reference(
+    pdf_files: ModuleType, tmp_path: Path
+) -> None:
+    """Of a paper of few pages each head stands on two of them."""
+    words = "Sand Silt Clay Loam Peat Moss Reed Rush Fern Weir Dams Otter".split()
+    works = [f"[{n}] A. Ash and B. Beech. {word} and its banks. Water 3, {2000 + n}."
+             for n, word in enumerate(words, 1)]  # fmt: skip
+    pages = [["On Heads", "Ann Ash", *[BODY] * 4],
+             ["12   A. Ash and B. Beech", "", BODY, "References", *works[:4]],
+             ["River Banks   13", "", *works[4:8]],
+             ["14   A. Ash and B. Beech", "", *works[8:10]],
+             ["River Banks   15", "", *works[10:]]]  # fmt: skip
+    found = claims_in_files([pdf_files.written(tmp_path / "paper.pdf", pages)])
+    assert [claim.raw.partition(". Water")[2] for claim in found.claims] == [
+        f" 3, {2000 + n}." for n in range(1, 13)
+    ]
+
+
+def test_a_title_in_small_capitals_goes_on_below() -> None:
+    """The size of a line is that of its first letter, which may be a small capital."""
+    lines = [
+        Line(1, "GRAPH HOMOPHILY BOOSTER: REIMAGINING THE", 100, 700, 17.2),
+        Line(1, "ROLE OF DISCRETE FEATURES", 100, 680, 13.8),
+        Line(1, "Ann Ash and Ben Beech", 100, 650, 10),
+    ]
+    whole = "GRAPH HOMOPHILY BOOSTER: REIMAGINING THE ROLE OF DISCRETE FEATURES"
+    assert title_of(lines) == whole
+    lower = [
+        lines[0]._replace(text="Graphs of Homophily"),
+        lines[1]._replace(text="A workshop paper"),
+    ]
+    assert title_of(lower) == "Graphs of Homophily"

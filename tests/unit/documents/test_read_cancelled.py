@@ -9,7 +9,7 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
 from citewell.model import Problem
-from citewell.model.read_progress import ReadCancelled, watch_this_thread
+from citewell.model.cancel import ReadCancelled, watch_this_thread
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a1}\n\\bibliography{refs}\n\\end{document}\n"
 ENTRIES = "".join(f"@misc{{a{n}, title={{T {n}}}}}\n" for n in range(100))

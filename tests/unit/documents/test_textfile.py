@@ -120,9 +120,7 @@ def test_a_failing_disk_leaves_the_file_as_it_was(
 def test_a_really_full_device_is_reported_as_a_full_disk(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught, Path("/dev/full").open("wb") as stream:
         stream.write(b"x" * 100_000)
-    assert (
-        textfile._as_file_error(caught.value, tmp_path / "a", "written").problem.code == "disk-full"
-    )
+    assert textfile.file_error(caught.value, tmp_path / "a", "written").problem.code == "disk-full"
 
 
 def test_a_read_only_file_is_refused_and_stays(tmp_path: Path) -> None:

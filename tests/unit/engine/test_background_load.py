@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from citewell.engine.background_load import TRIES, BackgroundLoad
-from citewell.engine.late import unexpected
+from citewell.engine.retrievers import unexpected
 from citewell.model import CitewellError
 
 

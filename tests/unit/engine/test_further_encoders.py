@@ -12,8 +12,7 @@ from tests.fakes.hashed_words import NAME, HashedWords
 
 from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
-from citewell.evaluation import methods
-from citewell.features.text.evidence import found_by
+from citewell.features.text.evidence import why
 from citewell.model import CitewellError, Problem, Query
 from citewell.options import Options
 from citewell.retrieval import registry
@@ -22,6 +21,7 @@ from citewell.retrieval.encoders import registry as encoders
 from citewell.retrieval.encoders.naming import further_name
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
+from citewell_lab.evaluation import methods
 
 ROW = further_name(NAME)
 OTHER = "test/other-words"
@@ -106,7 +106,7 @@ def test_it_finds_papers_of_its_own_and_the_ranker_orders_them(engine: LocalEngi
     proofs = {one.retriever: one for one in result.hits[0].evidence}
     assert result.hits[0].work.title == TITLES[0]
     assert proofs[ROW].rank == 1 and "learned" in proofs and "bm25" not in proofs
-    assert "meaning by hashed-words (rank 1)" in found_by(result.hits[0].evidence)
+    assert f"{ROW} #1" in why(result.hits[0])
 
 
 def test_without_it_nothing_is_found_there(static: Options) -> None:

@@ -10,8 +10,8 @@ from tests.unit.engine_of_records import engine_of
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
-from citewell.retrieval.typed_text import as_read
-from citewell.usecases.explore.queries import filters_of
+from citewell.retrieval.structure import as_read
+from citewell.usecases.explore.steps import filters_of
 
 PAPERS = (
     ("Hedges in Winter", "Hedges freeze.", 2019, ("Ida Müller", "Jo Pérez-Rosas")),

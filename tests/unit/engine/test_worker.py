@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from citewell.engine import protocol
+from citewell.engine import protocol, worker_client
 from citewell.engine.child import worker_command, worker_environment
 from citewell.engine.contract import Engine, EngineStatus
 from citewell.engine.methods import METHODS
@@ -36,7 +36,7 @@ OBEDIENT = textwrap.dedent(
     from citewell.engine import worker
     from citewell.engine.contract import EngineStatus
     from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
-    from citewell.sources import cache_counts
+    from citewell.sources import answers as cache_counts
 
     class Engine:
         def __init__(self):
@@ -84,6 +84,8 @@ OBEDIENT = textwrap.dedent(
     def open_engine(options):
         if os.path.exists("refuse"):
             raise OSError("the disk is on holiday")
+        while os.path.exists("unpacking"):
+            time.sleep(0.01)
         return Engine()
 
     def stamp(options):
@@ -293,6 +295,23 @@ async def test_a_deadline_gives_up_and_says_so(engine):
     assert time.monotonic() - start < 100
     assert result.problems[0].code == "engine-late"
     await asyncio.to_thread(wait_for_stopped, engine)
+
+
+async def test_a_first_start_that_takes_long_is_not_taken_for_stuck(engine, monkeypatch):
+    """Not even while letters are typed, each of which cancels the search for the one before."""
+    monkeypatch.setitem(worker_client.SECONDS, "fast", 0.3)
+    monkeypatch.setattr(worker_client, "STUCK_SECONDS", 0.1)
+    Path("unpacking").touch()
+    waiting = asyncio.create_task(engine.find_async(Query(text="first")))
+    for letter in "abc":
+        typed = asyncio.create_task(engine.find_async(Query(text=letter)))
+        await asyncio.sleep(0.2)
+        typed.cancel()
+    Path("unpacking").unlink()
+    assert title_of(await waiting) == "first 0"
+    assert title_of(await engine.find_async(Query(text="second"))) == "second 0"
+    late = await engine.find_async(Query(text="sleep 300"))
+    assert late.problems[0].code == "engine-late"
 
 
 def test_slow_explicit_searches_do_not_delay_a_completion(engine):

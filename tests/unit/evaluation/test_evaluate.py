@@ -7,15 +7,15 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from citewell.evaluation import evaluate as run
-from citewell.evaluation import methods, page, results, table
-from citewell.evaluation.comparing import compare_saved
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.leave_one_out import questions_of
-from citewell.evaluation.plan import Plan
-from citewell.evaluation.results import DataInfo
 from citewell.model import CitewellError, CitingPaper, Query, Question, Target
 from citewell.model.llm import Usage
+from citewell_lab.evaluation import evaluate as run
+from citewell_lab.evaluation import methods, page, results, table
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.leave_one_out import questions_of
+from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.results import DataInfo
+from citewell_lab.evaluation.scoring import compare_saved
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(evaluate
 
 
 def test_a_passage_with_several_references_is_shown_once():
-    from citewell.evaluation.misses import _spread
+    from citewell_lab.evaluation.misses import _spread
 
     sentence = "Trees are grown and pruned [CITATION]."
     questions = [

@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.evaluation.leave_one_out import questions_of
 from citewell.model import CitewellError
 from citewell.options.tree import DocumentOptions
+from citewell_lab.evaluation.leave_one_out import questions_of
 
 
 def questions(path):

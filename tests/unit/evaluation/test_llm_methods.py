@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from citewell.cli.app import root
-from citewell.evaluation import methods, page, results, table
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.leave_one_out import questions_of
-from citewell.evaluation.plan import Plan
 from citewell.model import CitewellError
 from citewell.options.online import LlmOptions
+from citewell_lab.evaluation import methods, page, results, table
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.leave_one_out import questions_of
+from citewell_lab.evaluation.plan import Plan
 
 
 def test_each_part_can_be_left_out(library_options):

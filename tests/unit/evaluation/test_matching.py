@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.evaluation.matching import Gold, Offered, judge
 from citewell.model import Query, Question, Target, Work
 from citewell.model.titles import normalise_title
+from citewell_lab.evaluation.matching import Gold, Offered, judge
 
 WORKS = [
     Work(id="a:1", title="Deep Sets, Revisited", year=2018, same_as=("a:1", "b:9")),

@@ -4,52 +4,52 @@ import random
 
 import pytest
 
-from citewell.evaluation import metrics
+from citewell_lab.evaluation import scoring
 
 
 def test_recall_with_one_answer_is_the_hit_rate():
-    assert metrics.recall([10], 1, 10) == 1.0
-    assert metrics.recall([11], 1, 10) == 0.0
+    assert scoring.recall([10], 1, 10) == 1.0
+    assert scoring.recall([11], 1, 10) == 0.0
 
 
 def test_an_empty_answer_scores_zero_in_every_metric():
-    for name in metrics.metric_names(1000):
-        assert metrics.score(name, [], 3, 1000) == 0.0
+    for name in scoring.metric_names(1000):
+        assert scoring.score(name, [], 3, 1000) == 0.0
 
 
 def test_recall_divides_by_all_right_answers_even_beyond_the_cutoff():
-    assert metrics.recall([1, 2], 4, 1) == 0.25
+    assert scoring.recall([1, 2], 4, 1) == 0.25
 
 
 def test_the_reciprocal_rank_is_zero_beyond_its_cutoff():
-    assert metrics.reciprocal_rank([4, 9], 100) == 0.25
-    assert metrics.reciprocal_rank([101], 100) == 0.0
+    assert scoring.reciprocal_rank([4, 9], 100) == 0.25
+    assert scoring.reciprocal_rank([101], 100) == 0.0
 
 
 def test_ndcg_discounts_with_the_logarithm_of_rank_plus_one():
-    assert metrics.ndcg([1], 1) == 1.0
-    assert metrics.ndcg([3], 1) == pytest.approx(0.5)  # 1 / log2(4)
+    assert scoring.ndcg([1], 1) == 1.0
+    assert scoring.ndcg([3], 1) == pytest.approx(0.5)  # 1 / log2(4)
 
 
 def test_average_precision_divides_by_at_most_ten():
-    assert metrics.average_precision(list(range(1, 11)), 25) == pytest.approx(1.0)
-    assert metrics.average_precision([2], 2) == pytest.approx(0.25)
+    assert scoring.average_precision(list(range(1, 11)), 25) == pytest.approx(1.0)
+    assert scoring.average_precision([2], 2) == pytest.approx(0.25)
 
 
 def test_a_metric_is_offered_only_where_the_list_is_long_enough():
-    assert "recall@1000" not in metrics.metric_names(100)
-    assert "recall@1000" in metrics.metric_names(1000)
+    assert "recall@1000" not in scoring.metric_names(100)
+    assert "recall@1000" in scoring.metric_names(1000)
 
 
 def test_an_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="no metric"):
-        metrics.score("precision@5", [1], 1, 100)
+        scoring.score("precision@5", [1], 1, 100)
 
 
 def test_citeme_accepts_a_title_that_differs_in_a_word():
     titles = ("Attention Is All You Need", "Another edition")
-    assert metrics.citeme_right("attention is all you need!", titles)
-    assert not metrics.citeme_right("A Structured Self-Attentive Sentence Embedding", titles)
+    assert scoring.citeme_right("attention is all you need!", titles)
+    assert not scoring.citeme_right("A Structured Self-Attentive Sentence Embedding", titles)
 
 
 def test_every_metric_agrees_with_ir_measures_on_random_lists():
@@ -73,9 +73,9 @@ def test_every_metric_agrees_with_ir_measures_on_random_lists():
         qrels += [ir.Qrel(query, str(one), 1) for one in right]
         runs += [ir.ScoredDoc(query, str(one), float(-rank)) for rank, one in enumerate(listed)]
         ranks = [rank for rank, one in enumerate(listed, start=1) if one in set(right)]
-        ours[query] = {name: metrics.score(name, ranks, len(right), depth) for name in measures}
+        ours[query] = {name: scoring.score(name, ranks, len(right), depth) for name in measures}
         # trec_eval divides by all right answers; ours is stated to divide by at most ten.
-        ours[query]["map@10"] = metrics.average_precision(ranks, len(right)) * min(
+        ours[query]["map@10"] = scoring.average_precision(ranks, len(right)) * min(
             1.0, 10 / len(right)
         )
     measures["map@10"] = ir.AP @ 10

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from citewell.evaluation import page, svg, table
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.leave_one_out import questions_of
-from citewell.evaluation.methods import named
-from citewell.evaluation.plan import Plan
-from citewell.evaluation.results import Judged, MethodRun, Miss, Paper
+from citewell_lab.evaluation import page, svg, table
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.leave_one_out import questions_of
+from citewell_lab.evaluation.methods import named
+from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.results import Judged, MethodRun, Miss, Paper
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -124,7 +124,7 @@ def test_a_square_says_where_the_paper_stood(rank, held, words):
 def test_the_text_colours_stand_out_from_their_ground_in_both_schemes():
     from importlib.resources import files
 
-    css = files("citewell.evaluation").joinpath("page.css").read_text(encoding="utf-8")
+    css = files("citewell_lab.evaluation").joinpath("page.css").read_text(encoding="utf-8")
     light, dark = css.split("@media (prefers-color-scheme: dark)")[0:2]
     for scheme in (light, dark):
         colours = dict(re.findall(r"--([a-z]+\d?): (#[0-9a-f]{3,6});", scheme))

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.app import root
-from citewell.evaluation.references import Judgement, calibration_error, half_of, rates, wilson
+from citewell_lab.evaluation.references import Judgement, calibration_error, half_of, rates, wilson
 
 
 def test_the_rates_are_those_of_a_hand_made_table():

@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from citewell.evaluation.plan import Silent
-from citewell.evaluation.replay import ReplayedCitation, histories, lines_of, replay
-from citewell.evaluation.results import EvaluationError
 from citewell.model import Query, Question, Target
+from citewell_lab.evaluation.plan import Silent
+from citewell_lab.evaluation.replay import ReplayedCitation, histories, lines_of, replay
+from citewell_lab.evaluation.results import EvaluationError
 
 BEAM, TOPICS = (
     ("t:5", "Beam Search Revisited"),

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from citewell.evaluation.statistics import Groups, bootstrap, compare, correct_p
+from citewell_lab.evaluation.statistics import Groups, bootstrap, compare, correct_p
 
 
 def test_the_mean_per_paper_gives_each_paper_the_same_weight():

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 
 from citewell.cli.app import root
 from citewell.engine.local import LocalEngine
-from citewell.evaluation import methods
-from citewell.evaluation.evaluate import evaluate
-from citewell.evaluation.plan import Plan
-from citewell.evaluation.results import DataInfo, EvaluationError
-from citewell.evaluation.text_baselines import BASELINES, TextLibrary, TfIdf, tokenized
 from citewell.model import Query, Question, Target
 from citewell.options import Options
+from citewell_lab.evaluation import methods
+from citewell_lab.evaluation.evaluate import evaluate
+from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.results import DataInfo, EvaluationError
+from citewell_lab.evaluation.text_baselines import BASELINES, TextLibrary, TfIdf, tokenized
 
 TEXTS = ["graph models and graphs", "deep models", "", "speech in noise"]
 
@@ -119,6 +119,7 @@ def test_without_its_package_a_baseline_says_what_to_install(
         texts.engine("bm25-titles", engine, 0)
     assert caught.value.problem.code == "baseline-missing"
     assert "pip install bm25s" in caught.value.problem.hint
+    assert len(titles(texts, engine, "random", "graphs")) == 5
 
 
 def test_the_command_measures_one_by_name(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from citewell.evaluation.plan import Silent
-from citewell.evaluation.typed import Typed, ask_typed, calibration_error, lines_of, query_as
 from citewell.model import CitingPaper, Query, Question, Reference, Target
+from citewell_lab.evaluation.plan import Silent
+from citewell_lab.evaluation.typed import Typed, ask_typed, calibration_error, lines_of, query_as
 
 SENTENCE = "Others have done the same with success [CITATION]."
 

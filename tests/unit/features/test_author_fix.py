@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.features.checking.author_fix import corrected_authors
+from citewell.features.actions.verification import corrected_authors
 from citewell.model import Author
 from citewell.model.names import split_authors
 from citewell.verification.people import Difference, compare_people

@@ -11,9 +11,7 @@ from citewell.documents.textfile import apply_edits, read_text
 from citewell.features.actions.bib import entry_actions, file_actions, plan_removal
 from citewell.features.bib.merge import plan_merge, twins_of
 from citewell.features.bib.normalise import normalise, record_of
-from citewell.features.bib.pieces import pieces_of, without
-from citewell.features.bib.sort import sort_entries
-from citewell.features.bib.unused import unused_entries
+from citewell.features.bib.sort import pieces_of, sort_entries, unused_entries, without
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Author, Problem, Work
 

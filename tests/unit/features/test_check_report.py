@@ -11,11 +11,11 @@ import pytest
 from citewell.features.checking.check import (
     claims_in_files,
     claims_in_text,
-    failing,
     selected,
     tally,
 )
 from citewell.features.checking.page import to_html
+from citewell.features.checking.policy import NAMES, POLICIES, Weight, failing_from, weighed
 from citewell.features.checking.report import to_github, to_json, to_sarif
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
@@ -69,16 +69,26 @@ def test_the_verdicts_are_counted_worst_first(checks):
     assert by_key(checks)["false"].verdict is Verdict.FABRICATED
 
 
+def blocks(checks, bar):
+    return weighed(failing_from(bar), checks, [])[Weight.BLOCKING] > 0
+
+
 @pytest.mark.parametrize(("bar", "fails"), [("fabricated", True), ("never", False)])
 def test_the_exit_depends_on_the_bar(checks, bar, fails):
-    assert failing(checks, bar) is fails
+    assert blocks(checks, bar) is fails
 
 
 def test_a_wrong_detail_fails_only_a_stricter_bar(checks):
     late = [by_key(checks)["late"]]
-    assert not failing(late, "fabricated")
-    assert failing(late, "wrong-detail")
-    assert failing([by_key(checks)["nowhere"]], "not-found")
+    assert not blocks(late, "fabricated")
+    assert blocks(late, "wrong-detail")
+    assert blocks([by_key(checks)["nowhere"]], "not-found")
+
+
+def test_every_policy_names_verdicts_and_codes_that_exist():
+    for policy in POLICIES.values():
+        assert policy.blocking | policy.correct <= NAMES
+        assert not policy.blocking & {"verified", "unchecked"}
 
 
 def test_a_verdict_goes_with_its_reasons(checks):

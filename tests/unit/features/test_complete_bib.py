@@ -7,9 +7,14 @@ import pytest
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.features.bib.complete import complete_bib, count_values
-from citewell.features.bib.complete_path import complete_paths, path_at
-from citewell.features.bib.site import SiteKind, site_at
+from citewell.features.bib.complete import (
+    SiteKind,
+    complete_bib,
+    complete_paths,
+    count_values,
+    path_at,
+    site_at,
+)
 
 
 def at(text):

@@ -84,7 +84,7 @@ def test_each_says_who_when_where_and_what_is_wrong(write_files):
     assert "2017" in kipf.problems[0].message
     assert kipf.fixes[0].name == "field"
     assert kipf.fixes[0].arguments["key"] == "kipf"
-    assert (ghost.problems, ghost.words) == ((), "not in the library")
+    assert (ghost.problems, ghost.words) == ((), "not found")
 
 
 def test_a_bib_lists_its_entries_cited_or_not(write_files):

@@ -12,7 +12,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.workspace import Workspace
 from citewell.features.checking.lint import CODES, RULES, lint
-from citewell.features.checking.suppress import unknown_codes
+from citewell.features.checking.lint_rule import unknown_codes
 from citewell.model.diagnostic import Diagnostic, Level
 
 GOOD = """%! refs.bib

@@ -268,3 +268,24 @@ def test_renaming_changes_the_name_and_no_other_byte_of_any_real_bib(shared_data
             tried += 1
         assert copy.read_bytes() == whole
     assert tried > 200
+
+
+@pytest.mark.parametrize("new", ["2017A&A...600A..10M", "O'Brien+04"])
+def test_a_key_may_get_the_signs_that_keys_of_the_paper_have(tmp_path: Path, new: str) -> None:
+    (tmp_path / "a.tex").write_text(
+        "\\documentclass{article}\\begin{document}\\cite{2016A&A...588A..50M,O'Brien+03}"
+        "\\bibliography{r}\\end{document}"
+    )
+    (tmp_path / "r.bib").write_text("@misc{2016A&A...588A..50M,}\n@misc{O'Brien+03,}\n")
+    project = Project.open(tmp_path / "a.tex")
+    cache = FileCache()
+    files = {path: cache.keys(path, d) for path, d in project.documents.items()}
+    files |= {path: cache.keys(path, bib) for path, bib in project.bibs.items()}
+    table = KeyTable.of(files)
+    path = tmp_path / "r.bib"
+    found = rename(table, [project], path, 8, new)
+    assert found is not None and found.problem is None, found
+    assert {Path(edit.path).name for edit in found.edits} == {"a.tex", "r.bib"}
+    for never in ("a,b", "a{b", "a b", "a%b"):
+        refused = rename(table, [project], path, 8, never)
+        assert refused is not None and refused.problem is not None

@@ -102,10 +102,10 @@ def test_lenses_count_the_uses_and_name_the_record():
     )
     assert [(BIB[lens.span.start : lens.span.end], lens.title, lens.key) for lens in lenses] == [
         ("kipf17", "cited once", "kipf17"),
-        ("kipf17", "⚠ a detail is wrong", ""),
+        ("kipf17", "⚠ wrong detail", ""),
         ("solo", "not cited", ""),
         ("vas", "cited 1,234 times", "vas"),
-        ("vas", "✓ verified · acl-anthology", ""),
+        ("vas", "✓ verified · ACL Anthology", ""),
     ]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.documents.textfile import apply_edits
-from citewell.features.citing.text_rebase import RebasedText
+from citewell.features.citing.write import RebasedText
 from citewell.model.bib import TextEdit
 from citewell.model.document import Span
 

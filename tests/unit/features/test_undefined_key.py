@@ -30,34 +30,61 @@ PIX = work(3, "Pixel Recurrent Networks", "van den Oord", 2016)
 
 def meant(key, works, known=(), confidence=0.6):
     hits = tuple(Hit(one, 1.0, confidence=confidence) for one in works)
-    return decide(read_key(key), known, [hits])
+    return decide(read_key(key), known, [(Query(text="typed"), hits)])
 
 
 def test_the_paper_whose_author_year_and_title_the_key_gives_is_surely_meant():
     found = meant("velickovic2018graph", [DEEP, PIX, GAT])
-    assert (found.work, found.is_sure) == (GAT, True)
+    assert (found.works[0], found.is_sure, found.offered) == (GAT, True, (GAT,))
 
 
-def test_a_paper_of_another_author_or_topic_is_not_offered():
-    assert not meant("kipf2018graph", [GAT], confidence=0.1).is_likely
-    assert not meant("velickovic2018protein", [GAT], confidence=0.1).is_likely
-    assert not meant("kipf2018graph", [GAT]).is_sure
-    assert meant("velickovic2018protein", []).work is None
+def test_a_paper_of_another_author_or_topic_is_offered_and_not_sure():
+    for key in ("kipf2018graph", "velickovic2018protein"):
+        found = meant(key, [GAT], confidence=0.99)
+        assert not found.is_sure and found.offered == (GAT,)
+    assert meant("velickovic2018protein", []).works == ()
 
 
-def test_the_library_s_own_key_is_proof():
+def test_a_word_from_within_a_title_or_an_author_alone_decides_nothing():
+    assert not meant("velickovic2019infomax", [DEEP], confidence=0.99).is_sure
+    assert meant("velickovic2019", [DEEP], confidence=0.95).is_sure
+    assert not meant("velickovic2019", [DEEP], confidence=0.85).is_sure
+
+
+def test_a_name_is_meant_as_surely_as_typed_words_and_outweighs_a_surname():
+    gan = work(6, "Generative Adversarial Nets", "Goodfellow", 2014)
+    by_gan = work(7, "Stylised Captions", "Gan", 2017)
+    answers = [
+        (Query(text="gan"), [Hit(gan, 1.0, confidence=0.92)]),
+        (Query(author="gan", guessed=True, text="x"), [Hit(by_gan, 1.0, confidence=0.9)]),
+    ]
+    found = decide(read_key("gan"), (), answers)
+    assert found.works == (gan, by_gan) and found.is_sure
+
+
+def test_the_library_s_own_key_is_proof_unless_several_records_have_it():
     bert = work(4, "BERT", "Devlin", 2019, bibkey="devlin-etal-2019-bert")
     found = meant("devlin-etal-2019-bert", [GAT], known=[bert])
-    assert (found.work, found.is_sure) == (bert, True)
+    assert (found.works[0], found.is_sure) == (bert, True)
+    other = work(8, "Another One", "Devlin", 2019)
+    assert not meant("devlin-etal-2019-bert", [], known=[bert, other]).is_sure
 
 
 def test_the_library_is_asked_for_the_author_around_the_year_and_for_the_words():
     queries = questions(read_key("oord2016pixel"), Query(sentence="Pixels [CITATION]."))
     (narrow, _), (wide, _) = queries
     assert (narrow.author, narrow.year_from, narrow.year_to) == ("oord", 2015, 2017)
-    assert (narrow.text, wide.text, wide.author) == ("pixel", "oord pixel", "")
+    assert (narrow.text, wide.text, wide.author) == ("pixel", "oord 2016 pixel", "")
+    assert (narrow.typed, wide.typed) == (False, True)
     assert all(query.sentence for query, _ in queries)
     assert questions(read_key("1234"), Query()) == []
+
+
+@pytest.mark.parametrize(
+    "key", ["DBLP:journals/corr/abs-1706-03762", "abs-1706.03762", "arXiv:1706.03762", "1706.03762"]
+)
+def test_an_arxiv_id_is_read_in_each_form_that_keys_have(key):
+    assert read_key(key).arxiv == "1706.03762"
 
 
 PAPER = r"""
@@ -122,6 +149,12 @@ def test_one_action_at_most_is_preferred_and_a_known_paper_is_never_added_again(
     ]
     gat = meant("velickovic-gat", [GAT], known=[GAT])
     assert all("Add" not in title for title, _ in offered(project, "velickovic-gat", gat))
+
+
+def test_where_no_paper_is_sure_three_are_offered(project):
+    works = [work(number, f"Nets {number}", "Oord", 2016) for number in range(5)]
+    found = offered(project, "oord2016", meant("oord2016", works))
+    assert len(found) == 3 and not any(preferred for _, preferred in found)
 
 
 def test_an_uncertain_paper_is_offered_with_its_rivals_and_none_is_preferred(project):

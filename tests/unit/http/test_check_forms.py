@@ -43,6 +43,38 @@ def test_without_forms_there_are_none(client: Any) -> None:
     assert not {"diff", "fixed", "sarif", "html"} & set(found)
 
 
+def test_entries_are_changed_with_the_papers_that_cite_them(client: Any) -> None:
+    names = 'Hochreiter, Sepp and Schmidhuber, J{\\"u}rgen'
+    fake = (
+        WRONG.replace("late", "fake").replace("2003", "1997").replace(names, "Roe, Jo and Poe, Al")
+    )
+    body = {"text": WRONG + fake, "name": "own.bib"}
+    found = client.post("/v1/check", json=body).json()
+    late, one = found["references"]
+    assert late["changes"] == ["record", "mark"]
+    assert one["changes"] == ["record", "remove", "mark"]
+    assert (one["key"], one["title"], one["authors"]) == (
+        "fake", "Long Short-Term Memory", ["Roe", "Poe"]
+    )  # fmt: skip
+    papers = {"main.tex": "See \\cite{fake,late}.", "b.md": "As @late says.\n"}
+    changes = {"fake": "remove", "late": "mark"}
+    found = client.post("/v1/check", json={**body, "changes": changes, "papers": papers}).json()
+    assert found["texts"]["main.tex"] == "See \\cite{?,late}." and "b.md" not in found["texts"]
+    marked = found["texts"]["own.bib"]
+    assert marked.endswith(WRONG) and marked.startswith("% citewell: ignore year-differs: checked ")
+    assert "--- a/main.tex" in found["diff"] and "--- a/own.bib" in found["diff"]
+    (again,) = client.post("/v1/check", json={"text": marked}).json()["references"]
+    assert again["words"].startswith("wrong detail, marked as checked on 20")
+    assert again["marked"][:2] == "20" and "changes" not in again
+    meant = client.post(
+        "/v1/check", json={**body, "changes": {"fake": "10.1162/neco.1997.9.8.1735"}}
+    )
+    assert "title={Long Short-Term Memory}" in meant.json()["texts"]["own.bib"].replace(" = ", "=")
+    for wrong in ({"nobody": "mark"}, {"fake": "fx:none"}):
+        answer = client.post("/v1/check", json={**body, "changes": wrong})
+        assert answer.status_code in (404, 422), answer.json()
+
+
 def test_what_is_right_has_no_correction(client: Any) -> None:
     body = {"text": WRONG.replace("2003", "1997"), "forms": ["fixes"]}
     assert not {"diff", "fixed"} & set(client.post("/v1/check", json=body).json())

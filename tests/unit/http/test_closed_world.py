@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citewell.engine.local import LocalEngine
-from citewell.features.text.origin import source_of
+from citewell.features.text.evidence import source_of
 from citewell.http.endpoints import ENDPOINTS
 
 INVENTED = "Smith et al. (2031), Teacups for Everyone"

@@ -11,7 +11,7 @@ import pytest
 from citewell.engine.local import LocalEngine
 from citewell.http.docs_page import PATHS
 from citewell.options import Options
-from citewell.serving.headers import CONTENT_SECURITY_POLICY
+from citewell.serving.problem_json import CONTENT_SECURITY_POLICY
 
 
 @pytest.mark.parametrize("path", sorted(PATHS))

@@ -383,3 +383,12 @@ def test_answers_are_not_kept_by_anybody_between(client: Any) -> None:
     assert found.headers["cache-control"] == "no-store"
     assert found.headers["x-content-type-options"] == "nosniff"
     assert json.loads(found.content)["status"] == "ok"
+
+
+def test_half_a_surrogate_pair_is_replaced(client: Any) -> None:
+    found = client.post(
+        "/v1/search",
+        content=b'{"query": "graph attention \\ud83d"}',
+        headers={"Content-Type": "application/json"},
+    )
+    assert found.status_code == 200

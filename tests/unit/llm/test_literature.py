@@ -6,8 +6,13 @@ from typing import Any
 import pytest
 
 from citewell.llm.assistant import LanguageModel
-from citewell.llm.literature import interpret, suggest_queries, summarize
-from citewell.llm.summary import MOST_WORDS, checked_sentences
+from citewell.llm.literature import (
+    MOST_WORDS,
+    checked_sentences,
+    interpret,
+    suggest_queries,
+    summarize,
+)
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
 

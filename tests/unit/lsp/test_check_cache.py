@@ -1,6 +1,6 @@
 import msgspec
 
-from citewell.lsp.state.check_cache import MAX_READ, CheckCache
+from citewell.lsp.state.checking import MAX_READ, CheckCache
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.work import Work
 

@@ -15,8 +15,7 @@ import pytest
 from lsprotocol import types
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.lsp.documents.project_cache import ProjectCache
-from citewell.lsp.documents.project_state import LinkedProjects, Reading
+from citewell.lsp.documents.project_state import LinkedProjects, ProjectCache, Reading
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.model.document import Span

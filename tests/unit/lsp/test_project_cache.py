@@ -6,8 +6,7 @@ import msgspec
 
 from citewell.documents.project import files
 from citewell.lsp.documents.file_version import read_file_version
-from citewell.lsp.documents.project_cache import ProjectCache
-from citewell.lsp.documents.project_state import Reading
+from citewell.lsp.documents.project_state import ProjectCache, Reading
 from citewell.options import Options
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"

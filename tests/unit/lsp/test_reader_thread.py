@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from citewell.lsp.documents.reader_thread import ReaderThread
+from citewell.lsp.documents.projects import ReaderThread
 
 
 async def _nothing() -> None:

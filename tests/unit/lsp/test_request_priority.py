@@ -1,7 +1,7 @@
 import threading
 import time
 
-from citewell.lsp.protocol.request_priority import CALM, LONGEST, PATIENCE, RequestPriority
+from citewell.lsp.protocol.jsonrpc import CALM, LONGEST, PATIENCE, RequestPriority
 from citewell.model.cooperative import cooperative
 
 

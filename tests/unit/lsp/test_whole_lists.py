@@ -11,7 +11,7 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.features.navigation.folding import block_folds, body_folds, comment_folds
 from citewell.features.navigation.links import entry_links
 from citewell.features.navigation.symbols import entry_symbol, macro_symbols
-from citewell.lsp.documents import entry_positions
+from citewell.lsp.documents import positions
 from citewell.lsp.protocol.line_index import LineIndex, units
 from citewell.lsp.requests.folding import _folds
 from citewell.lsp.requests.links import _bib_links
@@ -114,7 +114,7 @@ def test_entries_of_a_large_file_stand_where_the_line_index_has_them():
     text = "".join(f"{dice.choice(gaps)}@misc{{k{n},\n title={{T}}}}" for n in range(3_000))
     bib = parse_bib(text)
     index = LineIndex.of(text, "utf-16")
-    found = [(line, column) for _, line, column in entry_positions.placed(bib, "utf-16")]
+    found = [(line, column) for _, line, column in positions.placed(bib, "utf-16")]
     assert found == [index.places(Span(e.start, e.start + 1))[:2] for e in bib.entries]
     assert len(set(found)) == 3_000
 
@@ -135,8 +135,8 @@ def test_each_character_of_a_bib_in_one_line_is_counted_once(monkeypatch):
     text = " ".join(f"@misc{{k{n}, title = {{Größe}}}}" for n in range(400))
     bib, counted = parse_bib(text), []
     monkeypatch.setattr(
-        entry_positions, "units", lambda part, of: (counted.append(len(part)), units(part, of))[1]
+        positions, "units", lambda part, of: (counted.append(len(part)), units(part, of))[1]
     )
-    places = [(line, column) for _, line, column in entry_positions.placed(bib, "utf-8")]
+    places = [(line, column) for _, line, column in positions.placed(bib, "utf-8")]
     assert places == [(0, units(text[: entry.start], "utf-8")) for entry in bib.entries]
     assert sum(counted) <= len(text)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from citewell.lsp.protocol.transport import _PipeWriter
+from citewell.lsp.protocol.jsonrpc import _PipeWriter
 from citewell.lsp.protocol.wire import Encoded
 
 

@@ -14,7 +14,7 @@ from citewell.engine.local import LocalEngine
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
-from citewell.serving.hidden import HIDDEN, without_keys
+from citewell.serving.problem_json import HIDDEN, without_keys
 
 REFERENCE = "@article{x, title={A Paper That Nobody Wrote on Teacups}, year={2011}}"
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.features.text.origin import source_of
+from citewell.features.text.evidence import source_of
 from citewell.options import Options
 from citewell.options.tree import LearningOptions, LibraryOptions
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citewell.mcp.request_labels import label_tools, labelled
+from citewell.mcp.transport import label_tools, labelled
 from citewell.serving.metrics import Metrics
 from citewell.serving.observed import observed
 

@@ -55,7 +55,7 @@ async def test_tools_that_write_say_so_only_where_they_may(agent: Agent, tmp_pat
     async with agent(tmp_path, allow_write=True) as client:
         hints = {t.name: t.annotations.read_only_hint for t in (await client.list_tools()).tools}
     writing = {name for name, only in hints.items() if not only}
-    assert writing == {"fill_document", "add_entry", "add_entries"}
+    assert writing == {"fill_document", "add_entry", "add_entries", "check_references"}
 
 
 async def test_a_place_without_words_stays_open_with_its_candidates_named(
@@ -293,6 +293,42 @@ async def test_a_document_is_filled_as_the_agent_chose(agent: Agent, tmp_path: P
     keys = [one["key"] for one in done["placeholders"]]
     assert f"Attention \\cite{{{keys[0]}}}. Teacups \\cite{{{keys[1]}}}." in paper.read_text()
     assert (tmp_path / "refs.bib").read_text().count("@inproceedings{") == 2
+
+
+async def test_entries_are_marked_replaced_and_removed_with_their_citations(
+    agent: Agent, tmp_path: Path
+) -> None:
+    fake = GOOD.replace("devlin-etal-2019-bert", "fake").replace(
+        "Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina",
+        "Roe, Jo and Poe, Al and Woe, Eve and Doe, Una",
+    )
+    (tmp_path / "refs.bib").write_text(GOOD + fake + fake.replace("{fake", "{second"))
+    (tmp_path / "main.tex").write_text("See \\cite{fake,second}.\n\\bibliography{refs}\n")
+    texts = [(tmp_path / name).read_text() for name in ("refs.bib", "main.tex")]
+    arguments = {"path": "refs.bib", "changes": {"fake": "remove", "second": "mark"}}
+    async with agent(tmp_path) as client:
+        shown = (await client.call_tool("check_references", arguments)).structured_content
+        refused = await client.call_tool("check_references", {**arguments, "write": True})
+    assert "mcp-read-only" in refused.content[0].text
+    assert texts == [(tmp_path / name).read_text() for name in ("refs.bib", "main.tex")]
+    assert not shown["written"] and "+See \\cite{?,second}." in shown["diff"]
+    assert [one["verdict"] for one in shown["references"]] == ["fabricated", "fabricated"]
+    async with agent(tmp_path, allow_write=True) as client:
+        done = (
+            await client.call_tool("check_references", {**arguments, "write": True})
+        ).structured_content
+        assert done["written"] and done["diff"] == shown["diff"]
+        assert (tmp_path / "main.tex").read_text().startswith("See \\cite{?,second}.")
+        checked = (
+            await client.call_tool("check_references", {"path": "refs.bib"})
+        ).structured_content
+        (second,) = checked["references"]
+        assert second["key"] == "second" and second["marked"][:2] == "20"
+        replaced = {"path": "main.tex", "changes": {"second": "record"}, "write": True}
+        assert not (await client.call_tool("check_references", replaced)).is_error
+        wrong = {"path": "refs.bib", "changes": {"secnd": "mark"}}
+        assert "'second'" in (await client.call_tool("check_references", wrong)).content[0].text
+    assert (tmp_path / "refs.bib").read_text().count("Devlin, Jacob") == 2
 
 
 async def test_an_agent_that_cannot_look_is_told_what_files_there_are(

@@ -5,7 +5,7 @@ import sys
 import psutil
 import pytest
 
-from citewell.model.heap import trim_heap
+from citewell.engine.process_memory import trim_heap
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc keeps what is freed between objects")
@@ -21,5 +21,5 @@ def test_what_is_freed_between_objects_that_live_on_is_given_back():
 
 
 def test_it_does_nothing_where_the_library_lacks_it(monkeypatch):
-    monkeypatch.setattr("citewell.model.heap._malloc_trim", lambda: None)
+    monkeypatch.setattr("citewell.engine.process_memory._malloc_trim", lambda: None)
     trim_heap()

@@ -90,3 +90,18 @@ def test_normalising_an_identifier_again_changes_nothing(text: str) -> None:
     assert normalise_doi(doi) == doi
     arxiv = arxiv_id(text)
     assert arxiv_id(arxiv) == arxiv
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"10.1002/(SICI)1097\ensuremath{<}1::AID-X\ensuremath{>}3.0",
+        r"10.1002/(SICI)1097{\textless}1::AID-X{\textgreater}3.0",
+        r"10.1002/(SICI)1097\textless{}1::AID-X\textgreater{}3.0",
+        "10.1002/(SICI)1097$<$1::AID-X$>$3.0",
+        "10.1002/(SICI)1097&lt;1::AID-X&gt;3.0",
+        r"10.1002/(SICI)1097\&lt;1::AID-X\&gt;3.0",
+    ],
+)
+def test_angles_of_a_doi_are_read_however_they_are_escaped(written: str) -> None:
+    assert normalise_doi(written) == "10.1002/(sici)1097<1::aid-x>3.0"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from citewell.model.name_forms import forms_of, is_by
-from citewell.model.names import parse_author
+from citewell.model.names import forms_of, is_by, parse_author
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,15 @@ def test_a_name_that_holds_the_letters_of_and_stays_whole() -> None:
 )
 def test_surnames_meet_across_sources(one: str, other: str) -> None:
     assert family_key(parse_author(one)) == family_key(parse_author(other)) != ""
+
+
+def test_names_in_the_extended_form_of_biblatex_are_read() -> None:
+    field = (
+        "family=Doe, given=Jane and given={Jan}, prefix=van den, useprefix=true, family=Berg"
+        " and family=Roe, given=R., suffix=Jr"
+    )
+    assert split_authors(field) == [
+        Author("Doe", "Jane"),
+        Author("van den Berg", "Jan"),
+        Author("Roe", "R.", "Jr"),
+    ]

@@ -90,3 +90,13 @@ def test_no_markup_makes_the_title_functions_fail(text: str) -> None:
 )
 def test_special_letters_are_written_in_plain_ones(word: str, plain: str) -> None:
     assert without_special_letters(word) == plain
+
+
+def test_c_and_c_plus_plus_and_a_star_are_different_works() -> None:
+    for titles in (
+        ("Programming in C", "Programming in C++", "Programming in C#", r"Programming in {F\#}"),
+        ("A Search", "A* Search"),
+    ):
+        assert len({normalise_title(title) for title in titles}) == len(titles)
+    assert normalise_title("A$^*$ Search") == normalise_title("A* search")
+    assert normalise_title(r"The {C}\# Language") == normalise_title("The C# language")

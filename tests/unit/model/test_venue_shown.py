@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.model.venue_shown import LONGEST, short_venue, shown_venue
+from citewell.model.venues import LONGEST, short_venue, shown_venue
 
 
 @pytest.mark.parametrize(

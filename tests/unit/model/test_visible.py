@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.model.visible import visible, visible_json
+from citewell.model.display_text import visible, visible_json
 
 
 def test_what_a_terminal_obeys_is_written_out():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,18 @@ def test_the_lines_are_shown_as_they_would_be_written() -> None:
     assert as_toml("sources", {"allow": ["a", "b"], "ask": False}) == (
         '[sources]\nallow = ["a", "b"]\nask = false'
     )
+
+
+def test_no_answer_is_lost_between_two_processes_that_remember(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from citewell.options.remember import remember\n"
+        "for number in range(40):\n"
+        "    remember(Path(sys.argv[1]), 'sources', {f'{sys.argv[2]}{number}': True})\n"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "ab"]
+    assert [process.wait() for process in started] == [0, 0]
+    written = tomllib.loads(path.read_text("utf-8"))["sources"]
+    assert set(written) == {f"{name}{number}" for name in "ab" for number in range(40)}
+    assert list(tmp_path.iterdir()) == [path]

@@ -11,13 +11,15 @@ from citewell.model import Query, Work
 from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper
 from citewell.ranking.citation_cross_encoder import (
+    PAPER_TOKENS,
+    PASSAGE_TOKENS,
     Combination,
+    PairTexts,
     combine,
     read_combination,
     write_combination,
 )
 from citewell.ranking.contract import Ordering
-from citewell.ranking.pair_texts import PAPER_TOKENS, PASSAGE_TOKENS, PairTexts
 from citewell.retrieval.encoders.onnx import TOKENIZER
 
 HOW = Combination(weight=0.5)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from citewell.engine.local import CONFIDENCE
-from citewell.features.text.evidence import certainty
 from citewell.model import CitewellError
+from citewell.model.words import certainty
 from citewell.ranking.confidence import INPUTS, SentenceConfidence, known_inputs, shapes
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.ranking.criticism import is_criticism
+from citewell.ranking.history import is_criticism
 
 
 @pytest.mark.parametrize(

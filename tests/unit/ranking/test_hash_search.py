@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.ranking.hash_search import HashIndex, matches
+from citewell.ranking.lexical import HashIndex, matches
 
 HASHES = st.integers(0, 2**32 - 1)
 ALIKE = st.sampled_from([0, 1, 2, 1 << 16, (1 << 16) + 1, 1 << 24, 2**32 - 1])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Query
-from citewell.ranking.same_citation import WEIGHTS, same_citation, with_same_citation
+from citewell.ranking.learned import WEIGHTS, same_citation, with_same_citation
 
 VECTORS = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32)
 ROWS = np.arange(3)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citewell.corpus.columns import title_key
 from citewell.corpus.contract import SegmentView
 from citewell.model import Author, Query, Work
-from citewell.model.typed_query import TypedQuery
+from citewell.model.query import TypedQuery
 from citewell.retrieval.backend.contract import (
     CITATIONS,
     KEY,

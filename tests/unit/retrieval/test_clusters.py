@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from citewell.retrieval.clusters import LEAST, clusters
+from citewell.engine.paper_groups import LEAST, clusters
 
 
 def blobs(sizes: tuple[int, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ from citewell.corpus.aliases import Alias, Aliases
 from citewell.corpus.library import Library
 from citewell.model import Query
 from citewell.model.cancel import Cancel
-from citewell.model.typed_query import TypedQuery
+from citewell.model.query import TypedQuery
 from citewell.options import Options
 from citewell.retrieval import criteria
 from citewell.retrieval.criteria import Criteria

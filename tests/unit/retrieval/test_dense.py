@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.dense_build import DenseBuilder, quantise
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.vectors import usearch_index
 
 BuildSegments = Callable[..., list[SegmentView]]
 
@@ -86,6 +88,26 @@ def test_the_graph_finds_the_nearest_papers_too(
         answer = retriever.search(query, 50, Cancel())
         assert len(set(answer.rows.tolist())) == 50
         assert len(set(answer.rows.tolist()) & set(exact(many_papers, query, 50))) >= 48
+
+
+def test_the_graph_is_asked_with_vectors_of_length_one(
+    many_papers: list[Work], build_segments: BuildSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Half-precision kernels of some processors overflow on longer ones; others hide it.
+    lengths: list[float] = []
+    index = usearch_index().Index
+
+    class Recorded(index):  # type: ignore[misc, valid-type]
+        def search(self, query: NDArray[np.float32], *rest: Any, **named: Any) -> Any:
+            lengths.append(float(np.linalg.norm(query)))
+            return super().search(query, *rest, **named)
+
+    monkeypatch.setattr(usearch_index(), "Index", Recorded)
+    builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
+    retriever = DenseRetriever(build_segments(many_papers, [builder]), HashedWords())
+    for query in QUERIES[:3]:
+        retriever.search(query, 50, Cancel())
+    assert lengths == pytest.approx([1.0] * 3, abs=1e-3)
 
 
 def test_a_graph_of_several_threads_finds_the_nearest_papers_too(

@@ -14,9 +14,13 @@ from citewell.model.names import parse_author
 from citewell.retrieval import facets
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
-from citewell.retrieval.facets import Facets, FacetsBuilder
+from citewell.retrieval.facets import (
+    Facets,
+    FacetsBuilder,
+    KindsAndLanguages,
+    passes_kind_and_language,
+)
 from citewell.retrieval.filters import Filters, is_of_venue, venue_filter
-from citewell.retrieval.kinds import KindsAndLanguages, passes_kind_and_language
 from citewell.retrieval.structure import structured
 from citewell.sources.record_line import record_line
 from citewell_corpus.build import build_library

@@ -13,9 +13,14 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 from qdrant_client import QdrantClient
 
 from citewell.model import CitewellError
-from citewell.retrieval.backend import qdrant, qdrant_collections, qdrant_connect
+from citewell.retrieval.backend import qdrant
 from citewell.retrieval.backend.address import open_backend, open_target, restore
-from citewell.retrieval.backend.connection import CHECK_SECONDS, PAUSE_SECONDS, Connection
+from citewell.retrieval.backend.connection import (
+    CHECK_SECONDS,
+    PAUSE_SECONDS,
+    Connection,
+    HeldSegments,
+)
 from citewell.retrieval.backend.contract import (
     AUTHOR,
     CITED,
@@ -31,7 +36,6 @@ from citewell.retrieval.backend.contract import (
     Terms,
     point_numbers,
 )
-from citewell.retrieval.backend.held_segments import HeldSegments
 from citewell.retrieval.backend.server_address import server_address
 
 STATE = State(dim=4, encoder="e", words="w", segments={"000001-a": 20}, left_out={"000001-a": "/"})
@@ -195,7 +199,7 @@ def test_the_local_mode_of_the_client_gives_what_edge_gives(
 ) -> None:
     """It checks every request, and searches and filters by code of its own."""
     client = QdrantClient(":memory:")
-    for module in (qdrant_collections, qdrant_connect):
+    for module in (qdrant, qdrant):
         monkeypatch.setattr(module, "connect", lambda address, seconds: client)
     rng = np.random.default_rng(3)
     count = 300

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from citewell.model import Query
-from citewell.retrieval.reformulate import specificity, variants
+from citewell.retrieval.understand import specificity, variants
 
 COMMON = {"neural": 0.08, "model": 0.05, "recent": 0.02, "learning": 0.09, "graph": 0.004}
 

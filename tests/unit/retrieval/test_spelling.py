@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citewell.corpus.columns import word_hash
-from citewell.retrieval.spelling import corrected, neighbours
+from citewell.retrieval.word_completion import corrected, neighbours
 
 COMMON = {
     "attention": 8000,

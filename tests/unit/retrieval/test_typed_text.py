@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.model.typed_query import QueryPart, Understood
-from citewell.retrieval.typed_text import KEY, as_read, key_words
+from citewell.model.query import QueryPart, Understood
+from citewell.retrieval.structure import KEY, as_read, key_words, plain_names
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,26 @@ def test_a_key_of_a_known_author_is_read_as_its_words(key: str, words: str) -> N
 )
 def test_other_words_have_not_the_form_of_a_key(text: str) -> None:
     assert KEY.search(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("adam optimizer", [("adam", False)]),
+        (
+            "the Adam optimiser",
+            [("Adam optimiser", True), ("Adam optimizer", True), ("Adam", False)],
+        ),
+        ("layer norm", [("layer normalization", True)]),
+        ("batch normalisation", [("batch normalization", True)]),
+        ("moses smt", [("moses", False)]),
+        ("coco dataset benchmark", [("coco dataset", False), ("coco", False)]),
+        ("dataset", []),
+        ("graph attention", []),
+        ("a text of many words about a dataset", []),
+    ],
+)
+def test_a_name_is_read_without_what_bears_it_and_written_out(
+    text: str, names: list[tuple[str, bool]]
+) -> None:
+    assert list(plain_names(text)) == names

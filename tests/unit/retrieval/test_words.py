@@ -20,7 +20,7 @@ def test_accents_and_compatibility_forms_are_folded() -> None:
 
 def test_other_scripts_keep_their_letters() -> None:
     assert split("Нейронные сети 机器翻译") == [
-        "неиронные".encode(), "сети".encode(), "机器翻译".encode(),
+        "неиронные".encode(), "сети".encode(), *(pair.encode() for pair in ("机器", "器翻", "翻译")),
     ]  # fmt: skip
 
 
@@ -64,3 +64,10 @@ def test_a_word_keeps_its_number() -> None:
 
 def test_a_text_without_end_is_cut() -> None:
     assert len(read(Words(), ["ab " * LONGEST_TEXT])[0]) == len(split("ab " * LONGEST_TEXT))
+
+
+def test_chinese_and_japanese_titles_are_split_into_pairs_of_characters() -> None:
+    assert [word.decode() for word in split("图神经网络 GNN")] == [
+        "图神", "神经", "经网", "网络", "gnn",
+    ]  # fmt: skip
+    assert set(split("神经网络")) <= set(split("图神经网络综述"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citewell.serving.rate_limit import MAX_CLIENTS, Buckets, client_of
+from citewell.serving.guard import MAX_CLIENTS, Buckets, client_of
 
 
 class Clock:

@@ -8,7 +8,7 @@ import pytest
 
 from citewell.model import CitewellError
 from citewell.serving.address import bind, is_loopback, url_of
-from citewell.serving.token import find_token
+from citewell.serving.guard import find_token
 
 NAME = "CITEWELL_HTTP_TOKEN"
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from citewell.sources import budget as budgets
+from citewell.sources import service as budgets
 from citewell.sources.answers import Failed, Found, Nothing, Wanted
-from citewell.sources.budget import Budget
-from citewell.sources.service import Sources
+from citewell.sources.service import Budget, Sources
 
 WANTED = [Wanted(doi=f"10.1000/{n}", title=f"A long title number {n}") for n in range(3)]
 

@@ -1,8 +1,8 @@
 """Author lists that a source cut: a complete list wins, and names beyond the cut are not wrong."""
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.cut_lists import is_cut
 from citewell.model.ids import plain_arxiv_venue
+from citewell.model.names import is_cut
 from citewell.sources.combine import combine, fill_gaps
 from citewell.sources.variants import records_of
 from citewell.verification.people import Difference, compare_people

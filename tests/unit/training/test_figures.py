@@ -7,9 +7,9 @@ import pytest
 
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
-from citewell_corpus.training.figures import by_knowledge, by_paper, confidence_figures, ranks
-from citewell_corpus.training.head import logistic
-from citewell_corpus.training.questions import Table
+from citewell_lab.training.figures import by_knowledge, by_paper, confidence_figures, ranks
+from citewell_lab.training.head import logistic
+from citewell_lab.training.questions import Table
 
 
 def table() -> Table:

@@ -9,9 +9,9 @@ import numpy as np
 from citewell.model import Query
 from citewell.ranking.features import feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
-from citewell_corpus.training.data import Context, Paper
-from citewell_corpus.training.head import EASY, HARD, thinned
-from citewell_corpus.training.questions import CandidateQuestion, Known, ask, tabulate
+from citewell_lab.training.data import Context, Paper
+from citewell_lab.training.head import EASY, HARD, thinned
+from citewell_lab.training.questions import CandidateQuestion, Known, ask, tabulate
 
 NONE = np.zeros(0, np.int64)
 

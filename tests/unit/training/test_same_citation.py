@@ -6,7 +6,7 @@ import numpy as np
 
 from citewell.model import Query, Question
 from citewell.model.query import Target
-from citewell_corpus.training.same_citation import Candidates, citations, cross_validated
+from citewell_lab.training.same_citation import Candidates, citations, cross_validated
 
 
 def question(title: str, *beside: str, sentence: str = "As shown [CITATION].") -> Question:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell_corpus.training.split import dev_part, fold, question_part
+from citewell_lab.training.split import dev_part, fold, question_part
 
 
 def test_a_repository_has_one_part_for_ever() -> None:

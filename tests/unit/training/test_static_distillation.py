@@ -13,10 +13,9 @@ from citewell.model import Query
 from citewell.retrieval import zones
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.tokens import Vocabulary
-from citewell_corpus.training.bags import Bags, paper_bags, query_bags
-from citewell_corpus.training.data import Paper
-from citewell_corpus.training.static_distillation import WRONG, Lists, Recipe, distil
-from citewell_corpus.training.static_network import Arrays, Network, read_arrays, save
+from citewell_lab.training.data import Bags, Paper, paper_bags, query_bags
+from citewell_lab.training.static_distillation import WRONG, Lists, Recipe, distil
+from citewell_lab.training.static_network import Arrays, Network, read_arrays, save
 
 pytest.importorskip("torch", reason="the `neural` extra is missing")
 

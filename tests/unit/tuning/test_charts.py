@@ -7,13 +7,13 @@ import xml.etree.ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
-from citewell.evaluation.statistics import Estimate
 from citewell.llm.versions import Version
 from citewell.model import Problem
-from citewell.tuning.charts import attempts_chart, models_chart
-from citewell.tuning.compare_models import RANKER, Compared, Comparison
-from citewell.tuning.metric import Weights
-from citewell.tuning.plan import Step, Tuning
+from citewell_lab.evaluation.statistics import Estimate
+from citewell_lab.tuning.compare_models import RANKER, Compared, Comparison
+from citewell_lab.tuning.metric import Weights
+from citewell_lab.tuning.page import attempts_chart, models_chart
+from citewell_lab.tuning.plan import Step, Tuning
 
 VERSION = Version(program="pick", version="builtin", instructions="Pick.")
 TUNING = Tuning(

@@ -14,15 +14,15 @@ pytest.importorskip("dspy")
 
 from tests.fakes.chat import ChatServer, Reply, prompt_of
 
-from citewell.evaluation.plan import Silent
 from citewell.llm import versions
 from citewell.model import CitewellError, Query, Work
 from citewell.options.online import LlmOptions
-from citewell.tuning.compare_models import compare_models, named
-from citewell.tuning.examples import Example, Examples, part_of
-from citewell.tuning.loop import tune
-from citewell.tuning.page import comparison_page, tuning_page
-from citewell.tuning.plan import TunePlan, Tuning
+from citewell_lab.evaluation.plan import Silent
+from citewell_lab.tuning.compare_models import compare_models, named
+from citewell_lab.tuning.examples import Example, Examples, part_of
+from citewell_lab.tuning.loop import tune
+from citewell_lab.tuning.page import comparison_page, tuning_page
+from citewell_lab.tuning.plan import TunePlan, Tuning
 
 TOPICS = ("parsing", "speech", "vision", "graphs", "agents", "music", "proteins", "weather")
 

@@ -8,9 +8,9 @@ import pytest
 from citewell.llm.versions import Current
 from citewell.model import Query, Work
 from citewell.model.feedback import Event
-from citewell.tuning.examples import PARTS, Example, Examples, part_of
-from citewell.tuning.metric import Weights, parts_of, rank_of, untouched
-from citewell.tuning.outcomes import outcomes, wilson
+from citewell_lab.tuning.examples import PARTS, Example, Examples, part_of
+from citewell_lab.tuning.metric import Weights, parts_of, rank_of, untouched
+from citewell_lab.tuning.outcomes import outcomes, wilson
 
 WORKS = tuple(Work(id=f"w{n}", title=f"Paper {n}") for n in range(20))
 

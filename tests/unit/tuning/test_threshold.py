@@ -3,9 +3,9 @@
 import pytest
 
 from citewell.model import Problem, Query, Work
-from citewell.tuning.examples import Example
-from citewell.tuning.metric import Measured, Tried
-from citewell.tuning.threshold import fit
+from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.metric import Measured, Tried
+from citewell_lab.tuning.threshold import fit
 
 SURE = (0.6, 0.2, 0.05, 0.01)
 

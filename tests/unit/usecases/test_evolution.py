@@ -5,8 +5,8 @@ from __future__ import annotations
 from citewell.engine.local import LocalEngine
 from citewell.model import Work
 from citewell.usecases.explore.contract import ExploreRequest
-from citewell.usecases.explore.evolution import aspect_queries, new_queries
 from citewell.usecases.explore.passes import explore
+from citewell.usecases.explore.steps import aspect_queries, new_queries
 
 TOPIC = "irrigation of apple orchards"
 METHOD = "We propose a drip controller for irrigation that measures moisture below apple trees."
@@ -46,5 +46,5 @@ def test_aspects_are_asked_for_in_two_rounds_at_most(orchards: LocalEngine) -> N
     names = [one.name for one in last.passes]
     assert names.count("aspects") <= 2
     assert names.index("papers") < names.index("citations")
-    *_, one_round = explore(orchards, ExploreRequest(text=TOPIC))
+    *_, one_round = explore(orchards, ExploreRequest(text=TOPIC, rounds=1))
     assert "aspects" not in [one.name for one in one_round.passes]

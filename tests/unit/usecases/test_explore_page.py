@@ -63,7 +63,7 @@ def test_a_search_is_listed_with_reasons_and_passes(orchards: LocalEngine) -> No
     for one in found.papers:
         assert f"<code>{one.work.id}</code>" in text
         if one.relevance is not None:
-            assert f"<code>{one.work.id}</code> relevance {one.relevance:.2f}, because of" in text
+            assert f"<code>{one.work.id}</code> relevance {one.relevance:.2f}, because: " in text
     for record in found.passes:
         assert f'<th scope="row">{record.name}</th>' in text
     assert "year: 2001-" in text

@@ -2,8 +2,9 @@
 
 import pytest
 
+from citewell.model import Query
 from citewell.options import Options
-from citewell.usecases.find import MAX_PLACES, passage_queries, suffix_of
+from citewell.usecases.find import MAX_PLACES, in_sentence, passage_queries, suffix_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,24 @@ def test_each_placeholder_is_a_place_and_the_end_is_one_where_there_is_none() ->
     assert one.sentence == "Nothing is marked here [CITATION]."
     many = passage_queries("A [CITATION]. " * (MAX_PLACES + 5), ".md", Options())
     assert len(many) == MAX_PLACES
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sentence"),
+    [
+        ("We tune RoBERTa [CITATION].", "", "We tune RoBERTa [CITATION]."),
+        ("We tune RoBERTa (CITE) today.", "", "We tune RoBERTa [CITATION] today."),
+        ("We tune RoBERTa [?].", "", "We tune RoBERTa [CITATION]."),
+        ("We tune it <citation needed>.", "", "We tune it [CITATION]."),
+        ("We tune \\cite<roberta>.", "roberta", "We tune [CITATION]."),
+        ("\\cite<roberta>", "roberta", ""),
+        ("[CITATION]", "[CITATION]", ""),
+        ("citation analysis", "citation analysis", ""),
+        ("\\cite<citation analysis>", "citation analysis", ""),
+    ],
+)
+def test_a_search_for_a_passage_with_a_placeholder_asks_for_its_place(
+    text: str, words: str, sentence: str
+) -> None:
+    found = in_sentence(Query(text=text, author="Liu"), Options())
+    assert (found.text, found.sentence, found.author) == (words, sentence, "Liu")

@@ -26,13 +26,13 @@ TOPIC = "irrigation of apple orchards"
 
 
 def last(engine: LocalEngine, **request: object) -> Exploration:
-    *_, state = explore(engine, ExploreRequest(**request))  # type: ignore[arg-type]
+    *_, state = explore(engine, ExploreRequest(**{"rounds": 1} | request))  # type: ignore[arg-type]
     return state
 
 
 def test_papers_from_the_cut_on_are_the_head_of_the_list(orchards: LocalEngine) -> None:
     cut = shipped_judge().cut
-    for state in explore(orchards, ExploreRequest(text=TOPIC)):
+    for state in explore(orchards, ExploreRequest(text=TOPIC, rounds=1)):
         assert state.relevant is not None and 0 < state.relevant < len(state.papers)
         chances = [one.relevance for one in state.papers]
         assert all(chance is not None and 0 <= chance <= 1 for chance in chances)

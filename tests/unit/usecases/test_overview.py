@@ -8,9 +8,8 @@ from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
 from citewell.model.overview import CitedSentence, Overview, Theme
 from citewell.usecases.explore.contract import Exploration, ExploreRequest
-from citewell.usecases.explore.overview import PAPERS, overview
 from citewell.usecases.explore.passes import explore
-from citewell.usecases.explore.themes import themes
+from citewell.usecases.explore.themes import PAPERS, overview, themes
 
 TOPIC = "irrigation of apple orchards"
 HOSTILE = (

@@ -55,7 +55,7 @@ def test_the_order_of_two_independent_records_counts_and_names_who_is_misplaced(
     assert result.verdict is Verdict.WRONG_DETAIL
     (finding,) = result.findings
     assert "Cara Cedar" in finding.message
-    assert "dblp" in finding.message and "crossref" in finding.message
+    assert "DBLP" in finding.message and "Crossref" in finding.message
 
 
 def test_two_parts_of_one_source_are_one_witness():
@@ -126,8 +126,9 @@ def test_names_that_were_cut_into_two_accuse_nobody():
     split = record("ecva", FOUR)
     split = Work(id="ecva:1", title=TITLE, year=2019, venue="iccv",
                  authors=(Author("Ash"), Author("Ann")), provenance=split.provenance)  # fmt: skip
-    for author in ("Ann Ash", "Ann Ash and Ben Beech and Cara Cedar"):
-        assert check([split], author).verdict is Verdict.VERIFIED
+    assert check([split], "Ann Ash").verdict is Verdict.VERIFIED
+    whole = check([split], "Ann Ash and Ben Beech and Cara Cedar")
+    assert whole.verdict is Verdict.UNCHECKED  # the names cannot be compared
 
 
 def test_a_malformed_name_in_the_reference_is_never_called_fabricated():
@@ -155,11 +156,11 @@ def test_every_accusation_names_the_sources_whose_records_disagree():
     wrong = {"title": TITLE.replace("Slow", "Fast"), "year": "2014", "booktitle": "CVPR"}
     for field, value in wrong.items():
         (finding,) = check([both], names, **{field: value}).findings
-        assert finding.message.endswith("Sources: crossref, dblp."), finding.message
+        assert finding.message.endswith("Sources: Crossref, DBLP."), finding.message
     for author in ("Ann Ash and Dan Dogwood", OTHER_ORDER, "Ann Ash and Zoe Zinnia and Yan Yew",
                    "Zoe Zinnia and Yan Yew"):  # fmt: skip
         (finding,) = check([both], author).findings
-        assert "crossref, dblp" in finding.message, finding.message
+        assert "Crossref, DBLP" in finding.message, finding.message
 
 
 @pytest.mark.parametrize(

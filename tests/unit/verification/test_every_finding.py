@@ -9,7 +9,7 @@ from citewell.model import Author, Work
 from citewell.model.check import Severity
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
-from citewell.verification.codes import MEANINGS
+from citewell.verification.finding import MEANINGS
 from citewell.verification.records import MemoryRecords
 
 
@@ -63,20 +63,22 @@ CASES = {
     "doi-unlikely": DAM | {"doi": "10.66660/dam.1"},
     "doi-malformed": DAM | {"doi": "to be filled in"},
     "arxiv-other-work": RIGHT | {"eprint": "1901.00002", "archiveprefix": "arXiv"},
+    "url-other-work": DAM | {"url": "https://example.org/a"},
     "arxiv-impossible": DAM | {"eprint": "2313.00001", "archiveprefix": "arXiv"},
     "arxiv-later": DAM | {"eprint": "2407.01234", "archiveprefix": "arXiv"},
     "pages-differ": RIGHT | {"pages": "1--9"},
     "volume-differs": RIGHT | {"volume": "12"},
     "type-differs": {**{k: v for k, v in RIGHT.items() if k != "journal"}, "booktitle": "TACL"},
+    "assistant-trace": DAM | {"url": "https://example.org/b?utm_source=chatgpt.com"},
     "retracted": {"title": WORKS[3].title, "author": "Eve Elm and Fay Fir", "booktitle": "AAAI",
                   "year": "2017"},
 }  # fmt: skip
 NOTES = {"title-subtitle", "author-cut", "author-spelling", "author-given", "preprint-published",
          "doi-malformed", "pages-differ", "volume-differs", "type-differs"}  # fmt: skip
-FIELDS = {"arxiv": "eprint", "preprint": "booktitle", "venue": "booktitle", "retracted": "title",
+FIELDS = {"assistant": "url", "arxiv": "eprint", "preprint": "booktitle", "venue": "booktitle", "retracted": "title",
           "pages": "pages", "volume": "volume", "type": "type"}  # fmt: skip
-ELSEWHERE = {"venue-lacks", "doi-unregistered"}
-"""They need whole proceedings, or a registration agency that was asked."""
+ELSEWHERE = {"venue-lacks", "doi-unregistered", "url-gone", "author-unread"}
+"""They need whole proceedings, a registration agency that was asked, or free text."""
 
 
 @pytest.fixture(scope="module")

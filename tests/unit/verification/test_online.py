@@ -14,6 +14,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check, Claim, Verdict
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted
+from citewell.sources.registry import source_title
 from citewell.sources.service import SourceAnswers
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
@@ -131,8 +132,23 @@ def test_only_title_three_names_year_and_identifiers_are_handed_to_sources() -> 
     checked(script, WITH_DOI)
     ((_, (wanted,)), *_) = script.requests
     assert msgspec.structs.asdict(wanted) == {
-        "doi": DOI, "arxiv": "", "title": TITLE, "authors": ("Example", "Wang"), "year": 2020,
+        "doi": DOI, "arxiv": "", "isbn": "", "title": TITLE, "authors": ("Example", "Wang"), "year": 2020,
     }  # fmt: skip
+
+
+def test_an_address_of_another_work_of_the_library_counts_beside_sources() -> None:
+    page = "https://aclanthology.org/D19-1001"
+    other = record("acl", id="acl:D19-1001", title="Nothing of the Kind at All", doi="", url=page)
+    entry = ENTRY % f", url = {{{page}}}"
+    check = checked(Script(title=[found("dblp"), found("crossref")]), entry, [other])
+    assert "url-other-work" in codes(check)
+
+
+def test_an_author_whom_one_source_lacks_is_not_verified() -> None:
+    fewer = [found("crossref", authors=PEOPLE[:1])]
+    check = checked(Script(doi=fewer), WITH_DOI)
+    assert check.verdict is Verdict.UNCHECKED
+    assert codes(check) == {"author-added"}
 
 
 def test_a_wrong_detail_is_told_with_what_the_source_has() -> None:
@@ -214,7 +230,7 @@ def test_absence_everywhere_is_no_accusation() -> None:
     names = ("crossref", "openalex", "dblp", "arxiv")
     check = checked(Script(title=[Nothing(name) for name in names]), WITHOUT)
     assert check.verdict is Verdict.NOT_FOUND
-    assert all(name in check.evidence[0] for name in names)
+    assert all(source_title(name) in check.evidence[0] for name in names)
 
 
 # -- the word of one source accuses nobody ----------------------------------------------------
@@ -288,7 +304,7 @@ def test_what_sources_contradict_each_other_in_is_told_with_who_says_what() -> N
     script = Script(doi=[found("crossref"), found("openalex", year=2023)])
     check = checked(script, WITH_DOI)
     assert check.verdict is Verdict.VERIFIED
-    assert check.evidence[-1] == "Sources disagree on the year: 2020 (crossref); 2023 (openalex)."
+    assert check.evidence[-1] == "Sources disagree on the year: 2020 (Crossref); 2023 (OpenAlex)."
 
 
 # -- identifiers that nobody registered -------------------------------------------------------

@@ -6,7 +6,7 @@ from citewell.model.names import split_authors
 from citewell.model.venues import venue_ids
 from citewell.verification.claims import claims_of_text, claims_of_thebibliography
 from citewell.verification.free_text import parse_reference
-from citewell.verification.identifiers import doi_says, impossible_arxiv, impossible_doi
+from citewell.verification.id_check import doi_says, impossible_arxiv, impossible_doi
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
 from citewell.verification.venues import is_preprint, same_words

@@ -48,7 +48,7 @@ def check(records, **fields):
 
 def test_what_whole_proceedings_do_not_hold_did_not_appear_there():
     result = check(Holding)
-    assert result.verdict is Verdict.WRONG_DETAIL
+    assert result.verdict is Verdict.NOT_IN_VENUE
     (finding,) = result.findings
     assert (finding.code, finding.field) == ("venue-lacks", "booktitle")
     assert "773 papers of EMNLP 2019" in finding.message

@@ -6,15 +6,15 @@ import pytest
 
 from citewell.corpus.volumes import places_of
 from citewell.model import Work
-from citewell.verification import volumes
+from citewell.verification import proceedings
 
 
 def main_volume(works):
-    return volumes.main_volume(places_of(works))
+    return proceedings.main_volume(places_of(works))
 
 
 def volume_is_whole(works, volume):
-    return volumes.volume_is_whole(places_of(works), volume)
+    return proceedings.volume_is_whole(places_of(works), volume)
 
 
 def anthology(count, volume="2021.emnlp-main", booktitle="Conference on Rivers"):

@@ -9,14 +9,36 @@ local function notify(message, level)
   require('citewell.messages').notify(message, level)
 end
 
+---@class citewell.OpenPlaceholder
+---@field line integer Where it was before the others were filled.
+---@field text string
+---@field message string Why it is open, and its best papers.
+
+--- The placeholders that are still open, as a quickfix list in reading order.
 ---@param bufnr integer
----@return integer
-local function length(bufnr)
-  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
-  return #text
+---@param open citewell.OpenPlaceholder[]
+---@return vim.quickfix.entry[]
+local function open_places(bufnr, open)
+  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+  local items, row, column = {}, 1, 1
+  for _, one in ipairs(open) do
+    local text = vim.split(one.text, '\n', { plain = true })[1]
+    local at
+    -- Entries and declarations may have moved the lines.
+    for number = row, #lines do
+      at = lines[number]:find(text, number == row and column or 1, true)
+      if at then
+        row, column = number, at + #text
+        break
+      end
+    end
+    local here = { bufnr = bufnr, lnum = at and row or one.line, col = at or 1, type = 'I' }
+    items[#items + 1] = vim.tbl_extend('error', here, { text = ('%s: %s'):format(text, one.message) })
+  end
+  return items
 end
 
---- Fill every placeholder of the current file where the confidence suffices.
+--- Fill every placeholder of the current file where the confidence suffices; list the others.
 function M.fill()
   local bufnr = vim.api.nvim_get_current_buf()
   local client = client_of.get(bufnr)
@@ -29,13 +51,16 @@ function M.fill()
     name = 'fill',
     title = 'Fill the placeholders of this file',
     slow = true,
+    report = true,
   }
-  local before = length(bufnr)
   client_of.execute(client, 'citewell.act', { wanted }, function(answer, err)
     if err then
       notify(err.message, vim.log.levels.ERROR)
-    elseif answer and answer.applied and length(bufnr) ~= before then
-      notify('filled. :wall writes the document and its .bib, u undoes it')
+    elseif type(answer) == 'table' and answer.summary then
+      local items = open_places(bufnr, answer.open)
+      vim.fn.setqflist({}, ' ', { title = 'Citewell fill', items = items })
+      local list = #items > 0 and ' (:copen)' or ''
+      notify(answer.summary .. list, #items > 0 and vim.log.levels.WARN or vim.log.levels.INFO)
     elseif answer then
       notify('no placeholder filled', vim.log.levels.WARN)
     end

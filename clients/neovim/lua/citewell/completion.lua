@@ -98,7 +98,13 @@ end
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)
-  if not M.is_enabled() or not client:supports_method('textDocument/completion') then
+  if not client:supports_method('textDocument/completion') then
+    return
+  end
+  if M.engine() == 'blink.cmp' then
+    require('citewell.typing').attach_blink(bufnr)
+  end
+  if not M.is_enabled() then
     return
   end
   set_option(bufnr)
@@ -111,6 +117,9 @@ function M.attach(client, bufnr)
     callback = function()
       if not M.is_enabled() then
         M.detach(client, bufnr)
+        if M.engine() == 'blink.cmp' then
+          require('citewell.typing').attach_blink(bufnr)
+        end
       end
     end,
   })

@@ -11,6 +11,8 @@ local M = {}
 ---nvim-cmp or blink.cmp is loaded.
 ---@field picker? 'auto'|'snacks'|'telescope'|'fzf-lua'|'select' The picker of `:Citewell find`.
 ---Default: 'auto', the first of these that is installed.
+---@field save? boolean Saving a document also saves the .bib and other files that only Citewell has changed.
+---Default: true.
 ---@field limit? integer Number of papers that it lists. Default: 20.
 
 ---@type string[]
@@ -20,6 +22,7 @@ M.filetypes = { 'tex', 'plaintex', 'bib', 'markdown', 'quarto', 'rmd' }
 local defaults = {
   enabled = true,
   picker = 'auto',
+  save = true,
   limit = 20,
 }
 
@@ -29,6 +32,7 @@ local types = {
   settings = 'table',
   completion = 'boolean',
   picker = 'string',
+  save = 'boolean',
   limit = 'number',
 }
 

@@ -207,7 +207,7 @@ local function preview(list)
     if relevance ~= '' then
       vim.list_extend(lines, { '', 'answers the question: ' .. relevance })
     end
-    vim.list_extend(lines, { '', 'found by: ' .. view.one_line(row.why or '') })
+    vim.list_extend(lines, { '', 'why: ' .. view.one_line(row.why or '') })
     vim.lsp.util.open_floating_preview(
       lines,
       'markdown',

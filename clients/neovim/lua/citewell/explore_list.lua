@@ -232,7 +232,7 @@ end
 ---@param line integer 0-based
 ---@param row citewell.ExploredRow
 local function colour(list, line, row)
-  local start = 4 + #M.one_line(row.title)
+  local start = 4 + #M.one_line(find.name(row))
   local last = #vim.api.nvim_buf_get_lines(list.bufnr, line, line + 1, false)[1]
   local options = { end_col = last, hl_group = 'Comment' }
   vim.api.nvim_buf_set_extmark(list.bufnr, namespace, line, math.min(start, last), options)

@@ -64,23 +64,9 @@ local function row_without(part)
   return { id = '', key = '', title = title, doi = '', url = '', abstract = '', known = true, part = part }
 end
 
---- Authors, year and venue, shown after the title.
----@param row citewell.Row
+---@param parts string[]
 ---@return string
-function M.byline(row)
-  if row.part then
-    return ('search for “%s”'):format(row.part.rest)
-  end
-  local who = vim.trim(text(row.authors) .. ' ' .. text(row.year))
-  local parts = { who, text(row.venue) }
-  if row.known then
-    table.insert(parts, 1, ('in %s as %s'):format(row.source, row.key))
-  end
-  if row.retracted then
-    parts[#parts + 1] = 'RETRACTED'
-  else
-    parts[#parts + 1] = text(row.certainty)
-  end
+local function joined(parts)
   return table.concat(
     vim.tbl_filter(function(part)
       return part ~= ''
@@ -89,18 +75,45 @@ function M.byline(row)
   )
 end
 
+--- Authors, year and title: "Chen, Manning 2014 · A Fast and Accurate Dependency Parser".
+---@param row citewell.Row
+---@return string
+function M.name(row)
+  return joined({ vim.trim(text(row.authors) .. ' ' .. text(row.year)), row.title })
+end
+
+--- What follows authors, year and title: the venue, where the paper is known, and how certain it is.
+---@param row citewell.Row
+---@return string
+function M.about(row)
+  if row.part then
+    return ('search for “%s”'):format(row.part.rest)
+  end
+  local parts = { text(row.venue) }
+  if row.known then
+    table.insert(parts, 1, ('in %s as %s'):format(row.source, row.key))
+  end
+  if row.retracted then
+    parts[#parts + 1] = 'RETRACTED'
+  else
+    parts[#parts + 1] = text(row.certainty)
+  end
+  return joined(parts)
+end
+
 --- One line for a list.
 ---@param row citewell.Row
 ---@return string
 function M.line(row)
-  return ('%s — %s'):format(row.title, M.byline(row))
+  local about = M.about(row)
+  return M.name(row) .. (about ~= '' and ' — ' .. about or '')
 end
 
 --- The preview of a paper, as Markdown lines.
 ---@param row citewell.Row
 ---@return string[]
 function M.preview(row)
-  local lines = { '# ' .. row.title, '', M.byline(row) }
+  local lines = { '# ' .. row.title, '', M.line(row) }
   local link = row.doi ~= '' and 'https://doi.org/' .. row.doi or row.url
   if link ~= '' then
     vim.list_extend(lines, { '', link })

@@ -48,6 +48,13 @@ local function apply()
   local group = vim.api.nvim_create_augroup('citewell', { clear = true })
   vim.api.nvim_create_autocmd('LspAttach', { group = group, callback = on_attach })
   vim.api.nvim_create_autocmd('LspDetach', { group = group, callback = on_detach })
+  vim.api.nvim_create_autocmd('BufWritePost', {
+    group = group,
+    nested = true, -- for the autocommands of the files that are written, too
+    callback = function(event)
+      require('citewell.edits').save(event.buf)
+    end,
+  })
   vim.lsp.enable('citewell')
   if vim.v.vim_did_enter == 0 then
     -- During startup (`nvim paper.tex`), `vim.lsp.enable` ignores existing buffers, and autocommands

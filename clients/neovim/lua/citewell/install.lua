@@ -128,7 +128,8 @@ local function means()
       if name == 'uv' then
         return name
       end
-      local ok, run = pcall(vim.system, { name, '-c', 'import sys; sys.exit(sys.version_info < (3, 11))' })
+      local ok, run =
+        pcall(vim.system, { name, '-I', '-c', 'import sys; sys.exit(sys.version_info < (3, 11))' })
       if ok and run:wait(10000).code == 0 then
         return name
       end
@@ -243,7 +244,8 @@ local function run(list, number, staged)
       put_in_place(staged, output:match('citewell%s+(%S+)') or '')
     end
   end
-  local options = { text = true, stdin = false, timeout = MINUTES * 60000, env = { NO_COLOR = '1' } }
+  local options =
+    { text = true, stdin = false, timeout = MINUTES * 60000, env = { NO_COLOR = '1', PYTHONSAFEPATH = '1' } }
   local ok, why = pcall(
     vim.system,
     step.command,

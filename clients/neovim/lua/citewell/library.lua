@@ -10,7 +10,7 @@ local verbs = { 'add', 'build', 'formats', 'list', 'remove', 'status' }
 
 ---@type citewell.LibraryChoice[]
 local choices = {
-  { label = 'Starter library: 360,000 papers that ship with Citewell', arguments = { 'add', 'starter' } },
+  { label = 'Starter library: 410,000 papers that ship with Citewell', arguments = { 'add', 'starter' } },
   { label = 'My own papers: a .bib, a folder, an export ...', ask = 'File or folder: ' },
   { label = 'Zotero on this machine, with Better BibTeX', arguments = { 'add', 'zotero:' } },
   { label = 'Show the contents of the library', arguments = { 'status' } },

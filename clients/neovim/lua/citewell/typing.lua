@@ -83,6 +83,26 @@ local function request_later(client, bufnr, outdated)
   end, PAUSE)
 end
 
+--- Have blink.cmp request a list after a space in an open placeholder, where it closes the list by default.
+---@param bufnr integer
+function M.attach_blink(bufnr)
+  vim.api.nvim_create_autocmd('TextChangedI', {
+    group = vim.api.nvim_create_augroup(group_of(bufnr), { clear = true }),
+    buffer = bufnr,
+    callback = vim.schedule_wrap(function()
+      local column = vim.api.nvim_win_get_cursor(0)[2]
+      local head = vim.api.nvim_get_current_line():sub(1, column)
+      if vim.api.nvim_get_current_buf() == bufnr and head:sub(-1) == ' ' and M.is_open(head) then
+        local is_loaded, trigger = pcall(require, 'blink.cmp.completion.trigger')
+        if is_loaded then
+          -- `require('blink.cmp').show()` would also show a menu that the author has switched off.
+          pcall(trigger.show, { trigger_kind = 'trigger_character', trigger_character = ' ' })
+        end
+      end
+    end),
+  })
+end
+
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)

@@ -10,6 +10,7 @@ FEEDS: dict[str, str] = {
     "openalex": "openalex:OpenAlexFeed",
     "arxiv": "arxiv:ArxivFeed",
     "acl-anthology": "acl_anthology:AclAnthologyFeed",
+    "retraction-watch": "retraction_watch:RetractionWatchFeed",
     "semantic-scholar": "semantic_scholar:SemanticScholarFeed",
     "crossref": "crossref:CrossrefFeed",
     "dblp": "dblp:DblpFeed",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
-from citewell.documents.bib.entry import entry_text
+import msgspec
+
+from citewell.documents.bib.csl import insert_items
+from citewell.documents.bib.entry import entry_text, field_start
 from citewell.documents.bib.match import find_work
-from citewell.documents.bib.reader import reparse
+from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.bib.style import BibStyle, detect_style
+from citewell.documents.bib.work import entry_work
 from citewell.documents.keys.pattern import make_key
-from citewell.model.bib import BibBlock, BibEntry, BibFile, FileEdit, TextEdit
+from citewell.model.bib import BibBlock, BibEntry, BibField, BibFile, FileEdit, TextEdit
+from citewell.model.bib_value import literal_end, literal_value, plain_value
 from citewell.model.document import Span
 from citewell.model.work import Work
 from citewell.options.tree import BibOptions
@@ -34,14 +40,19 @@ def insert_entry(
     keys = _Taken(bib, taken)
     if not key or key in keys:
         key = make_key(work, options.key_pattern, keys)
+    if bib.is_csl:
+        return insert_items(bib, {key: work}), key
     style = detect_style(bib)
-    text = entry_text(work, key, style, abstract=options.abstract)
+    text = new_entry_text(work, key, style, options)
     return FileEdit(bib.path, (_insertion(bib, [text], style),), adds=(key,)), key
 
 
 def insert_texts(bib: BibFile, texts: Mapping[str, str]) -> FileEdit:
     """The edit that adds whole entries by key, as they are: only their line ends become those of
     the file."""
+    if bib.is_csl:
+        read = {key: parse_bib(text) for key, text in texts.items()}
+        return insert_items(bib, {k: entry_work(one, one.entries[0]) for k, one in read.items()})
     style = detect_style(bib)
     ended = [style.newline.join(text.splitlines()) for text in texts.values()]
     return FileEdit(bib.path, (_insertion(bib, ended, style),), adds=tuple(texts))
@@ -66,8 +77,14 @@ def new_bib_text(
     """The text of a new .bib file that holds `work`, and the key of its entry."""
     if not key or key in taken:
         key = make_key(work, options.key_pattern, taken)
-    text = entry_text(work, key, BibStyle(newline=newline), abstract=options.abstract)
+    text = new_entry_text(work, key, BibStyle(newline=newline), options)
     return text + newline, key
+
+
+def new_entry_text(work: Work, key: str, style: BibStyle, options: BibOptions) -> str:
+    """The text of a new entry in a style, as the options want it."""
+    style = msgspec.structs.replace(style, recorded_venues=options.venue == "recorded")
+    return entry_text(work, key, style, abstract=options.abstract)
 
 
 class _Taken(Container[str]):
@@ -112,6 +129,9 @@ def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
     `@`, because any reader of the file would take the new entry for a part of it.
     """
     text, newline = bib.text, style.newline
+    if bib.regions:
+        yield _between(text, bib.regions[-1].end, newline, 0)
+        return
     items: list[BibEntry | BibBlock] = sorted(
         (*bib.entries, *bib.blocks), key=lambda item: item.start
     )
@@ -151,3 +171,175 @@ def _between(text: str, at: int, newline: str, gap: int) -> tuple[int, str, str]
     before = "" if empty else newline * max(0, gap + 1 - lines)
     after = "" if text[at : at + 1] in ("\n", "\r") else newline * (gap + 1)
     return at, before, after
+
+
+# Taking an entry from one .bib to another: its text as it stands, and what it leans on.
+
+MAX_PARENTS = 20
+_PARENTS = ("crossref", "xdata", "xref")
+_MACRO = re.compile(r"(?:^|#)\s*([^\s#{}\"(),=]+)\s*(?=#|$)")
+
+
+def with_parents(bib: BibFile, key: str) -> list[BibEntry]:
+    """The entry of a key and all that it inherits from, each behind those that name it, as BibTeX
+    wants them; empty when there is no such entry."""
+    waiting, found = [key], dict[str, BibEntry]()
+    while waiting and len(found) < MAX_PARENTS:
+        entry = bib.by_key.get(waiting.pop(0))
+        if entry is not None:
+            # A parent that two entries name goes behind the later one.
+            found.pop(entry.key, None)
+            found[entry.key] = entry
+            named = (name.strip() for f in _PARENTS for name in entry.get(f).split(","))
+            waiting += [name for name in named if name and name not in found]
+    return list(found.values())
+
+
+def self_contained(bib: BibFile, entry: BibEntry, strings: Mapping[str, str]) -> str:
+    """The entry's text, byte for byte; but a value that leans on an @string of its file which the
+    other file, whose macros are `strings`, lacks or defines otherwise is written out."""
+    text = entry.body.text
+    for field in reversed(entry.fields):
+        names = {name.lower() for name in _MACRO.findall(_without_literals(field.raw))}
+        if any(name in bib.strings and strings.get(name) != bib.strings[name] for name in names):
+            start, end = field.value_span.start - entry.start, field.value_span.end - entry.start
+            text = f"{text[:start]}{{{literal_value(field.raw, bib.strings)}}}{text[end:]}"
+    return text
+
+
+def _without_literals(raw: str) -> str:
+    """A raw value without its parts in braces or quotes."""
+    kept: list[str] = []
+    depth, quoted = 0, False
+    for sign in raw:
+        if sign == '"' and depth == 0:
+            quoted = not quoted
+        elif sign == "{":
+            depth += 1
+        elif sign == "}":
+            depth -= 1
+        elif depth == 0 and not quoted:
+            kept.append(sign)
+    return "".join(kept)
+
+
+# Changes within one entry of a .bib: values, further fields, the type. No other byte changes.
+
+_TYPE = re.compile(r"@\s*(\w+)")
+_COMMA = re.compile(r"\s*,")
+_LINE_REST = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
+
+
+class EntryEdit:
+    """Collects changes of one entry; `edits` gives them in order, none of them overlapping."""
+
+    def __init__(self, bib: BibFile, entry: BibEntry, style: BibStyle) -> None:
+        self._text = bib.text
+        self._entry = entry
+        self._style = style
+        self._fields: dict[str, BibField] = {}
+        for field in entry.fields:
+            self._fields.setdefault(field.name, field)
+        self._last = entry.fields[-1] if entry.fields else None
+        self._values: dict[str, TextEdit] = {}
+        self._removed: dict[str, TextEdit] = {}
+        self._added: dict[str, str] = {}
+        self._type: TextEdit | None = None
+
+    def set(self, name: str, value: str) -> None:
+        """Set a field to a value in LaTeX without delimiters; an equal value is left unchanged."""
+        field = self._fields.get(name)
+        if field is None:
+            self._added[name] = _delimited(value, '"' if self._style.quotes else "{")
+            return
+        if field.value == plain_value(name, f"{{{value}}}", field.strings):
+            return
+        if field.raw.strip().isdecimal() and value.isascii() and value.isdecimal():
+            new = value
+        else:
+            # Braces around the whole keep its capitals, or an organisation's name in one piece.
+            whole = _is_braced(field.raw[1:-1]) and not _is_braced(value)
+            new = _delimited(f"{{{value}}}" if whole else value, field.raw[:1])
+        self._values[name] = TextEdit(field.value_span, new)
+
+    def remove(self, name: str) -> None:
+        """Remove a field with its comma, and with its lines if they contain nothing else."""
+        field = self._fields.get(name)
+        if field is None:
+            return
+        text = self._text
+        start, end = field.name_span.start, field.value_span.end
+        if comma := _COMMA.match(text, end, self._entry.end):
+            end = comma.end()
+        line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+        rest = _LINE_REST.match(text, end)
+        if not text[line:start].strip() and rest is not None and line > self._entry.start:
+            start, end = line, rest.end()
+        else:
+            while text[end : end + 1] in (" ", "\t"):
+                end += 1
+        self._removed[name] = TextEdit(Span(start, end), "")
+
+    def retype(self, kind: str) -> None:
+        """Make it an entry of another type."""
+        found = _TYPE.match(self._entry.body.text)
+        if kind != self._entry.type and found is not None:
+            start = self._entry.start
+            span = Span(start + found.start(1), start + found.end(1))
+            self._type = TextEdit(span, self._style.type_name(kind))
+
+    @property
+    def edits(self) -> tuple[TextEdit, ...]:
+        """The changes so far, as edits of the file."""
+        found = [edit for name, edit in self._values.items() if name not in self._removed]
+        found += self._removed.values()
+        if self._type is not None:
+            found.append(self._type)
+        if self._added:
+            found.append(self._insertion())
+        return tuple(sorted(found, key=lambda edit: edit.span))
+
+    def _insertion(self) -> TextEdit:
+        """The further fields, after the last field that stays."""
+        staying = [f for f in self._entry.fields if f.name not in self._removed]
+        anchor = staying[-1] if staying else None
+        if anchor is None:
+            key = self._entry.key_span.end
+            comma = _COMMA.match(self._text, key, self._entry.end)
+            at, before = (comma.end(), "") if comma else (key, ",")
+            return TextEdit(Span(at, at), before + self._joined(None, closing=False))
+        end = anchor.value_span.end
+        comma = _COMMA.match(self._text, end, self._entry.end)
+        if comma is None:
+            return TextEdit(Span(end, end), "," + self._joined(anchor, closing=False))
+        return TextEdit(Span(comma.end(), comma.end()), self._joined(anchor, closing=True))
+
+    def _joined(self, anchor: BibField | None, *, closing: bool) -> str:
+        """The new fields as the entry writes its own: each on a line, or one after another."""
+        style, text = self._style, self._text
+        start = anchor.name_span.start if anchor is not None else self._entry.end
+        line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+        own_line = anchor is None or (line > self._entry.start and not text[line:start].strip())
+        indent = text[line:start] if anchor is not None and own_line else style.indent
+        equals = " = "
+        if anchor is not None:
+            equals = text[anchor.name_span.end : anchor.value_span.start]
+        parts = []
+        for name, value in self._added.items():
+            head = field_start(name, style)[len(style.indent) :]
+            if own_line:
+                parts.append(f"{style.newline}{indent}{head}{value}")
+            else:
+                parts.append(f" {name}{equals}{value}")
+        return ",".join(parts) + ("," if closing else "")
+
+
+def _is_braced(value: str) -> bool:
+    value = value.strip()
+    return value.startswith("{") and literal_end(value, 0, len(value)) == len(value)
+
+
+def _delimited(value: str, opener: str) -> str:
+    if opener == '"':
+        return '"' + value.replace('"', '{"}') + '"'
+    return f"{{{value}}}"

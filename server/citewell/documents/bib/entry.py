@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 from citewell.documents.bib.style import BibStyle
-from citewell.documents.bib.venues import venue_named
+from citewell.documents.bib.venues import venue_in_file, venue_named
 from citewell.documents.latex.escape import escape, escape_title
-from citewell.model.ids import normalise_doi
+from citewell.model.ids import normalise_doi, web_address
+from citewell.model.names import in_usual_case
 from citewell.model.work import Author, Work
 
 _TYPES = frozenset(
@@ -75,10 +76,13 @@ def _ordered(fields: dict[str, str], style: BibStyle) -> list[str]:
 def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
     """Entry type and fields of a work as LaTeX text; no field that the record leaves empty."""
     kind, container = _kind(work)
+    if not style.recorded_venues:
+        journal = kind == "article"
+        held = style.journals if journal else style.booktitles
+        container = venue_in_file(container, held, journal=journal)
     fields: dict[str, str] = {"title": escape_title(work.title)}
-    fields["author"] = " and ".join(
-        [*map(name_text, work.authors), *["others"] * (work.others and bool(work.authors))]
-    )
+    names = [name_text(in_usual_case(author)) for author in work.authors]
+    fields["author"] = " and ".join([*names, *["others"] * (work.others and bool(names))])
     if kind in ("inproceedings", "incollection"):
         fields["booktitle"] = escape(container)
     elif kind == "article":
@@ -95,7 +99,8 @@ def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
     fields["pages"] = escape(_PAGES.sub("--", work.pages))
     fields["year"] = "" if work.year is None else str(work.year)
     fields["doi"] = _address(work.doi)
-    fields["url"] = "" if work.doi and normalise_doi(work.url) == work.doi else _address(work.url)
+    address = web_address(work.url)
+    fields["url"] = "" if work.doi and normalise_doi(address) == work.doi else _address(address)
     if kind == "misc" and work.arxiv:
         for name in ("publisher", "volume", "number", "pages"):
             del fields[name]

@@ -8,13 +8,16 @@ entry and nothing else, every range is exact, and an edit is read again without 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
+
+import msgspec
 
 from citewell.documents.bib.grammar import Heads
 from citewell.documents.bib.scan import EntryScan, plain_entry
 from citewell.model.bib import BibBlock, BibEntry, BibFile
-from citewell.model.read_progress import stepper
+from citewell.model.cancel import stepper
+from citewell.model.document import Span
 
 _CHUNK = 1 << 16
 _BLOCKS = frozenset({"string", "preamble", "comment"})
@@ -32,6 +35,17 @@ def parse_bib(text: str, path: str = "") -> BibFile:
     return BibFile(path, text, tuple(reader.entries), reader.strings, tuple(reader.blocks))
 
 
+def parse_regions(text: str, path: str, regions: Sequence[Span]) -> BibFile:
+    """Read the bibliography that a document holds in some parts of its text, with ranges in the
+    whole text."""
+    parts, end = [], 0
+    for region in regions:
+        parts += [" " * (region.start - end), text[region.start : region.end]]
+        end = region.end
+    read = parse_bib("".join(parts), path)
+    return msgspec.structs.replace(read, text=text, regions=tuple(regions))
+
+
 def reparse(old: BibFile, new_text: str) -> BibFile:
     """`parse_bib(new_text, old.path)`, at a cost that depends on the size of the change.
 
@@ -41,6 +55,10 @@ def reparse(old: BibFile, new_text: str) -> BibFile:
     """
     if new_text == old.text:
         return old
+    if old.regions:
+        grown = len(new_text) - len(old.text)
+        last = Span(old.regions[-1].start, old.regions[-1].end + grown)
+        return parse_regions(new_text, old.path, (*old.regions[:-1], last))
     same_head, same_tail = _common_ends(old.text, new_text)
     shift = len(new_text) - len(old.text)
     kept, restart = _untouched(old, same_head)

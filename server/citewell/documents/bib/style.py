@@ -64,6 +64,11 @@ class BibStyle(msgspec.Struct, frozen=True):
     arxiv_as_journal: bool = False
     """Preprints stand as `@article` with `journal = {arXiv preprint arXiv:...}`."""
 
+    booktitles: tuple[str, ...] = ()
+    """The conferences of the file's entries, as they are written."""
+    journals: tuple[str, ...] = ()
+    recorded_venues: bool = False
+    """New entries have the venue as the record writes it."""
     spelling: dict[str, str] = msgspec.field(default_factory=dict)
     """Entry types (after an "@") and field names as the file writes them, by lower case."""
 
@@ -103,6 +108,13 @@ def detect_style(bib: BibFile) -> BibStyle:
         gap=_gap(bib, entries),
         order=_order(entries),
         arxiv_as_journal=_arxiv_as_journal(entries),
+        booktitles=tuple(name for entry in entries if (name := entry.get("booktitle"))),
+        journals=tuple(
+            name
+            for entry in entries
+            if (name := entry.get("journal") or entry.get("journaltitle"))
+            and "arxiv" not in name.lower()
+        ),
     )
     if not layouts:
         return style

@@ -12,6 +12,7 @@ from citewell.model.work import Provenance, Work
 _DEPTH = 5
 _NOT_INHERITED = frozenset({"crossref", "xdata", "xref", "entryset", "ids", "key", "options"})
 _FROM_PARENT = {"booktitle": "title", "booksubtitle": "subtitle"}
+_OF_ARTICLE = {"journal": "title", "issuetitle": "subtitle"}
 _ONLY_OWN = frozenset({"title", "subtitle", "author", "pages", "doi", "url", "abstract", "eprint"})
 """Fields that say something else of the volume than of the paper in it."""
 _KINDS = {
@@ -23,16 +24,30 @@ _KINDS = {
 _DASH = re.compile(r"\s*(?:[–—−‐]|-+)\s*")
 
 
-def inherited(bib: BibFile, entry: BibEntry) -> dict[str, str]:
+def inherited(by_key: Mapping[str, BibEntry], entry: BibEntry) -> dict[str, str]:
     """All plain fields of an entry, those of its `xdata` and `crossref` parents included.
 
-    Own fields win, then xdata, then crossref; a paper's `booktitle` is its volume's `title`. A
-    chain that leads back to itself, or to no entry, ends there.
+    Own fields win, then xdata, then crossref; a paper's `booktitle` (an article's `journal`) is its
+    volume's `title`. A chain that leads back to itself, or to no entry, ends there.
     """
-    return _inherited(bib, entry, _DEPTH)
+    return _inherited(by_key, entry, _DEPTH)
 
 
-def _inherited(bib: BibFile, entry: BibEntry, depth: int) -> dict[str, str]:
+def author_source(by_key: Mapping[str, BibEntry], entry: BibEntry) -> BibEntry:
+    """The entry that names the authors: itself, or the first of its `xdata` parents that does."""
+    return _author_source(by_key, entry, _DEPTH) or entry
+
+
+def _author_source(by_key: Mapping[str, BibEntry], entry: BibEntry, depth: int) -> BibEntry | None:
+    if "author" in entry.names:
+        return entry
+    keys = entry.get("xdata").split(",") if depth else ()
+    parents = (by_key.get(key.strip()) for key in keys)
+    sources = (_author_source(by_key, one, depth - 1) for one in parents if one is not None)
+    return next((source for source in sources if source is not None), None)
+
+
+def _inherited(by_key: Mapping[str, BibEntry], entry: BibEntry, depth: int) -> dict[str, str]:
     fields: dict[str, str] = {}
     for name in entry.names:
         if name not in fields:
@@ -40,16 +55,17 @@ def _inherited(bib: BibFile, entry: BibEntry, depth: int) -> dict[str, str]:
     if depth == 0:
         return fields
     for key in fields.get("xdata", "").split(","):
-        source = bib.by_key.get(key.strip())
+        source = by_key.get(key.strip())
         if source is not None and source is not entry:
-            for name, value in _inherited(bib, source, depth - 1).items():
+            for name, value in _inherited(by_key, source, depth - 1).items():
                 if name not in _NOT_INHERITED:
                     fields.setdefault(name, value)
-    parent = bib.by_key.get(fields.get("crossref", "").strip())
+    parent = by_key.get(fields.get("crossref", "").strip())
     if parent is not None and parent is not entry:
-        volume = _inherited(bib, parent, depth - 1)
-        for name, source_name in _FROM_PARENT.items():
-            if source_name in volume:
+        volume = _inherited(by_key, parent, depth - 1)
+        containers = _OF_ARTICLE if entry.type == "article" else _FROM_PARENT
+        for name, source_name in containers.items():
+            if source_name in volume and not ("journal" in volume and name == "journal"):
                 fields.setdefault(name, volume[source_name])
         for name, value in volume.items():
             if name not in _NOT_INHERITED and name not in _ONLY_OWN:
@@ -67,7 +83,7 @@ def entry_year(entry: BibEntry, fields: Mapping[str, str]) -> int | None:
 
 def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     """The work that an entry describes, with the file and the key as provenance."""
-    fields = inherited(bib, entry)
+    fields = inherited(bib.by_key, entry)
     body = entry.body
     title = plain_title(fields.get("title", ""))
     if subtitle := fields.get("subtitle", ""):
@@ -76,7 +92,7 @@ def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     return Work(
         id=f"bib:{entry.key}",
         title=title,
-        authors=body.authors,
+        authors=author_source(bib.by_key, entry).body.authors,
         year=entry_year(entry, fields),
         kind=_KINDS.get(entry.type, entry.type),
         booktitle=fields.get("booktitle", ""),

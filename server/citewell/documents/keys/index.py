@@ -23,7 +23,7 @@ from citewell.documents.keys.segment import (
     identities,
 )
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.titles import fold
+from citewell.model.titles import fold, in_pairs
 
 _EXACT_KEY, _KEY_START, _KEY_PART, _ALL_WORDS, _FUZZY = 100.0, 60.0, 32.0, 40.0, 12.0
 _FIELD_WEIGHT = {KEY: 2.0, TITLE: 3.0, YEAR: 4.0, AUTHOR: 5.0}
@@ -175,7 +175,7 @@ def _everything(segment: KeySegment, _: str) -> tuple[_Scores, NDArray[np.int8]]
 
 def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
     """All words fit, or the whole fits a key."""
-    words = _WORD.findall(typed)
+    words = _WORD.findall(in_pairs(typed))
     scores, fields = _all_words(segment, words)
     whole = typed.replace(" ", "")
     if not whole:
@@ -261,7 +261,7 @@ def _misspelt(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8
     total = np.zeros(size, np.float32)
     fits = np.ones(size, np.bool_)
     best = np.zeros(size, np.int8)
-    for word in _WORD.findall(typed)[:8]:
+    for word in _WORD.findall(in_pairs(typed))[:8]:
         weight, field = _nearly(segment, word)
         fits &= weight > 0
         total += weight

@@ -24,10 +24,13 @@ import re
 import unicodedata
 from collections.abc import Container, Iterator
 from functools import lru_cache
+from itertools import chain
+
+from anyascii import anyascii
 
 from citewell.model.names import family_key
 from citewell.model.problem import Problem
-from citewell.model.titles import fold, normalise_title
+from citewell.model.titles import fold, in_pairs, normalise_title
 from citewell.model.work import Work
 
 DEFAULT_PATTERN = "{author}{year}{word}"
@@ -37,6 +40,8 @@ _FIELD = re.compile(r"\{([^{}]*)\}")
 _SPEC = re.compile(r"^([A-Za-z]+)(?::(\d{1,2}))?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_:./+-]+")
 _ILLEGAL = re.compile(r"[^\w:./+-]")
+NEVER_IN_KEYS = frozenset('{}(),=\\~%#"\t\n\r ')
+"""What ends a key in a .bib, or has a meaning in the argument of `\\cite`."""
 MAX_KEY = 200
 KEY_SHAPE = "Use only letters, digits and _ : . / + -."
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
@@ -61,20 +66,20 @@ _LETTERS = {
 }  # fmt: skip
 
 
-def check_key(key: str) -> Problem | None:
+def check_key(key: str, signs: str = "") -> Problem | None:
     """What is wrong with a key that a program or an author names; None when it is right.
 
     Letters and digits of any script and `_:./+-`: BibTeX, biblatex and LaTeX give a meaning to
-    nearly all else, and a brace or comma would end the key and begin something new.
+    nearly all else, and a brace or comma would end the key and begin something new. `signs` are
+    further ones that count as right.
     """
     if not key:
         return Problem("key-invalid", "A key cannot be empty.", KEY_SHAPE)
     if len(key) > MAX_KEY:
         return Problem("key-invalid", f"A key has at most {MAX_KEY} characters.", KEY_SHAPE)
-    wrong = _ILLEGAL.search(key)
-    if wrong is None:
+    char = next((char for char in _ILLEGAL.findall(key) if char not in signs), "")
+    if not char:
         return None
-    char = wrong[0]
     shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
     if char.isspace():
         shown = "a blank"
@@ -186,9 +191,11 @@ def _parts(work: Work, field: str, count: int | None) -> list[str]:
 
 
 def _surnames(work: Work) -> list[str]:
-    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) are skipped; if none
-    is left, the venue or "anon" is used instead."""
-    names = [name for author in work.authors if (name := _ascii(family_key(author)))]
+    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) give way to those of
+    coauthors; if none is left, they are romanized. Without any, the venue or "anon"."""
+    families = [family_key(author) for author in work.authors]
+    names = [name for family in families if (name := _ascii(family))]
+    names = names or [name for family in families if (name := _romanized(family))]
     return names or [_venue(work) or "anon"]
 
 
@@ -208,8 +215,12 @@ def _words(work: Work) -> list[str]:
 
 
 def _title_words(work: Work) -> Iterator[str]:
-    title = normalise_title(_HYPHEN.sub("", work.title))
-    return (word for word in map(_ascii, title.split()) if word)
+    title = in_pairs(normalise_title(_HYPHEN.sub("", work.title)))
+    words = filter(None, map(_ascii, title.split()))
+    first = next(words, "")
+    if first:
+        return chain((first,), words)
+    return filter(None, map(_romanized, title.split()))
 
 
 def _is_telling(word: str) -> bool:
@@ -245,4 +256,11 @@ def _transliterate(char: str, keep_case: bool) -> str:
     if name.startswith(("HIRAGANA LETTER ", "KATAKANA LETTER ")):
         return name.rpartition(" ")[2].lower()
     folded = fold(char)
-    return folded if folded.isascii() else "".join(_LETTERS.get(part, "") for part in folded)
+    if folded.isascii():
+        return folded
+    return "".join(_LETTERS.get(part, "") for part in folded)
+
+
+def _romanized(text: str) -> str:
+    """`text` of any script in ASCII letters."""
+    return "".join(char for char in anyascii(text).lower() if char.isalnum())

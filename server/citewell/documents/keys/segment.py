@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from citewell.model.bib import BibEntry
 from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import plain_value
-from citewell.model.titles import fold
+from citewell.model.titles import fold, in_pairs
 
 KEY, TITLE, YEAR, AUTHOR = 0, 1, 2, 3
 FIELD_NAMES = ("key", "title", "year", "author")
@@ -217,6 +217,6 @@ def _words(lines: Sequence[str]) -> list[str]:
     if other:
         joined = fold("\n".join([lines[at].replace("\n", " ") for at in other]))
         joined = joined.replace("{", "").replace("}", "")
-        for at, line in zip(other, _NOT_WORD.sub(" ", joined).split("\n"), strict=True):
+        for at, line in zip(other, in_pairs(_NOT_WORD.sub(" ", joined)).split("\n"), strict=True):
             folded[at] = line
     return f" {_END} ".join(folded).split()

@@ -16,9 +16,32 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents.keys.case import by_lower_case, folds_case
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.document import Document, Span
+from citewell.model.document import Document, Format, Span
+
+# Whether keys that differ in case only are one key, as for BibTeX, not for biblatex and Pandoc.
+
+
+def reads_biblatex(documents: Iterable[Document]) -> bool:
+    """True when biblatex, not BibTeX, reads the bibliographies of these documents."""
+    return any(
+        "biblatex" in d.packages or any(b.command == "addbibresource" for b in d.bibliographies)
+        for d in documents
+    )
+
+
+def folds_case(documents: Collection[Document]) -> bool:
+    """True when keys of these documents that differ in case only are one key."""
+    return not reads_biblatex(documents) and all(d.format is Format.LATEX for d in documents)
+
+
+def by_lower_case(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The different keys by their lower case."""
+    found: dict[str, list[str]] = {}
+    for key in dict.fromkeys(keys):
+        found.setdefault(key.lower(), []).append(key)
+    return found
+
 
 LINK_FIELDS = frozenset({"crossref", "xref", "xdata", "related", "entryset"})
 """Fields whose value names other entries."""
@@ -66,9 +89,12 @@ class KeyPlace(msgspec.Struct, frozen=True):
 class DocumentKeys:
     """The keys of one manuscript."""
 
-    def __init__(self, path: Path, source: Document) -> None:
+    def __init__(self, path: Path, source: Document, held: BibFile | None = None) -> None:
         self.path = path
         self.source = source
+        self.held = held
+        """The bibliography that the document holds itself."""
+        self.bib = None if held is None else BibKeys(path, held)
         self.cited: dict[str, list[KeyPlace]] = {}
         for citation in source.citations:
             kind = PlaceKind.NOCITE if citation.command == "nocite" else PlaceKind.CITATION
@@ -83,18 +109,23 @@ class DocumentKeys:
     @cached_property
     def spellings(self) -> Mapping[str, Sequence[str]]:
         """All keys that stand here, by lower case."""
-        return by_lower_case((*self.cited, *self.defined))
+        own = by_lower_case((*self.cited, *self.defined))
+        return own if self.bib is None else {**self.bib.spellings, **own}
 
     def uses(self, key: str) -> Sequence[KeyPlace]:
         """Where the key is cited, in order."""
-        return self.cited.get(key, ())
+        named = self.bib.uses(key) if self.bib is not None else ()
+        return (*self.cited.get(key, ()), *named)
 
     def definitions(self, key: str) -> Sequence[KeyPlace]:
-        """The `\\bibitem`s of the key."""
-        return self.defined.get(key, ())
+        """The `\\bibitem`s of the key, and its entries in the document."""
+        entries = self.bib.definitions(key) if self.bib is not None else ()
+        return (*self.defined.get(key, ()), *entries)
 
     def at(self, offset: int) -> KeyPlace | None:
         """The key that a cursor at the offset touches."""
+        if self.bib is not None and (place := self.bib.at(offset)) is not None:
+            return place
         return next(
             (
                 place
@@ -312,7 +343,8 @@ class KeyTable:
     @property
     def bibs(self) -> tuple[BibKeys, ...]:
         """The bibliographies."""
-        return tuple(file for file in self.files.values() if isinstance(file, BibKeys))
+        own = (f.bib if isinstance(f, DocumentKeys) else f for f in self.files.values())
+        return tuple(keys for keys in own if keys is not None)
 
     @property
     def documents(self) -> tuple[DocumentKeys, ...]:

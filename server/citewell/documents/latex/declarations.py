@@ -80,8 +80,13 @@ class Declarations:
         group = self.titled(end, 4_000)
         if group is None:
             return end
+        options = self.text[end : group[0]].strip("[]{} \n").replace(" ", "").split(",")
+        has_glob = not {"glob", "glob=true"}.isdisjoint(options)
+        names = self._names(group[0], group[1])
+        if has_glob:  # with alternatives in braces, it may hold commas
+            names = [(self.text[group[0] : group[1]].strip(), Span(group[0], group[1]))]
         self.bibliographies += (
-            BibDeclaration(target, span, name) for target, span in self._names(group[0], group[1])
+            BibDeclaration(target, span, name, has_glob) for target, span in names
         )
         return group[2]
 

@@ -10,8 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
-from citewell.model.tex import tex_to_unicode
-from citewell.model.tex_symbols import symbol
+from citewell.model.tex import symbol, tex_to_unicode
 
 _SPECIAL = {
     "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "~": "\\textasciitilde{}",

@@ -23,6 +23,7 @@ _ALIAS = re.compile(
     r"(?:\\(?:protect|leavevmode|unskip|ifmmode)\s*|~|\s)*\\([A-Za-z@]+)\*?\s*(?:\\@?xspace)?\s*"
 )
 _SPEC = re.compile(r"[mrRvbdDoOsteEgG]")
+_PATH_TEXT = re.compile(r"[\w ./,:~\\-]{1,500}")
 _MULTIBIB = words(
     """
     cite citep citet citealp citealt citeauthor citeyear citeyearpar Citep Citet nocite
@@ -36,6 +37,8 @@ class Definition(msgspec.Struct, frozen=True):
     end: int
     commands: tuple[CiteCommand, ...] = ()
     include: IncludeMacro | None = None
+    text: tuple[str, str] | None = None
+    """A command without arguments and the piece of a path for which it stands."""
 
 
 Lookup = Callable[[str], CiteCommand | None]
@@ -122,7 +125,9 @@ def _macro(
     if command is None and "\\" in content:
         listed = parameters_of(kind, text, start, position)
         include = include_macro(name, listed, content, commands.include)
-    return Definition(body[2], (command,) if command else (), include)
+    is_text = command is None and include is None and name and _PATH_TEXT.fullmatch(content)
+    text_macro = (name, content.strip()) if is_text else None
+    return Definition(body[2], (command,) if command else (), include, text_macro)
 
 
 def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | None:

@@ -24,6 +24,7 @@ from citewell.documents.spans import SpanIndex, merge_spans
 from citewell.model.document import (
     Citation,
     Document,
+    FileContents,
     Format,
     IncludeMacro,
     Placeholder,
@@ -82,6 +83,8 @@ class _Scanner:
         self.body_start: int | None = None
         self.body_end: int | None = None
         self.nocite_all = False
+        self.file_contents: list[FileContents] = []
+        self.text_macros: dict[str, str] = {}
         self.raw: list[Span] = []
         """Arguments in which a mark is none: addresses, options of citations."""
 
@@ -171,6 +174,8 @@ class _Scanner:
         if name == "document":
             self.body_start = self.body_start if self.body_start is not None else after
         elif name in known.VERBATIM_ENVIRONMENTS:
+            if name.startswith("filecontents"):
+                self._file_contents(name, after)
             return self.blanks.verbatim(name, start, after)
         elif name in known.MATH_ENVIRONMENTS:
             stop = self.blanks.environment_end(name, after)
@@ -183,6 +188,18 @@ class _Scanner:
         elif name in known.CITE_ENVIRONMENTS:
             return self._cite(start, after, known.CITE_ENVIRONMENTS[name])
         return after
+
+    def _file_contents(self, name: str, after: int) -> None:
+        place = self.arguments.optional(after)
+        group = self.arguments.argument(place, 300)
+        stop = self.text.find(f"\\end{{{name}}}", place)
+        if group is None or stop < 0:
+            return
+        start = min(self.text.find("\n", group[2]) + 1 or stop, stop)
+        options = set(self.text[after:place].strip("[] \n").replace(" ", "").split(","))
+        overwrites = not options.isdisjoint(("overwrite", "force"))
+        file_name = self.text[group[0] : group[1]].strip()
+        self.file_contents.append(FileContents(file_name, Span(start, stop), overwrites))
 
     def _end(self, name: str, start: int, end: int) -> int:
         if self.text.startswith("{document}", end):
@@ -207,6 +224,10 @@ class _Scanner:
                 self.macros.append(command.signature)
         if (include := found.include) is not None and include.name not in _HANDLERS:
             self.including[include.name] = self.include_macros[include.name] = include
+        if found.text is not None and not (
+            name.lower().startswith("provide") and found.text[0] in self.text_macros
+        ):
+            self.text_macros[found.text[0]] = found.text[1]
         return self.blanks.add(start, found.end)
 
     def _skip_raw(self, name: str, start: int, end: int) -> int:
@@ -276,9 +297,11 @@ class _Scanner:
             document_class=declared.document_class,
             body=body,
             cite_macros=tuple(dict.fromkeys(self.macros)),
+            text_macros=tuple(self.text_macros.items()),
             include_macros=tuple(self.include_macros.values()),
             nocite_all=self.nocite_all,
             blanked=tuple(blanked),
+            file_contents=tuple(self.file_contents),
             bibitems=tuple(declared.bibitems),
         )
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from citewell.documents.latex import commands as known
 from citewell.documents.latex.arguments import ArgumentReader
 from citewell.documents.latex.cite import CiteReader
-from citewell.documents.markdown.blanks import blanked_spans
-from citewell.documents.markdown.keys import KEY, keys_in, wanted_in
+from citewell.documents.markdown.blanks import RawParts
 from citewell.documents.markdown.plaintext import markdown_to_text
-from citewell.documents.markdown.yaml_block import FrontMatter, front_matter_span, read_front_matter
+from citewell.documents.markdown.yaml_block import (
+    FrontMatter,
+    front_matter_span,
+    join_metadata,
+    read_front_matter,
+)
 from citewell.documents.open_words import SENTENCE_STOP, OpenWords, open_words, runs_on
 from citewell.documents.placeholders import find_markers, is_dummy, squeeze
 from citewell.documents.spans import SpanIndex, merge_spans
@@ -21,11 +25,129 @@ from citewell.model.document import (
     Document,
     Format,
     Heading,
+    Include,
     KeyUse,
     Placeholder,
     PlaceholderKind,
     Span,
 )
+
+# The documents that R Markdown and Quarto read in the place of a chunk or shortcode.
+
+_CHUNK = re.compile(
+    r"""[ \t>]*[`~]{3,}[ \t]*\{(?:[^{}\n]*[,\s])?child[ \t]*=[ \t]*(?P<value>[^{}\n]*)\}"""
+)
+_OPTION = re.compile(
+    r"^[ \t>]*#\|[ \t]*child[ \t]*:(?P<value>[^\n]*(?:\n#\|[ \t]+-[^\n]*)*)", re.MULTILINE
+)
+_QUOTED = re.compile(r"""\"([^"\n]{1,300})\"|'([^'\n]{1,300})'""")
+_PLAIN = re.compile(r"[^\s\[\],#|\"'()]{2,300}")
+_SHORTCODE = re.compile(r"\{\{<[ \t]*include[ \t]+(?P<value>[^\s<>]{1,300})[ \t]*>\}\}")
+
+
+def child_documents(text: str, blanked: Sequence[Span]) -> Iterator[Include]:
+    """The files named by `child` of chunks, in their header or as an option, and by `include`
+    shortcodes, in order. `blanked` is the code of the text, which holds the chunks."""
+    found: list[Include] = []
+    for span in blanked if "child" in text else ():
+        if chunk := _CHUNK.match(text, span.start, span.end):
+            for name in _QUOTED.finditer(text, *chunk.span("value")):
+                place = Span(*name.span(name.lastindex or 1))
+                found.append(Include(text[place.start : place.end], place, "child"))
+        if text.startswith(("```", "~~~"), span.start):
+            for option in _OPTION.finditer(text, span.start, span.end):
+                names = list(_QUOTED.finditer(text, *option.span("value")))
+                for name in names or _PLAIN.finditer(text, *option.span("value")):
+                    place = Span(*name.span(name.lastindex or 0))
+                    found.append(Include(text[place.start : place.end], place, "child"))
+    for shortcode in _SHORTCODE.finditer(text) if "{{<" in text else ():
+        place = Span(*shortcode.span("value"))
+        found.append(Include(shortcode["value"], place, "include"))
+    return iter(sorted(found, key=lambda include: include.span))
+
+
+# Keys in Markdown, `@doe99` or `@{any key}`, and words in the place of one.
+
+_LETTER = r"[\w\u0300-\u036f\u0653-\u0655\u3099\u309a]"
+"""Of a key: also the marks of letters in decomposed form (NFD)."""
+KEY = re.compile(
+    r"(?<![^\W_])(?<!\w_)(?<!\.)(?<!(?<!\\)\\)-?@"
+    r"(?:\{(?P<braced>(?:[^{}\s]|\{[^{}\s]{0,200}\}){1,500})\}"
+    rf"|(?P<plain>\w{_LETTER}*(?:[:.#$%&+?<>~/-]{_LETTER}+)*))"
+)
+_CROSS = re.compile(
+    r"(?:fig|tbl|sec|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|tab|nte|tip|wrn|imp|cau)[-:]"
+)
+"""Quarto's and bookdown's cross references, which look like citations."""
+_KEY_SHAPE = re.compile(r".*(?:\d\d|[_:]).*|.*[a-z][A-Z].*")
+_LOCATOR = re.compile(
+    r"(?i)(?:pp?|pages?|chap|chapters?|ch|sec|sections?|§+|figs?|figures?|vol|volumes?|para|"
+    r"part|line|note|theorem|table|eq|and|or|for|in|see|e\.g|i\.e|passim|\W*\d.*)\b.*"
+)
+_BEHIND_WORDS = re.compile(
+    r"(?i),\s*(?:pp?\.?|(?:chap|ch|secs?|figs?|vol|eq|no|art)\.|pages?|chapters?|sections?|figures?|"
+    r"volumes?|theorem|§+)\s*(?:[ivxlc]+\b|\d[\w.–-]*)(?:,.*)?\s*\Z"
+)
+"""A locator behind words: `, p. 3`."""
+
+
+def keys_in(text: str, start: int, end: int) -> list[tuple[str, Span]]:
+    """The keys cited in a stretch of text, with their spans; no cross references, no dummies."""
+    found = []
+    for match in KEY.finditer(text, start, end):
+        name = match["braced"] or match["plain"]
+        if not match["braced"] and _CROSS.match(name):
+            continue
+        if is_dummy(name):
+            continue
+        place = match.start("braced") if match["braced"] else match.start("plain")
+        found.append((name, Span(place, place + len(name))))
+    return found
+
+
+def wanted_in(text: str, start: int, end: int, dead: SpanIndex) -> tuple[int, str, Span] | None:
+    """Words that stand for a key: `@`, `@?`, `@?words`, `@query words`, `@a; @`; none in what is
+    `dead`."""
+    position = start
+    while (place := text.find("@", position, end)) >= 0:
+        position = place + 1
+        if text[place - 1].isalnum() or dead.covers(place):
+            continue
+        stop = len(text)
+        for char in ";@":
+            found = text.find(char, place + 1, end)
+            stop = min(stop, found if found >= 0 else end)
+        asks = text.startswith("?", place + 1)
+        words_start = place + 2 if asks else place + 1
+        while asks and text.startswith("?", words_start):
+            words_start += 1
+        raw = text[words_start:stop]
+        if locator := _BEHIND_WORDS.search(raw):
+            raw = raw[: locator.start()]
+        words = squeeze(raw).rstrip(",")
+        lead = len(raw) - len(raw.lstrip())
+        span = Span(words_start + lead, max(words_start + lead, words_start + len(raw.rstrip())))
+        if asks or not words or is_dummy(words):
+            return place, "" if is_dummy(words) else words, span
+        if _free_words(words):
+            return place, words, span
+    return None
+
+
+def _free_words(words: str) -> bool:
+    """True for a query of several words, false for a key with what may follow it.
+
+    Pandoc lets a locator or any suffix follow a key (`[@doe99 p. 33]`), so that the first word must
+    not look like a key and the second not like a locator.
+    """
+    parts = words.split()
+    return (
+        len(parts) >= 2
+        and "," not in parts[0]
+        and _KEY_SHAPE.fullmatch(parts[0]) is None
+        and _LOCATOR.fullmatch(parts[1]) is None
+    )
+
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+([^\r\n]{1,1000})", re.MULTILINE)
 _HEADING_END = re.compile(r"[ \t]*#*[ \t]*(?:\{[^{}]*\})?[ \t]*$")
@@ -66,21 +188,29 @@ class _Scanner:
         self.taken: list[Span] = []
         self.nocite_all = False
         self.pairs: dict[int, int] = {}
+        self.dead = SpanIndex(())
+        """Where Pandoc reads no citation."""
 
     def scan(self) -> Document:
         text = self.text
         head = front_matter_span(text)
-        front = read_front_matter(text, head[0]) if head else None
         body = head[1] if head else 0
-        blanked = merge_spans(blanked_spans(text, body))
-        dead = SpanIndex(blanked)
-        self.pairs = self._pair_brackets(body, dead)
-        self._brackets(body, dead)
-        self._bare_keys(body, dead)
-        self._latex(body, dead)
-        self._markers(body, dead)
+        raw = RawParts(text, body)
+        blocks = [
+            read_front_matter(text, span) for span in ([head[0]] if head else []) + raw.metadata
+        ]
+        front = join_metadata(blocks)
+        open_code = raw.open_code or Span(len(text), len(text))
+        blanked = merge_spans([*raw.blanked, open_code])
+        self.dead = SpanIndex(merge_spans([*raw.blanked, *raw.latex]))
+        self.pairs = self._pair_brackets(body)
+        self._brackets(body)
+        self._bare_keys(body, raw.examples)
+        self._latex(body, SpanIndex(merge_spans(raw.blanked)))
+        self._markers(body)
         self._metadata(front)
-        headings = self._headings(body, dead)
+        self.placeholders = [p for p in self.placeholders if p.span.start < open_code.start]
+        headings = self._headings(body)
         top = min((level for level, _, _ in headings), default=1)
         # A single heading of the highest level, and no title in front matter: it is the title.
         levels = [level for level, _, _ in headings]
@@ -98,6 +228,8 @@ class _Scanner:
             abstract=markdown_to_text(front.abstract) if front else "",
             bibliographies=self._bibliographies(front),
             front_matter=front.span if front else None,
+            references=front.references if front else None,
+            includes=tuple(child_documents(text, raw.blanked)),
             nocite_all=self.nocite_all,
             blanked=tuple(blanked),
         )
@@ -107,7 +239,7 @@ class _Scanner:
         files = front.bibliographies if front else ()
         return tuple(BibDeclaration(name, span, "yaml") for name, span in files)
 
-    def _brackets(self, position: int, dead: SpanIndex) -> None:
+    def _brackets(self, position: int) -> None:
         text = self.text
         at = text.find("@", position)
         while (start := text.find("[", position)) >= 0:
@@ -118,7 +250,7 @@ class _Scanner:
             if at - start > _MAX_BRACKET:
                 position = text.rfind("[", start, at - _MAX_BRACKET + 1) + 1
                 continue
-            covered = dead.find(start)
+            covered = self.dead.find(start)
             if covered is not None:
                 position = max(position, covered.end)
                 continue
@@ -131,7 +263,7 @@ class _Scanner:
             if self._group(start, inner_end, closed=end is not None):
                 position = end if end is not None else inner_end
 
-    def _pair_brackets(self, body: int, dead: SpanIndex) -> dict[int, int]:
+    def _pair_brackets(self, body: int) -> dict[int, int]:
         """The place after the `]` for each `[` that closes within its paragraph."""
         pairs: dict[int, int] = {}
         waiting: list[int] = []
@@ -139,7 +271,7 @@ class _Scanner:
             token = match[0]
             if token[0] == "\n":
                 waiting.clear()
-            elif token[0] == "\\" or dead.covers(match.start()):
+            elif token[0] == "\\" or self.dead.covers(match.start()):
                 continue
             elif token == "[":
                 waiting.append(match.start())
@@ -163,13 +295,13 @@ class _Scanner:
             return False  # the citation is in a bracket further in
         if text[start - 1 : start] == "^":
             return False  # an inline footnote
-        keys = [KeyUse(*key) for key in keys_in(self.text, start + 1, inner_end)]
-        wanted = wanted_in(self.text, start + 1, inner_end)
+        keys = self._keys_in(start + 1, inner_end)
+        wanted = wanted_in(self.text, start + 1, inner_end, self.dead)
         if wanted is not None and closed and runs_on(wanted[1]):
             closed = False  # the bracket belongs to something further on
             inner_end = self._loose_end(start + 1)
             keys = [key for key in keys if key.span.start < inner_end]
-            wanted = wanted_in(self.text, start + 1, inner_end)
+            wanted = wanted_in(self.text, start + 1, inner_end, self.dead)
         if not closed and wanted is None:
             return False  # `[see @key` is read as a bare key
         open_: OpenWords | None = None
@@ -216,29 +348,36 @@ class _Scanner:
         span = Span(start, words.end)
         return (place, "" if is_dummy(query) else query, span), words
 
-    def _bare_keys(self, body: int, dead: SpanIndex) -> None:
+    def _bare_keys(self, body: int, examples: Collection[str]) -> None:
         text = self.text
         taken = SpanIndex(merge_spans(self.taken))
         for match in KEY.finditer(text, body):
             start = match.start()
-            if dead.covers(start) or taken.covers(start):
+            if taken.covers(start):
                 continue
-            for name, span in keys_in(self.text, start, match.end()):
+            for use in self._keys_in(start, match.end()):
+                if use.key in examples:
+                    continue
                 end = match.end()
                 option = end + 1 if text.startswith(" [", end) else end
                 stop = self.pairs.get(option) if text.startswith("[", option) else None
                 if stop is not None and not text.startswith(("(", ":"), stop):
                     end = stop
-                self.citations.append(Citation("@", (KeyUse(name, span),), Span(start, end)))
+                self.citations.append(Citation("@", (use,), Span(start, end)))
                 self.taken.append(Span(start, end))
         for match in _BARE.finditer(text, body):
             start, end = match.span()
-            if not dead.covers(start) and not taken.covers(start):
+            if not self.dead.covers(start) and not taken.covers(start):
                 empty = Span(end - 1, end)
                 self.placeholders.append(
                     Placeholder(PlaceholderKind.EMPTY, Span(start, end), "", empty, "@")
                 )
                 self.taken.append(Span(start, end))
+
+    def _keys_in(self, start: int, end: int) -> list[KeyUse]:
+        """The keys that Pandoc reads in a stretch of text."""
+        found = (KeyUse(*key) for key in keys_in(self.text, start, end))
+        return [use for use in found if not self.dead.covers(use.span.start)]
 
     def _metadata(self, front: FrontMatter | None) -> None:
         """Citations in the front matter, which Pandoc reads as text: `nocite: "@a, @b"`."""
@@ -279,29 +418,29 @@ class _Scanner:
                 self.placeholders.append(result.placeholder)
             self.taken.append(Span(match.start(), result.end))
 
-    def _markers(self, body: int, dead: SpanIndex) -> None:
+    def _markers(self, body: int) -> None:
         text = self.text
         taken = SpanIndex(merge_spans(self.taken))
         last = body
         for mark in find_markers(text, self.literal):
             start, end = mark.span.start, mark.span.end
-            if start < last or dead.covers(start) or taken.covers(start):
+            if start < last or self.dead.covers(start) or taken.covers(start):
                 continue
             if text[start] == "[" and (_LINK.match(text, end) or text[start - 1 : start] == "]"):
                 continue  # a link, its label or its definition
             self.placeholders.append(mark)
             last = end
 
-    def _headings(self, body: int, dead: SpanIndex) -> list[tuple[int, str, Span]]:
+    def _headings(self, body: int) -> list[tuple[int, str, Span]]:
         found = [
             (len(m[1]), _HEADING_END.sub("", m[2].rstrip()), Span(*m.span()))
             for m in _HEADING.finditer(self.text, body)
-            if not dead.covers(m.start())
+            if not self.dead.covers(m.start())
         ]
         found += [
             (1 if m[2][0] == "=" else 2, m[1], Span(*m.span()))
             for m in _SETEXT.finditer(self.text, body)
-            if not dead.covers(m.start())
+            if not self.dead.covers(m.start())
         ]
         found.sort(key=lambda item: item[2])
         return [(level, markdown_to_text(name), span) for level, name, span in found]

@@ -7,12 +7,13 @@ is passed over. No YAML library keeps the ranges that edits need.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from citewell.model.document import Span
 
-_FENCE = re.compile(r"---[ \t]*\r?\n")
+_FENCE = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=[ \t\r\n]|$)[ \t]*", re.MULTILINE)
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*(?:#[^\n]*)?\r?\n")
@@ -20,6 +21,8 @@ _ITEM = re.compile(r"^[ \t]*-[ \t]+", re.MULTILINE)
 _TEXT = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^\s#\[\],"'][^\n#\[\],]*""")
 _LINE_TEXT = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'][^\n]*""")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+
+_TEXTS = frozenset({"nocite", "abstract"})
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
@@ -32,9 +35,11 @@ class FrontMatter(msgspec.Struct, frozen=True):
     bibliographies: tuple[tuple[str, Span], ...] = ()
     """Files as written, with the range of the name without quotes."""
     cites: tuple[tuple[str, Span], ...] = ()
-    """The values that may cite: "nocite" and "abstract", with their ranges."""
+    """The values that may cite, "nocite" and "abstract", with their ranges."""
     bibliography_key: Span | None = None
     """The whole `bibliography:` entry, to which a file can be added."""
+    references: Span | None = None
+    """The contents of the block, where it has a list of `references`."""
 
 
 def front_matter_span(text: str) -> tuple[Span, int] | None:
@@ -49,6 +54,17 @@ def front_matter_span(text: str) -> tuple[Span, int] | None:
     return Span(opening.end(), closing.start()), closing.end()
 
 
+def later_block(text: str, start: int) -> tuple[Span, int] | None:
+    """Contents and end of the block of metadata at `start`, within a document; None for a rule."""
+    opening = _FENCE.match(text, start)
+    if opening is None or not (
+        _KEY.match(text, opening.end()) or text.startswith("#", opening.end())
+    ):
+        return None
+    closing = _CLOSE.search(text, opening.end())
+    return None if closing is None else (Span(opening.end(), closing.start()), closing.end())
+
+
 def read_front_matter(text: str, span: Span) -> FrontMatter:
     """Read the YAML between the offsets of `span`; broken YAML gives what can be read of it."""
     title = abstract = ""
@@ -59,7 +75,7 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
     for number, match in enumerate(keys):
         end = keys[number + 1].start() if number + 1 < len(keys) else span.end
         key = match["key"].lower()
-        if key in ("nocite", "abstract"):
+        if key in _TEXTS:
             cites.append((key, Span(match.end(), end)))
         if key == "title":
             title = title or _scalar(text, match.end(), end)
@@ -68,7 +84,29 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
         elif key == "bibliography":
             files += _list(text, match.end(), end)
             entry = Span(match.start(), end)
-    return FrontMatter(span, title, abstract, tuple(files), tuple(cites), entry)
+    listed = span if any(match["key"] == "references" for match in keys) else None
+    return FrontMatter(span, title, abstract, tuple(files), tuple(cites), entry, listed)
+
+
+def join_metadata(blocks: Sequence[FrontMatter]) -> FrontMatter | None:
+    """The blocks of a document as one: a later value replaces an earlier one, as in Pandoc.
+
+    Its span is that of the block that declares the bibliographies, else of the first."""
+    if not blocks:
+        return None
+    joined = blocks[0]
+    for block in blocks[1:]:
+        declares = block.bibliography_key is not None
+        joined = FrontMatter(
+            block.span if declares else joined.span,
+            block.title or joined.title,
+            block.abstract or joined.abstract,
+            block.bibliographies if declares else joined.bibliographies,
+            (*joined.cites, *block.cites),
+            block.bibliography_key if declares else joined.bibliography_key,
+            block.references or joined.references,
+        )
+    return joined
 
 
 def _scalar(text: str, start: int, end: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import struct
 import sys
 import threading
@@ -18,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.pdf.problems import broken
+from citewell.documents.file_problems import broken
 from citewell.model import CitewellError
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
@@ -44,9 +45,19 @@ def main() -> None:
     os.dup2(2, 1)
     _limit(memory_mb)
     encoder = msgspec.msgpack.Encoder()
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(lines,), daemon=True).start()
     with sink:
-        for line in sys.stdin.buffer:
+        while True:
+            line = lines.get()
             _send(sink, encoder.encode(_reply(Path(json.loads(line)), max_pages)))
+
+
+def _receive(lines: queue.SimpleQueue[bytes]) -> None:
+    """Hand paths on. A file that is being read does not keep the process from ending."""
+    for line in sys.stdin.buffer:
+        lines.put(line)
+    os._exit(0)
 
 
 def _reply(path: Path, max_pages: int) -> Reply:

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from citewell.documents.pdf import layout
-from citewell.documents.pdf.lines import Line, page_lines
-from citewell.documents.pdf.problems import (
+from citewell.documents.file_problems import (
     broken,
     encrypted,
     long,
     scanned,
     unreadable_pages,
 )
+from citewell.documents.pdf import layout
+from citewell.documents.pdf.layout import Line, page_lines
 from citewell.model import CitewellError
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.pdf import PdfPaper

@@ -19,8 +19,10 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.pdf import problems
+from citewell.documents import file_problems as problems
 from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.documents.textfile import file_error
+from citewell.model.child_process import start_child
 from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
@@ -97,14 +99,10 @@ class PdfReader(Closing):
         if self._process is not None:
             return self._process, False
         limits = (str(self._options.memory_mb), str(self._options.max_pages))
-        process = subprocess.Popen(
-            # `-P` keeps the working directory, which may be a stranger's, off the import path.
+        process = start_child(
             (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            environment={**os.environ, "PYTHONUTF8": "1"},
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONUTF8": "1"},
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         assert process.stdout is not None
         self._process, self._files, self._replies = process, 1, queue.Queue()
@@ -152,13 +150,8 @@ def _refused(path: Path) -> Problem | None:
             )
         with path.open("rb") as stream:
             head = stream.read(_HEAD)
-    except FileNotFoundError:
-        return Problem("file-missing", f"{path.name} does not exist.", "Check the name.", str(path))
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        return Problem(
-            "file-io", f"{path.name} cannot be read: {reason}.", "Check the disk.", str(path)
-        )
+        return file_error(error, path, "read").problem
     if size > MAX_FILE_MB * 1_000_000:
         return problems.large(path, MAX_FILE_MB)
     return None if b"%PDF-" in head else problems.broken(path, "it does not begin as one")

@@ -1,63 +1,231 @@
-"""Which file a declaration of a bibliography names."""
+"""Which files a declaration of a bibliography names."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
-from citewell.documents.markdown.yaml_block import read_front_matter
-from citewell.documents.project.includes import absolute
-from citewell.documents.project.texmf import personal_folders
+from citewell.documents.markdown.yaml_block import front_matter_span, read_front_matter
+from citewell.documents.project.includes import absolute, folders_above
 from citewell.model.bib import BibFile
 from citewell.model.document import BibDeclaration, Document, Format, Span
+from citewell.model.flavours import CSL_SUFFIXES
+
+# Where an author keeps bibliographies for all papers: the personal tree that TeX searches.
+
+_INSIDE = Path("bibtex") / "bib"
+MAX_FOLDERS = 200
+
+
+def personal_folders() -> tuple[Path, ...]:
+    """`bibtex/bib` of TEXMFHOME, or of the place that TeX Live takes for it, with what it holds.
+
+    Looked at once: who adds a folder there starts the editor again.
+    """
+    return _folders(os.environ.get("TEXMFHOME", ""))
+
+
+@lru_cache(maxsize=4)
+def _folders(named: str) -> tuple[Path, ...]:
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return ()
+    usual = home / "Library" / "texmf" if sys.platform == "darwin" else home / "texmf"
+    trees = [Path(part).expanduser() for part in named.split(os.pathsep) if part] or [usual]
+    found: list[Path] = []
+    for tree in trees:
+        for folder, inner, _ in os.walk(tree / _INSIDE):
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            found.append(Path(folder))
+            if len(found) >= MAX_FOLDERS:
+                return tuple(found)
+    return tuple(found)
+
 
 _LARGE_BIB = 8_000_000
+_BIB_SUFFIXES = (".bib", ".bibtex")
 _QUARTO = ("_quarto.yml", "_metadata.yml", "_bookdown.yml", "_output.yml")
 """Files of a Quarto project or R Markdown folder that may declare bibliographies."""
+_BOOK_INDEXES = ("index.Rmd", "index.rmd", "index.qmd", "index.md")
+"""The first file of a book, whose header counts in all chapters."""
+_BUILD_FILES = ("latexmkrc", ".latexmkrc", "Makefile", "makefile", "GNUmakefile")
+_INPUTS = re.compile(
+    r"""BIBINPUTS['"}\]]*\s*(?:[:?+.]?=|,)[ \t]*"""
+    r"""(?:'(?P<one>[^'\n]*)'|"(?P<two>[^"\n]*)"|(?P<bare>[^\s;]+))"""
+)
+_HERE = re.compile(r"\$[({]?(?:CURDIR|PWD)[)}]?|\$[({]shell pwd[)}]")
+_MACRO = re.compile(r"\\([A-Za-z]+)(?:\{\}|\s+)?")
+_GLOB = re.compile(r"[*?\[{]")
+_MAX_FOLDERS = 200
+_MAX_GLOB = 100
+_MAX_EXPANSIONS = 8
+
+Text = Callable[[Path], str | None]
 
 
-def declared_path(
-    declaration: BibDeclaration, source: Path, root: Path, is_file: Callable[[Path], bool]
-) -> Path | None:
-    """The .bib that a declaration in `source` names, though it may not exist; None for a target
-    that is no .bib. Looks where BibTeX does: beside the root and the source, in `BIBINPUTS`, and in
-    the personal TeX tree."""
-    target = declaration.target.replace("\\jobname", root.stem)
-    if "\\" in target or "#" in target or "://" in target or "\x00" in target:
-        return None
-    if not target.lower().endswith((".bib", ".bibtex", ".json", ".yaml", ".yml")):
-        target += ".bib"
-    if not target.lower().endswith((".bib", ".bibtex")):
-        return None
-    folders = [root.parent, source.parent]
-    if declaration.command == "yaml":
-        folders.reverse()
-    if os.environ.get("BIBINPUTS"):
-        folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
-    folders += personal_folders()
-    places = [absolute(folder / target) for folder in folders]
-    return next((path for path in places if is_file(path)), places[0])
+class BibPlaces:
+    """Where the bibliographies lie that one paper declares."""
+
+    def __init__(
+        self,
+        root: Path,
+        roots: Sequence[Path],
+        macros: Mapping[str, str],
+        is_file: Callable[[Path], bool],
+        text_of: Text,
+    ) -> None:
+        self.root = root
+        self.roots = roots
+        self.macros = macros
+        """What the paper's commands without arguments stand for."""
+        self.is_file = is_file
+        self.text_of = text_of
+        self._inputs: list[Path] | None = None
+
+    def paths(self, declaration: BibDeclaration, source: Path) -> tuple[Path, ...] | None:
+        """The files that a declaration in `source` names, though they may not exist; None for a
+        macro that is not defined here, and for an address.
+
+        Looks where BibTeX does: beside the root and the source, in `BIBINPUTS` of the environment
+        and of the paper's build files, in each folder above, from which LaTeX may be run, and in
+        the personal TeX tree.
+        """
+        target = self._expand(declaration.target)
+        if "\\" in target or "#" in target or "://" in target or "\x00" in target:
+            return None
+        names = target.split(",") if target != declaration.target else [target]
+        found: list[Path] = []
+        for name in filter(None, map(str.strip, names)):
+            found += self._named(name, declaration, source)
+        return tuple(dict.fromkeys(found))
+
+    def _named(self, name: str, declaration: BibDeclaration, source: Path) -> Iterator[Path]:
+        is_yaml = declaration.command == "yaml"
+        near = [source.parent, self.root.parent] if is_yaml else [self.root.parent, source.parent]
+        if declaration.has_glob and _GLOB.search(name):
+            for folder in dict.fromkeys(near):
+                if matches := _glob(folder, name):
+                    yield from matches
+                    return
+            return
+        suffixes = (*_BIB_SUFFIXES, *CSL_SUFFIXES)
+        if not name.lower().endswith(suffixes):
+            name += ".bib"
+        elif not is_yaml and not name.lower().endswith(_BIB_SUFFIXES):
+            return
+        places = (absolute(folder / name) for folder in self._folders(near, source))
+        first = absolute(near[0] / name)
+        if name.startswith("/") and not self.is_file(first):
+            # As some write it on Windows: relative to the paper's folder.
+            name = name.lstrip("/")
+            first = absolute(near[0] / name)
+        yield next((path for path in places if self.is_file(path)), first)
+
+    def _folders(self, near: Iterable[Path], source: Path) -> Iterator[Path]:
+        yield from near
+        for folder in os.environ.get("BIBINPUTS", "").split(os.pathsep):
+            if folder:
+                yield from _with_subfolders(Path(), folder)
+        if self._inputs is None:
+            self._inputs = list(self._build_inputs())
+        yield from self._inputs
+        yield from folders_above(self.root, self.roots)
+        yield from folders_above(source, self.roots)
+        yield from personal_folders()
+
+    def _build_inputs(self) -> Iterator[Path]:
+        """The folders of `BIBINPUTS` in latexmkrc files and Makefiles of the paper."""
+        for folder in folders_above(self.root, self.roots):
+            for name in _BUILD_FILES:
+                path = folder / name
+                text = self.text_of(path) if self.is_file(path) else None
+                for found in _INPUTS.finditer(text or ""):
+                    value = found["one"] or found["two"] or found["bare"] or ""
+                    for part in re.split(r"[:;](?![\\/](?!/|$))", _HERE.sub(".", value)):
+                        if part and "$" not in part:
+                            yield from _with_subfolders(folder, part)
+
+    def _expand(self, target: str) -> str:
+        """The target with the values of macros in it, as far as they are known."""
+        for _ in range(_MAX_EXPANSIONS):
+            if "\\" not in target or len(target) > 2_000:
+                break
+            target = _MACRO.sub(self._value, target)
+        return target
+
+    def _value(self, macro: re.Match[str]) -> str:
+        if macro[1] == "jobname":
+            return self.root.stem
+        return self.macros.get(macro[1], macro[0])
 
 
-def quarto_declarations(
+def _with_subfolders(base: Path, written: str) -> Iterator[Path]:
+    """A folder of `BIBINPUTS`, and those below it where it ends with two slashes."""
+    top = base / written
+    yield top
+    if written.endswith(("//", "\\\\")):
+        for count, (folder, inner, _) in enumerate(os.walk(top)):
+            if count >= _MAX_FOLDERS:
+                return
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            yield Path(folder)
+
+
+def _glob(folder: Path, pattern: str) -> list[Path]:
+    """The files that a pattern of biblatex matches, in order."""
+    matches: set[Path] = set()
+    for one in _alternatives(pattern):
+        try:
+            for path in folder.glob(one):
+                if path.is_file() and path.suffix.lower() in _BIB_SUFFIXES:
+                    matches.add(absolute(path))
+                if len(matches) >= _MAX_GLOB:
+                    break
+        except (OSError, ValueError, NotImplementedError):
+            continue
+    return sorted(matches)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns for which one with `{a,b}` stands."""
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if found is None:
+        return [pattern]
+    head, tail = pattern[: found.start()], pattern[found.end() :]
+    return [one for part in found[1].split(",")[:20] for one in _alternatives(head + part + tail)]
+
+
+def shared_declarations(
     source: Path,
     document: Document,
     roots: Collection[Path],
-    text_of: Callable[[Path], str | None],
+    text_of: Text,
     is_file: Callable[[Path], bool],
 ) -> Iterator[BibDeclaration]:
-    """What the `_quarto.yml` of the folder or of one above declares for a Markdown file."""
+    """What the project of a Markdown file declares for it: `_quarto.yml` and its like, and the
+    header of a book's first file, in its folder or one above."""
     if document.format is not Format.MARKDOWN:
         return
     for folder in list(source.parents)[:4]:
-        for name in _QUARTO:
+        names = [name for name in _QUARTO if is_file(folder / name)]
+        indexes = [name for name in _BOOK_INDEXES if is_file(folder / name)]
+        for name in (*names, *indexes):
             path = folder / name
-            text = text_of(path) if is_file(path) else None
-            if text is not None:
-                front = read_front_matter(text, Span(0, len(text)))
-                for target, span in front.bibliographies:
-                    yield BibDeclaration(str(folder / target), span, "yaml")
+            text = text_of(path) or ""
+            span = Span(0, len(text))
+            if name in indexes:
+                head = front_matter_span(text)
+                is_book = names or (head and "\nsite:" in text[: head[1]])
+                if head is None or not is_book or path == source:
+                    continue
+                span = head[0]
+            for target, place in read_front_matter(text, span).bibliographies:
+                yield BibDeclaration(str(folder / target), place, "yaml")
         if folder in roots or is_file(folder / "_quarto.yml"):
             return
 

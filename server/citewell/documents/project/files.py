@@ -2,25 +2,95 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.bib.csl import parse_csl
+from citewell.documents.bib.reader import parse_bib, parse_regions, reparse
 from citewell.documents.keys.table import BibKeys, DocumentKeys, FileKeys
 from citewell.documents.latex.commands import parse_signature
 from citewell.documents.scan import scan_document
-from citewell.documents.textfile import FileError, read_text
+from citewell.documents.textfile import read_text
 from citewell.model.bib import BibFile
-from citewell.model.document import Document, IncludeMacro
+from citewell.model.cancel import ReadCancelled, reading
+from citewell.model.document import Document, Format, IncludeMacro, Span
+from citewell.model.file_lock import FileError
+from citewell.model.flavours import CSL_SUFFIXES, PAPER_SUFFIXES, format_of
 from citewell.model.problem import Problem
-from citewell.model.read_progress import ReadCancelled, reading
 from citewell.options.tree import DocumentOptions
+
+# The manuscripts and bibliographies of a workspace, listed again only when a folder changed.
+
+MAX_FILES = 5_000
+MAX_FOLDERS = 5_000
+MAX_DEPTH = 12
+_SUFFIXES = (*PAPER_SUFFIXES, ".bib")
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "env", "renv"})
+
+
+class SourceFiles:
+    """The files of some folders, without hidden ones; links to folders are not followed."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(roots)
+        self._folders: dict[Path, int] = {}
+        self._files: tuple[Path, ...] = ()
+
+    def list(self) -> tuple[Path, ...]:
+        """Every source in a fixed order, at most `MAX_FILES` of the first `MAX_FOLDERS`, those
+        nearest to the roots first; the same object while none came or
+        went. Costs one look at each folder."""
+        if not self._folders or any(_time(f) != time for f, time in self._folders.items()):
+            files = self._walk()
+            if files != self._files:
+                self._files = files
+        return self._files
+
+    def _walk(self) -> tuple[Path, ...]:
+        self._folders = {}
+        found: list[Path] = []
+        waiting = deque((root, 0) for root in self.roots)
+        while waiting and len(found) < MAX_FILES and len(self._folders) < MAX_FOLDERS:
+            folder, depth = waiting.popleft()
+            if folder in self._folders:
+                continue
+            self._folders[folder] = _time(folder)
+            inner: list[Path] = []
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        name = entry.name
+                        if name.startswith(".") or name in _SKIPPED:
+                            continue
+                        if entry.is_dir(follow_symlinks=False):
+                            inner.append(folder / name)
+                        elif name.lower().endswith(_SUFFIXES):
+                            found.append(folder / name)
+            except OSError:
+                continue
+            if depth < MAX_DEPTH:
+                waiting += [(path, depth + 1) for path in sorted(inner)]
+        return tuple(sorted(found[:MAX_FILES]))
+
+
+def _time(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return -1
+
 
 MAX_SOURCE = 16 * 1024 * 1024
 """A larger source is passed over: it is data, no manuscript."""
+
+LISTED_SECONDS = 1.0
+"""Seconds for which the list of a workspace's .bib files is used again."""
 
 Overlay = Callable[[Path], str | None]
 """The text of an unsaved editor buffer, or None when the file is not open."""
@@ -48,8 +118,21 @@ class FileCache:
         self._documents: dict[Path, tuple[str, dict[tuple[object, ...], Document]]] = {}
         self._bibs: dict[Path, BibFile] = {}
         self._keys: dict[Path, list[FileKeys]] = {}
+        self._listings: dict[tuple[Path, ...], SourceFiles] = {}
+        self._listed: dict[tuple[Path, ...], tuple[float, list[Path]]] = {}
         self._cancelled: dict[Path, tuple[str, Problem]] = {}
         """Texts of bibliographies whose reading was cancelled."""
+
+    def listed_bibs(self, roots: tuple[Path, ...]) -> list[Path]:
+        """The .bib files of a workspace; costs one look at each folder, a second at most apart:
+        each of a thousand papers asks."""
+        seen, found = self._listed.get(roots, (0.0, []))
+        now = time.monotonic()
+        if not seen or now - seen > LISTED_SECONDS:
+            listing = self._listings.setdefault(roots, SourceFiles(roots))
+            found = [path for path in listing.list() if path.suffix.lower() == ".bib"]
+            self._listed[roots] = now, found
+        return found
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
         """The text of a file; None when there is no such file, a Problem when it cannot be read, or
@@ -142,6 +225,8 @@ class FileCache:
         """The bibliography of a file; a changed text is read from where it changed. One
         whose reading was cancelled has no entries. Raises `ReadCancelled` when the author cancels
         now."""
+        if path.suffix.lower() in CSL_SUFFIXES:
+            return self.held_bib(path, text)
         known = self._bibs.get(path)
         if known is not None and (known.text is text or known.text == text):
             return known
@@ -158,15 +243,29 @@ class FileCache:
         self._bibs[path] = parsed
         return parsed
 
-    def keys(self, path: Path, source: Document | BibFile) -> FileKeys:
-        """The places of keys in a document or bibliography; the same object for the same source."""
+    def held_bib(self, path: Path, text: str, regions: tuple[Span, ...] = ()) -> BibFile:
+        """The bibliography that a document holds itself, in these parts, or that a file of CSL
+        is."""
+        known = self._bibs.get(path)
+        if known is None or known.regions != regions or known.text != text:
+            if format_of(path) is Format.LATEX:
+                known = parse_regions(text, str(path), regions)
+            else:
+                known = parse_csl(text, str(path), next(iter(regions), None))
+            self._bibs[path] = known
+        return known
+
+    def keys(self, path: Path, source: Document | BibFile, held: BibFile | None = None) -> FileKeys:
+        """The places of keys in a document or bibliography; the same object for the same source.
+        A document may hold a bibliography itself."""
         known = self._keys.setdefault(path, [])
-        found = next((keys for keys in known if keys.source is source), None)
+        same = (k for k in known if k.source is source)
+        found = next((k for k in same if isinstance(k, BibKeys) or k.held is held), None)
         if found is None:
             if isinstance(source, BibFile):
                 found = BibKeys(path, source)
             else:
-                found = DocumentKeys(path, source)
+                found = DocumentKeys(path, source, held)
             # A document is scanned once by itself and once for each set of macros.
             known[:] = [found] if isinstance(source, BibFile) else [*known[-2:], found]
         return found

@@ -172,6 +172,8 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
     if current != path:
         return current
     document = load(path)
+    if document is not None and document.format is Format.MARKDOWN and not document.bibliographies:
+        return _parent(path, load, mains) or path
     if document is None or is_main(document):
         return path
     found: list[Path] = []
@@ -181,6 +183,17 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
                 return candidate
             found.append(candidate)
     return _host(path, found, load) or path
+
+
+def _parent(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]]) -> Path | None:
+    """The Markdown document that reads another one in, in whose header the bibliography is."""
+    for candidate in mains(path):
+        document = load(candidate)
+        includes = document.includes if document is not None else ()
+        named = any(include.target.endswith(path.name) for include in includes)
+        if named and path in include_tree(candidate, load):
+            return candidate
+    return None
 
 
 def _host(path: Path, mains: Sequence[Path], load: Load) -> Path | None:
@@ -201,7 +214,7 @@ def main_files(path: Path, load: Load, text: Text, roots: Sequence[Path] = ()) -
 
     The search stays in the workspace's `roots`; outside of them it ends at a repository's top.
     """
-    for folder in _folders_above(path, roots):
+    for folder in folders_above(path, roots):
         for candidate in _candidates(folder):
             if candidate == path or not _worth_scanning(text(candidate)):
                 continue
@@ -222,7 +235,7 @@ def _named_root(target: str, source: Path, load: Load) -> Path | None:
     return next((p for p in options if load(p) is not None), None)
 
 
-def _folders_above(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
+def folders_above(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
     """The file's folder and those above it, up to the workspace's or a repository's top."""
     inside = [root for root in roots if path.is_relative_to(root)]
     home = Path.home()

@@ -2,26 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from citewell.documents.project.cited_works import cited_works, uncited_titles
+import msgspec
+
 from citewell.documents.project.declare import declaration_edit
-from citewell.documents.project.declared_bibs import (
-    is_collection,
-)
+from citewell.documents.project.declared_bibs import is_collection
 from citewell.documents.project.files import FileCache, Overlay
-from citewell.documents.project.includes import (
-    absolute,
-)
+from citewell.documents.project.includes import absolute
 from citewell.documents.project.project_files import ProjectFiles
-from citewell.documents.project.write_access import WriteAccess
 from citewell.model.bib import BibEntry, BibFile, FileEdit
-from citewell.model.document import (
-    KeyUse,
-)
+from citewell.model.document import Document, KeyUse
+from citewell.model.flavours import CSL_SUFFIXES, MARKDOWN_SUFFIXES
 from citewell.model.query import CitingPaper, Reference
 from citewell.options.tree import BibOptions, DocumentOptions
+
+# The works that a paper cites, from its entries, in the form that a search takes.
+
+MOST_UNCITED = 300
+"""Entries that a paper does not cite; with more, the .bib is a collection for all papers."""
+
+
+def cited_works(
+    keys: Sequence[str], documents: Iterable[Document], entries: Iterable[BibEntry]
+) -> tuple[Reference, ...]:
+    """The works of `keys` that an entry describes, each with how often the documents cite it."""
+    by_key: dict[str, BibEntry] = {}
+    for entry in entries:
+        by_key.setdefault(entry.key, entry)
+    times = Counter(
+        use.key
+        for document in documents
+        for citation in document.citations
+        if not citation.command.startswith("nocite")
+        for use in citation.keys
+    )
+    found = ((by_key.get(key), times[key]) for key in keys)
+    return tuple(reference_of(entry, often) for entry, often in found if entry is not None)
+
+
+def uncited_titles(bibs: Mapping[Path, BibFile], cited: Collection[str]) -> tuple[str, ...]:
+    """Titles of the entries whose key is not in `cited`; none where they are too many to have been
+    collected for the paper."""
+    found: dict[str, None] = {}
+    for path, bib in bibs.items():
+        if not is_collection(path, bib):
+            entries = (one for one in bib.entries if one.key not in cited)
+            found.update((title, None) for one in entries if (title := one.body.get("title")))
+    return tuple(found) if len(found) <= MOST_UNCITED else ()
+
+
+def reference_of(entry: BibEntry, times: int = 0) -> Reference:
+    """The reference of an entry for a search, with the number of times the paper cites it."""
+    body = entry.body
+    return Reference(
+        title=body.get("title"),
+        authors=tuple(author.family for author in body.authors),
+        year=body.year,
+        doi=body.doi,
+        arxiv=body.arxiv,
+        key=entry.key,
+        times=times,
+    )
+
+
+# Which files of a paper Citewell may write.
+
+
+class WriteAccess(msgspec.Struct, frozen=True):
+    """The places that may be written for one paper: inside the workspace or beside an open file."""
+
+    path: Path
+    """The file that was opened."""
+    root: Path
+    """The file from which the paper is built."""
+    roots: tuple[Path, ...]
+    """The workspace's folders."""
+    own_folders: Collection[Path]
+    """Folders outside of the workspace that may be written as well."""
+    target: Path | None
+    """The .bib that the settings name."""
+
+    def may_write(self, path: Path) -> bool:
+        """True for a file that `may_hold` allows and that permissions let one write."""
+        if not self.may_hold(path):
+            return False
+        real = Path(os.path.realpath(path))
+        try:
+            if real.exists():
+                return bool(real.stat().st_mode & 0o222) and os.access(real, os.W_OK)
+            return real.parent.is_dir() and os.access(real.parent, os.W_OK)
+        except OSError:
+            return False
+
+    def may_hold(self, path: Path) -> bool:
+        """True for a place inside the workspace or beside an open file, links followed.
+
+        A `bib.target` below the paper may come from a `citewell.toml`, so no link leads it out.
+        """
+        real = Path(os.path.realpath(path))
+        if path == self.target and path.is_relative_to(self.root.parent):
+            tops = (self.root.parent, *self.roots)
+            return any(real.is_relative_to(os.path.realpath(top)) for top in tops)
+        return any(real.is_relative_to(top) for top in self._folders())
+
+    def _folders(self) -> Iterator[Path]:
+        yield from (Path(os.path.realpath(top)) for top in (*self.roots, *self.own_folders))
+        if not self.roots or self.path.parent in self.own_folders:
+            folder = Path(os.path.realpath(self.root.parent))
+            yield folder
+            # For `../refs.bib`.
+            if folder.parent not in (Path.home(), folder.parent.parent):
+                yield folder.parent
+
 
 DEFAULT_BIB = "references.bib"
 
@@ -131,6 +227,8 @@ class Project(ProjectFiles):
         own = absolute(for_path) if for_path is not None else self.path
         declared = sorted(self._declared, key=lambda item: item[1] != own)
         known = [path for path, _ in declared] or list(self.bibs)
+        # Entries of BibTeX go into a .bib where there is one.
+        known.sort(key=lambda path: path.suffix.lower() in (*CSL_SUFFIXES, *MARKDOWN_SUFFIXES))
         # A collection such as the whole ACL Anthology is no place for one's own entries.
         small = [path for path in known if not is_collection(path, self.bibs.get(path))]
         # Another file beside one that cannot be written would be no place that the author chose.

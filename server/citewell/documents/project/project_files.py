@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from citewell.documents.project.declared_bibs import (
-    declared_path,
+    BibPlaces,
     lone_bib,
-    quarto_declarations,
+    shared_declarations,
 )
 from citewell.documents.project.files import FileCache, Overlay, is_source
 from citewell.documents.project.includes import (
@@ -19,6 +19,7 @@ from citewell.documents.project.includes import (
     find_root,
     include_candidates,
     include_tree,
+    is_main,
     main_files,
 )
 from citewell.documents.scan import format_of
@@ -26,6 +27,7 @@ from citewell.model.bib import BibFile
 from citewell.model.document import (
     BibDeclaration,
     Document,
+    FileContents,
     Format,
     IncludeMacro,
     Span,
@@ -63,6 +65,11 @@ class ProjectFiles:
         self.styles: dict[Path, Document] = {}
         """The paper's own .sty and .cls files, which may define cite commands."""
         self._load_documents()
+        self._places = self._bib_places((*self.styles.values(), *self.documents.values()))
+        self.has_unknown_bibs = False
+        """Whether a declaration names a bibliography in a way that cannot be read."""
+        self._shadowed: dict[Path, tuple[Path, FileContents]] = {}
+        """Files that LaTeX writes from a `filecontents` environment: its document, and itself."""
         self._declared = tuple(self._declarations())
         self.bibs: dict[Path, BibFile] = {}
         """The bibliographies in the order of their declaration."""
@@ -103,7 +110,11 @@ class ProjectFiles:
             text = text_of(path)
             if text is None:
                 return None
-            bibs[path] = self._cache.bib(path, text)
+            held = documents.get(path)
+            found = self._cache.bib(path, text) if held is None else self._held_bib(path, held)
+            if found is None:
+                return None
+            bibs[path] = found
         changed = copy.copy(self)
         changed.documents, changed.bibs = documents, bibs
         return changed
@@ -146,6 +157,12 @@ class ProjectFiles:
         """Bibliographies that are declared and not there."""
         return tuple(Path(p.path) for p in self.problems if p.code == "bib-missing")
 
+    def namesake(self, path: Path) -> Path | None:
+        """The only .bib of the workspace with the name of one that is not there."""
+        name = path.name.lower()
+        found = [one for one in self._cache.listed_bibs(self.roots) if one.name.lower() == name]
+        return found[0] if len(found) == 1 else None
+
     @property
     def unread_bibs(self) -> tuple[Path, ...]:
         """Bibliographies of which nothing is known: missing, unreadable, or cancelled."""
@@ -161,12 +178,41 @@ class ProjectFiles:
         """Each declaration in a source of the paper: the source, itself, and the file it names."""
         for source, document in self.documents.items():
             for declaration in document.bibliographies:
-                path = declared_path(declaration, source, self.root, self._is_file)
-                if path is not None:
+                for path in self._declared_paths(declaration, source):
                     yield source, declaration, path
 
+    def _declared_paths(self, declaration: BibDeclaration, source: Path) -> tuple[Path, ...]:
+        """The files that a declaration names: a document where that holds the file itself."""
+        found = self._places.paths(declaration, source)
+        if found is None:
+            self.has_unknown_bibs = True
+        return tuple(self._held_in(path) for path in found or ())
+
+    def _held_in(self, path: Path) -> Path:
+        """The document whose `filecontents` environment is the text of a file, else the file."""
+        for source, document in self.documents.items():
+            for contents in document.file_contents:
+                name = contents.name.replace("\\jobname", self.root.stem)
+                same = path in (absolute(self.root.parent / name), absolute(source.parent / name))
+                # LaTeX overwrites a file only with an option of the environment.
+                if same and (contents.overwrites or not self._is_file(path)):
+                    self._shadowed[path] = (source, contents)
+                    return source
+        return path
+
+    def _held_bib(self, path: Path, document: Document) -> BibFile | None:
+        """The bibliography that a document of the paper holds itself."""
+        if document.references is not None:
+            return self._cache.held_bib(path, document.text, (document.references,))
+        names = {shadowed[1].name for shadowed in self._shadowed.values() if shadowed[0] == path}
+        held = tuple(c.span for c in document.file_contents if c.name in names)
+        return self._cache.held_bib(path, document.text, held) if held else None
+
     def bib_at(self, path: Path) -> BibFile | Problem | None:
-        """Any bibliography, declared or not; None when there is no such file."""
+        """Any bibliography, declared or not, as it was read with the paper where it belongs to it;
+        None when there is no such file."""
+        if path in self.bibs:
+            return self.bibs[path]
         text = self._cache.text(path, self._read)
         return self._cache.bib(path, text) if isinstance(text, str) else text
 
@@ -176,8 +222,7 @@ class ProjectFiles:
         if document is None:
             return
         for declaration in document.bibliographies:
-            path = declared_path(declaration, source, self.root, self._is_file)
-            if path is not None:
+            for path in self._declared_paths(declaration, source)[:1]:
                 yield declaration.span, path
         for include in document.includes:
             places = list(include_candidates(include, source, self.root))
@@ -212,8 +257,9 @@ class ProjectFiles:
             return find_root(self.path, self._scan, mains)
         for root in mains(self.path):
             for source, document in include_tree(root, self._scan).items():
+                places = self._bib_places((document,), root)
                 for declaration in document.bibliographies:
-                    if declared_path(declaration, source, root, self._is_file) == self.path:
+                    if self.path in (places.paths(declaration, source) or ()):
                         return root
         return self.path
 
@@ -258,12 +304,18 @@ class ProjectFiles:
         """Each declared .bib with the file that declares it, in order."""
         seen: set[Path] = set()
         for source, document in (*self.documents.items(), *self.styles.items()):
-            quarto = quarto_declarations(source, document, self.roots, self._text, self._is_file)
-            for declaration in (*document.bibliographies, *quarto):
-                path = declared_path(declaration, source, self.root, self._is_file)
-                if path is not None and path not in seen:
-                    seen.add(path)
-                    yield path, source
+            shared = shared_declarations(source, document, self.roots, self._text, self._is_file)
+            for declaration in (*document.bibliographies, *shared):
+                for path in self._declared_paths(declaration, source):
+                    if path not in seen:
+                        seen.add(path)
+                        yield path, source
+            if document.references is not None and source not in seen:
+                yield source, source
+
+    def _bib_places(self, documents: Iterable[Document], root: Path | None = None) -> BibPlaces:
+        macros = {name: text for document in documents for name, text in document.text_macros}
+        return BibPlaces(root or self.root, self.roots, macros, self._is_file, self._text)
 
     def _load_bibs(self) -> None:
         paths = [path for path, _ in self._declared]
@@ -274,6 +326,9 @@ class ProjectFiles:
             paths = [lone] if lone is not None else []
         unread: list[Path] = []
         for path in paths:
+            if path in self.documents and (held := self._held_bib(path, self.documents[path])):
+                self.bibs[path] = held
+                continue
             text = self._cache.text(path, self._read)
             if not isinstance(text, str):
                 unread.append(path)
@@ -292,10 +347,17 @@ class ProjectFiles:
                     )
                 )
 
-        self._unread = tuple(unread)
+        # A file that LaTeX writes counts as soon as it is there.
+        self._unread = (*unread, *(p for p, (_, c) in self._shadowed.items() if not c.overwrites))
 
     def _lone_bib(self) -> Path | None:
-        return lone_bib(self.root.parent)
+        beside = lone_bib(self.root.parent)
+        document = self.root_document
+        if beside or not self.roots or document.format is not Format.LATEX or is_main(document):
+            return beside
+        # A chapter that nothing includes yet, in a workspace with one .bib.
+        found = self._cache.listed_bibs(self.roots)
+        return found[0] if len(found) == 1 else None
 
 
 def shape_of(document: Document) -> object:
@@ -308,4 +370,7 @@ def shape_of(document: Document) -> object:
         document.document_class,
         document.cite_macros,
         document.include_macros,
+        document.text_macros,
+        document.references is None,
+        tuple((c.name, c.overwrites) for c in document.file_contents),
     )

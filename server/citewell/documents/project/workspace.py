@@ -15,17 +15,16 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.keys.table import FileKeys
-from citewell.documents.project.files import FileCache, Overlay, is_source
+from citewell.documents.project.files import FileCache, Overlay, SourceFiles, is_source
 from citewell.documents.project.includes import is_main, main_files
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.project_files import shape_of
-from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile
+from citewell.model.cancel import ReadCancelled, reading, stepper
 from citewell.model.document import Document, Format
 from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.problem import Problem
-from citewell.model.read_progress import ReadCancelled, reading, stepper
 from citewell.options.tree import BibOptions
 
 MAX_OPEN = 32
@@ -107,6 +106,8 @@ class Workspace:
             before = None if rescan else known.get(path)
             self._projects[path] = project = self._now(path, before, root=path)
             covered.update(project.documents)
+        for path in self._children():
+            del self._projects[path]
         were_open, self._opened = self._opened, frozenset(opened) - covered
         for path in self._strays(covered):
             # One that is being written belongs to the paper that will include it.
@@ -212,9 +213,15 @@ class Workspace:
     def bibs(self, opened: Iterable[Path] = ()) -> tuple[BibFile, ...]:
         """Every .bib of the workspace or of its projects, or that is open, used or not."""
         listed = (path for path in (*self._listed, *opened) if path.suffix.lower() == ".bib")
-        used = (path for project in self._projects.values() for path in project.bibs)
+        used = {path: bib for p in self._projects.values() for path, bib in p.bibs.items()}
+        # What a document holds is read with it.
+        held = {path: bib for path, bib in used.items() if bib.regions}
         found = ((path, self._text(path)) for path in dict.fromkeys((*used, *listed)))
-        return tuple(self._cache.bib(path, text) for path, text in found if text is not None)
+        return tuple(
+            held.get(path) or self._cache.bib(path, text)
+            for path, text in found
+            if text is not None
+        )
 
     def keys(self, projects: Iterable[Project]) -> dict[Path, FileKeys]:
         """The keys of every file of the projects."""
@@ -222,7 +229,8 @@ class Workspace:
         for project in projects:
             for path, document in project.documents.items():
                 if path not in found:
-                    found[path] = self._cache.keys(path, document)
+                    held = project.bibs.get(path)
+                    found[path] = self._cache.keys(path, document, held)
             for path, bib in project.bibs.items():
                 if path not in found:
                     found[path] = self._cache.keys(path, bib)
@@ -237,6 +245,18 @@ class Workspace:
                 is_markdown = format_of(path) is Format.MARKDOWN
                 if is_markdown or is_main(self._cache.document(path, file.text)):
                     yield path
+
+    def _children(self) -> list[Path]:
+        """Markdown files without a bibliography of their own that another document reads in."""
+        projects = self._projects
+        read = {p for root, one in projects.items() for p in one.documents if p != root}
+        return [
+            path
+            for path in read
+            if (one := projects.get(path)) is not None
+            and one.root_document.format is Format.MARKDOWN
+            and not one.root_document.bibliographies
+        ]
 
     def _strays(self, covered: set[Path]) -> Iterator[Path]:
         """Parts that cite and that no paper includes: they may use the .bib beside them."""

@@ -8,9 +8,7 @@ from pathlib import Path
 from citewell.documents.keys.table import KeyTable
 from citewell.features.action import QUICK_FIX, REWRITE, SOURCE, Action, ActionPlan
 from citewell.features.bib.merge import best_of, twins_of
-from citewell.features.bib.pieces import without
-from citewell.features.bib.sort import By, sort_entries
-from citewell.features.bib.unused import unused_entries
+from citewell.features.bib.sort import By, sort_entries, unused_entries, without
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit

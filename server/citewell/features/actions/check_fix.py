@@ -48,6 +48,8 @@ class FixPlan(msgspec.Struct, frozen=True):
     """A unified diff of each edit, in the same order."""
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By path: the text to which the edits of that file refer."""
+    again: Callable[[], FixPlan] | None = None
+    """Makes the plan for the files as they are then."""
 
 
 class _Try(msgspec.Struct):

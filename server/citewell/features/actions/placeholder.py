@@ -18,11 +18,11 @@ from citewell.features.citing.insert import plan_citable
 from citewell.features.citing.site import is_key_like
 from citewell.features.display.hover import hovered_placeholder
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
-from citewell.features.text.evidence import certainty
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, Format, Placeholder, Span
-from citewell.model.shorten import shorten
+from citewell.model.words import certainty
 from citewell.options import Options
 
 CODE = "unresolved-placeholder"

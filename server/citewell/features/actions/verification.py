@@ -7,26 +7,114 @@ that are not in question stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from citewell.documents.bib.entry import entry_content
-from citewell.documents.bib.entry_edit import EntryEdit
+from citewell.documents.bib.edit import EntryEdit
+from citewell.documents.bib.entry import entry_content, name_text
 from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.documents.latex.escape import escape
 from citewell.features.action import QUICK_FIX, REWRITE, Action
-from citewell.features.checking.author_fix import corrected_authors
 from citewell.features.checking.check import counts
 from citewell.features.checking.verify import place_of
 from citewell.model.bib import BibEntry, BibFile, TextEdit
-from citewell.model.check import Check, FieldFinding, Verdict
+from citewell.model.check import INVENTED, Check, FieldFinding, Verdict
+from citewell.model.display_text import shorten
 from citewell.model.document import Span
-from citewell.model.names import ends_with_others, split_authors
-from citewell.model.shorten import shorten
+from citewell.model.names import author_pieces, ends_with_others, parse_author, split_authors
 from citewell.model.titles import plain_title, title_key
-from citewell.model.work import Work
-from citewell.verification.people import Difference, compare_people
+from citewell.model.work import Author, Work
+from citewell.verification.people import Difference, NamePair, compare_people, pair_names
+
+# An author field with the names of a record, the author's own spelling of all others kept.
+
+_SPELLING = frozenset({"author-given", "author-swapped", "author-spelling"})
+_ADDED = frozenset({"author-added", "author-replaced", "author-unrelated", "author-anonymous"})
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    text: str
+    place: int
+    """Of the record's name; -1 for a name that the record does not have."""
+
+
+def corrected_authors(field: str, record: Sequence[Author], code: str) -> str:
+    """The BibTeX name list `field`, without delimiters, cured of a finding of this code.
+
+    Names of the record that are missing are put in where the record has them; names that it does
+    not have go if the finding says so; the order becomes the record's where the finding is about
+    it. Every other name keeps its bytes. "and others" stays last, and then nothing is put in.
+    """
+    pieces, joint = author_pieces(field)
+    others = bool(pieces) and pieces[-1].strip(" \t\r\n{}").lower() == "others"
+    names = pieces[:-1] if others else pieces
+    pairs = pair_names([parse_author(name) for name in names], record)
+    plain = _given_first(names)
+    kept = [
+        _Piece(_respelt(name, pair, record, code, plain), pair.place)
+        for name, pair in zip(names, pairs, strict=True)
+        if pair.place >= 0 or code not in _ADDED
+    ]
+    if code == "author-order":
+        kept = _in_order(kept)
+    if others and code == "author-order":
+        kept = _from_the_first(kept, record, plain)
+    elif not others:
+        kept = _completed(kept, record, plain)
+    if not any(pair.place >= 0 for pair in pairs):
+        return joint.join(_written(author, plain) for author in record)
+    texts = [piece.text for piece in kept]
+    if others:
+        texts.append("others")
+    return joint.join(texts)
+
+
+def _given_first(names: Sequence[str]) -> bool:
+    """True when the list writes "Ada Lovelace" and not "Lovelace, Ada"."""
+    with_comma = sum("," in name for name in names)
+    return 2 * with_comma < len(names)
+
+
+def _respelt(name: str, pair: NamePair, record: Sequence[Author], code: str, plain: bool) -> str:
+    if code in _SPELLING and pair.place >= 0 and not pair.alike:
+        return _written(record[pair.place], plain)
+    return name
+
+
+def _written(author: Author, plain: bool) -> str:
+    text = name_text(author)
+    one_word = " " not in author.family.strip() and not author.suffix
+    if plain and author.given and one_word and text.count(",") == 1:
+        family, _, given = text.partition(", ")
+        return f"{given} {family}"
+    return text
+
+
+def _in_order(kept: Sequence[_Piece]) -> list[_Piece]:
+    """The names that the record has, in its order; the others stay in place."""
+    known = iter(sorted((piece for piece in kept if piece.place >= 0), key=lambda p: p.place))
+    return [next(known) if piece.place >= 0 else piece for piece in kept]
+
+
+def _from_the_first(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
+    """With the record's names up to the last one kept: "and others" may replace only later ones."""
+    last = max((piece.place for piece in kept), default=-1)
+    return _completed(kept, record[: last + 1], plain)
+
+
+def _completed(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
+    """With the record's other names, each inserted after the names that precede it there."""
+    done = list(kept)
+    held = {piece.place for piece in kept}
+    for place, author in enumerate(record):
+        if place in held:
+            continue
+        before = [n for n, piece in enumerate(done) if 0 <= piece.place < place]
+        at = max(before) + 1 if before else 0
+        done.insert(at, _Piece(_written(author, plain), place))
+    return done
+
 
 FIELD, FIELDS, REPLACE, PUBLISHED, DOI = "field", "fields", "replace", "published", "doi"
 _NAMES = {"author": "authors", "booktitle": "venue", "journal": "venue", "journaltitle": "venue",
@@ -49,6 +137,8 @@ def actions_on(
 
     Who asks about many entries gives the file's `style`, which takes long to detect.
     """
+    if bib.is_csl:  # the ranges of its fields are those of no text
+        return []
     style = style or detect_style(bib)
     named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
     found: list[Action] = []
@@ -137,11 +227,11 @@ def edits_for(
     style: BibStyle | None = None,
 ) -> tuple[TextEdit, ...]:
     """The edits of one of the actions; none when there is nothing to be done."""
+    if check.work is None or bib.is_csl:
+        return ()
     style = style or detect_style(bib)
     edit = EntryEdit(bib, entry, style)
     content = _content(check, style)
-    if check.work is None:
-        return ()
     kind, _ = entry_content(check.work, style)
     if name in (FIELD, FIELDS):
         for finding, field, value in _corrections(entry, check, content):
@@ -276,7 +366,7 @@ def _replace(
     """All that the record says; what was found to be right stays as it is written, and so do the
     user's own fields. Of an invention nothing but its title is right."""
     edit.retype(kind)
-    invented = check.verdict is Verdict.FABRICATED
+    invented = check.verdict in INVENTED
     wrong = {finding.field for finding in check.findings}
     right = {name for name in entry.names if not invented and name not in wrong}
     right.discard("year")  # that of the preprint is not that of the paper

@@ -8,7 +8,7 @@ from pathlib import Path
 from citewell.documents.keys.table import KeyTable, PlaceKind
 from citewell.documents.project.paper_project import Project
 from citewell.features.action import ActionPlan
-from citewell.features.bib.pieces import without
+from citewell.features.bib.sort import without
 from citewell.features.checking.lint import lint_bib
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Problem

@@ -3,18 +3,132 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.work import inherited
-from citewell.features.bib.pieces import Piece, pieces_of
-from citewell.features.checking.lint_rule import LINKS
+from citewell.features.checking.lint import lint_bib
+from citewell.features.checking.lint_rule import LINKS, LintPaper
 from citewell.model import Problem
 from citewell.model.bib import BibBlock, BibEntry, BibFile, TextEdit
 from citewell.model.document import Span
 from citewell.model.names import family_key
 from citewell.model.titles import fold
+
+# A .bib file in pieces that can change places: each entry with the comments that belong to it.
+
+_GAP = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=\r\n|\r|\n)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """An entry, or an @string, @preamble or @comment, with what belongs to it."""
+
+    item: BibEntry | BibBlock
+    span: Span
+    """From the comment lines directly above to the end of the last line; no line end at its end."""
+
+    @property
+    def entry(self) -> BibEntry | None:
+        return self.item if isinstance(self.item, BibEntry) else None
+
+
+def pieces_of(bib: BibFile) -> tuple[Piece, ...]:
+    """The pieces in order; the text between two of them is blank.
+
+    A comment belongs to the item below it, unless it is on the last line of the item above, or
+    directly below that item and separated from the next one by an empty line. Text at the top of
+    the file, separated from the first item by an empty line, belongs to no item; nor does text at
+    the end of the file that is separated from the last item.
+    """
+    text = bib.text
+    items: list[BibEntry | BibBlock] = sorted(
+        (*bib.entries, *bib.blocks), key=lambda item: item.start
+    )
+    if not items:
+        return ()
+    starts = [_top(text, items[0].start)]
+    ends = []
+    for above, below in pairwise(items):
+        end = above.span.end
+        own, rest = _parted(text[end : below.start])
+        ends.append(end + own)
+        starts.append(end + rest)
+    end = items[-1].span.end
+    own, _ = _parted(f"{text[end:]}\n\n")
+    ends.append(end + min(own, len(text) - end))
+    return tuple(
+        Piece(item, Span(start, stop))
+        for item, start, stop in zip(items, starts, ends, strict=True)
+    )
+
+
+def _top(text: str, start: int) -> int:
+    """The start of the lines directly above the first item."""
+    head = text[:start]
+    gaps = list(_GAP.finditer(head))
+    if not gaps:
+        return 1 if head.startswith("\ufeff") else 0
+    return _skip_blank(text, gaps[-1].end(), start)
+
+
+def _parted(between: str) -> tuple[int, int]:
+    """Two offsets in the text between two items: where the part of the upper item ends, and where
+    that of the lower one begins. The text between them is blank."""
+    gap = _GAP.search(between)
+    if gap is not None:
+        own = gap.start()
+    else:
+        line = _LINE_END.search(between)
+        own = line.start() if line is not None else len(between)
+    rest = _skip_blank(between, own, len(between))
+    return len(between[:own].rstrip()), rest
+
+
+def _skip_blank(text: str, at: int, end: int) -> int:
+    while at < end and text[at].isspace():
+        at += 1
+    return at
+
+
+def without(bib: BibFile, unwanted: Collection[BibEntry]) -> tuple[TextEdit, ...]:
+    """The edits that remove entries, with the comments that belong to them and the gap that
+    separated them from the next."""
+    starts = {entry.start for entry in unwanted}
+    pieces = pieces_of(bib)
+    gone = [piece.entry is not None and piece.item.start in starts for piece in pieces]
+    text = bib.text
+    edits: list[TextEdit] = []
+    number = 0
+    while number < len(pieces):
+        if not gone[number]:
+            number += 1
+            continue
+        first = number
+        while number < len(pieces) and gone[number]:
+            number += 1
+        start = pieces[first].span.start
+        if number < len(pieces):
+            end = pieces[number].span.start
+        else:
+            end = pieces[-1].span.end
+            end = len(text) if not text[end:].strip() else _behind_line(text, end)
+            if first:
+                start = _behind_line(text, pieces[first - 1].span.end)
+        edits.append(TextEdit(Span(start, end), ""))
+    return tuple(edits)
+
+
+def _behind_line(text: str, at: int) -> int:
+    """Behind the line end that follows directly on an offset."""
+    found = _LINE_END.match(text, at)
+    return found.end() if found is not None else at
+
 
 By = Literal["key", "author"]
 _MACRO = re.compile(r"[^\s\"{}#,]+")
@@ -96,7 +210,7 @@ def _by_key(entry: BibEntry) -> tuple[object, ...]:
 
 def _by_author(bib: BibFile) -> Callable[[BibEntry], tuple[object, ...]]:
     def rank(entry: BibEntry) -> tuple[object, ...]:
-        fields = inherited(bib, entry)
+        fields = inherited(bib.by_key, entry)
         names = [family_key(author) for author in entry.body.authors]
         if not names:
             names = [fold(fields.get("editor") or fields.get("title", ""))]
@@ -128,3 +242,17 @@ def _macros(entry: BibEntry) -> set[str]:
         if raw[:1] not in ('"', "{") or "#" in raw:
             found.update(name.lower() for name in _MACRO.findall(raw))
     return found
+
+
+# Entries that no paper cites, and a .bib without them.
+
+
+def unused_entries(bib: BibFile, paper: LintPaper) -> list[BibEntry]:
+    """The entries that no paper cites, neither itself nor through an entry that names them.
+
+    Empty where this cannot be determined: no paper uses the file, or one contains `\\nocite{*}`.
+    """
+    if Path(bib.path) not in paper.bibs:
+        return []
+    keys = {one.data.get("key", "") for one in lint_bib(bib, paper) if one.code == "unused-entry"}
+    return [entry for entry in bib.entries if entry.key in keys and entry.type != "xdata"]

@@ -9,21 +9,25 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.bib.csl import parse_csl
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.office import is_office, reference_text
 from citewell.documents.pdf.reader import is_pdf
-from citewell.documents.project.files import FileCache, Overlay
+from citewell.documents.project.files import FileCache, Overlay, SourceFiles
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.paper_project import Project
-from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of
-from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
+from citewell.documents.textfile import is_stream, read_stream, read_text
 from citewell.engine.pdf_papers import PdfPapers
 from citewell.features.checking.lint_bibs import SYNTAX
 from citewell.model import Problem
-from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.bib import BibFile
+from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.diagnostic import Level
 from citewell.model.document import Format
+from citewell.model.file_lock import FileError
+from citewell.model.flavours import CSL_SUFFIXES
 from citewell.options.pdf import PdfOptions
 from citewell.options.tree import DocumentOptions
 from citewell.verification.claims import (
@@ -35,8 +39,8 @@ from citewell.verification.claims import (
 from citewell.verification.finding import SURE
 
 _ENTRY = re.compile(r"^\s*@\w+\s*[{(]", re.MULTILINE)
-ORDER = (Verdict.FABRICATED, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND, Verdict.UNCHECKED,
-         Verdict.VERIFIED)  # fmt: skip
+ORDER = (Verdict.FABRICATED, Verdict.NOT_IN_VENUE, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND,
+         Verdict.UNCHECKED, Verdict.VERIFIED)  # fmt: skip
 """From what a reader wants to see first to what needs no look."""
 
 
@@ -91,6 +95,16 @@ def _claims_in_files(
                     continue
                 found = claims_of_pdf(paper)
                 problems += paper.problems
+            elif not is_stream(path) and is_office(path):
+                text = reference_text(path)
+                if isinstance(text, Problem):
+                    problems.append(text)
+                    continue
+                # Lines and ranges of the extracted text are none of the document's.
+                found = [
+                    msgspec.structs.replace(claim, line=None, span=None, spans={})
+                    for claim in claims_of_text(text, str(path))
+                ]
             else:
                 whole = read_stream(path) if is_stream(path) else read_text(path).text
                 listed = references_in(whole, str(path))
@@ -105,6 +119,27 @@ def _claims_in_files(
     return Claims(tuple(claims), tuple(problems))
 
 
+def claims_of_arxiv(
+    arxiv: str, folder: Path, options: DocumentOptions | None, pdf: PdfOptions | None
+) -> Claims:
+    """The references of a paper on arXiv whose files lie in a folder, under names on arXiv.
+
+    Those of its `.bbl` files, which are what the paper prints, else those of its LaTeX, else those
+    of its PDF.
+    """
+    paper = folder / "paper.pdf"
+    lists = [path for path in sorted(folder.rglob("*.bbl")) if b"\\bibitem" in path.read_bytes()]
+    found = claims_in_files([paper] if paper.exists() else lists or [folder], options, pdf=pdf)
+
+    def place(path: str) -> str:
+        return f"arXiv:{arxiv}/{Path(path).relative_to(folder).as_posix()}" if path else path
+
+    return Claims(
+        tuple(msgspec.structs.replace(one, path=place(one.path)) for one in found.claims),
+        tuple(msgspec.structs.replace(one, path="") for one in found.problems),
+    )
+
+
 def nothing_in(name: str, path: str = "") -> Problem:
     """The problem of a file, or of a pasted text, that contains no reference."""
     return Problem(
@@ -116,15 +151,40 @@ def nothing_in(name: str, path: str = "") -> Problem:
 
 
 def references_in(text: str, path: str = "") -> Claims:
-    """The references in a text: BibTeX entries, else \\bibitems, else a plain-text list. The
-    problems are what keeps BibTeX from reading the entries as they are meant, with the lines."""
+    """The references in a text: those of a file of CSL, BibTeX entries, else \\bibitems, else a
+    plain-text list. Between the entries of a text that is no .bib, references in plain text are
+    read, too. The problems are what keeps BibTeX from reading the entries as they are meant, with
+    the lines."""
+    if path.lower().endswith(CSL_SUFFIXES) and (items := parse_csl(text, path)).entries:
+        return Claims(tuple(claims_of_bib(items)))
     if path.lower().endswith(".bib") or _ENTRY.search(text):
         bib = parse_bib(text, path)
-        errors = (one for one in bib.problems if SYNTAX.get(one.code) is Level.ERROR)
-        return Claims(tuple(claims_of_bib(bib)), tuple(errors))
+        errors = [one for one in bib.problems if SYNTAX.get(one.code) is Level.ERROR]
+        claims = claims_of_bib(bib)
+        if not errors and not path.lower().endswith((".bib", ".bibtex")):
+            claims = sorted([*claims, *_beside_entries(bib)], key=lambda claim: claim.line or 0)
+        return Claims(tuple(claims), tuple(errors))
     if "\\bibitem" in text:
         return Claims(tuple(claims_of_thebibliography(text, path)))
     return Claims(tuple(claims_of_text(text, path)))
+
+
+def _beside_entries(bib: BibFile) -> list[Claim]:
+    """The references in plain text before, between and after entries; other prose is left out."""
+    taken = [*(one.span for one in bib.entries), *(one.span for one in bib.blocks)]
+    begins = [0, *sorted(span.end for span in taken)]
+    ends = [*sorted(span.start for span in taken), len(bib.text)]
+    claims: list[Claim] = []
+    for begin, end in zip(begins, ends, strict=True):
+        part = bib.text[begin:end].lstrip(", \t")
+        if part.strip():
+            line = bib.text.count("\n", 0, end - len(part))
+            claims += [
+                msgspec.structs.replace(claim, line=line + (claim.line or 1), span=None, spans={})
+                for claim in claims_of_text(part, bib.path)
+                if claim.title and claim.authors and claim.year
+            ]
+    return claims
 
 
 def claims_in_text(text: str, path: str = "") -> list[Claim]:
@@ -193,7 +253,7 @@ def _selected(check: Check, select: tuple[str, ...], ignore: tuple[str, ...]) ->
         and not (ignore and one.code.startswith(ignore))
     )
     verdict = check.verdict
-    if kept != check.findings and verdict in (Verdict.FABRICATED, Verdict.WRONG_DETAIL):
+    if kept != check.findings and verdict in (*INVENTED, Verdict.WRONG_DETAIL):
         counted = [one for one in kept if counts(one)]
         if not counted:
             verdict = Verdict.VERIFIED if check.work is not None else Verdict.NOT_FOUND
@@ -209,11 +269,3 @@ def tally(checks: Iterable[Check]) -> dict[Verdict, int]:
     """How many references have each verdict, in the order of `ORDER`."""
     found = Counter(check.verdict for check in checks)
     return {verdict: found[verdict] for verdict in ORDER}
-
-
-def failing(checks: Iterable[Check], fail_on: str) -> bool:
-    """True when a verdict is as bad as `fail_on` ("never" for none) or worse."""
-    if fail_on == "never":
-        return False
-    bad = ORDER[: ORDER.index(Verdict(fail_on)) + 1]
-    return any(check.verdict in bad for check in checks)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking import verify
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint import LintPaper, lint_bib, lint_document
-from citewell.features.checking.suppress import shown_diagnostics, unknown_codes
+from citewell.features.checking.lint_rule import shown_diagnostics, unknown_codes
 from citewell.features.checking.verify import CheckOf, cited_inventions, summarised, verified
 from citewell.model import Problem
 from citewell.model.bib import BibFile
@@ -43,15 +44,19 @@ def unsorted_diagnostics(
         return iter(())
     paper = LintPaper(projects)
     found: Iterable[Diagnostic]
+    bib: BibFile | None
     if isinstance(source, BibFile):
-        found = lint_bib(source, paper)
-        if check_of is not None and options.verification != "off":
-            listed = options.list_not_found
-            more = verified(source, check_of, options.severity, list_not_found=listed)
-            found = chain(found, more)
+        bib, found = source, lint_bib(source, paper)
     else:
         found = lint_document(source, paper)
-        if check_of is not None and options.verification != "off":
+        # The document may hold its bibliography itself.
+        path = Path(source.path)
+        bib = next((project.bibs[path] for project in projects if path in project.bibs), None)
+    if check_of is not None and options.verification != "off":
+        if bib is not None:
+            listed = options.list_not_found
+            found = chain(found, verified(bib, check_of, options.severity, list_not_found=listed))
+        if not isinstance(source, BibFile):
             found = chain(found, cited_inventions(source, projects, check_of, options.severity))
     found = shown_diagnostics(found, source, options.severity)
     if not options.list_not_found:

@@ -10,8 +10,13 @@ from citewell.features.checking import (
     lint_bibs,
     lint_documents,  # noqa: F401 - they fill the rules
 )
-from citewell.features.checking.lint_rule import RULES, LintFinding, LintPaper, Rule
-from citewell.features.checking.suppress import shown_diagnostics
+from citewell.features.checking.lint_rule import (
+    RULES,
+    LintFinding,
+    LintPaper,
+    Rule,
+    shown_diagnostics,
+)
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Diagnostic
 from citewell.model.document import Document, Format

@@ -8,12 +8,21 @@ from pathlib import Path
 from citewell.documents.project.includes import include_candidates
 from citewell.features.checking.lint_rule import LintFinding, LintPaper, document_rule
 from citewell.model.diagnostic import Level
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, Format, PlaceholderKind
-from citewell.model.shorten import shorten
 
 MOST_GUESSES = 20
 """Undefined keys of one file for which the nearest key is sought."""
-_DISTRIBUTED = frozenset({"ieeeabrv", "ieeefull", "ieeeexample", "xampl", "biblatex-examples"})
+_ABBREVIATIONS = frozenset({"ieeeabrv", "ieeefull"})
+"""Files of TeX that hold abbreviations alone."""
+_DISTRIBUTED = _ABBREVIATIONS | frozenset(
+    """
+    amsj archaeologie-bibancient archaeologie-bibcorpora archaeologie-examples archaeologie-lstabbrv
+    archaeologie-lstlocations archaeologie-lstpublishers biblatex-examples ieeeexample xampl jbtest
+    btxdoc acm-books acm aipsamp apssamp harvard texbook1 texbook2 texbook3 texgraph texjourn
+    texnique tugboat printing-history litteratur oberdiek-bundle scrguide epodd
+    """.split()
+)
 """Bibliographies that TeX finds among its own files."""
 
 
@@ -47,7 +56,9 @@ def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]
 def _knows_all_keys(paper: LintPaper) -> bool:
     """True when each project names its bibliographies and all of them could be read."""
     for project in paper.projects:
-        if any(not is_distributed(p) for p in project.missing_bibs):
+        if project.has_unknown_bibs:
+            return False
+        if any(path.stem.lower() not in _ABBREVIATIONS for path in project.missing_bibs):
             return False
         documents = project.documents
         if any(i.target.endswith(".bbl") for d in documents.values() for i in d.includes):

@@ -6,17 +6,21 @@ import datetime
 import html
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from citewell import __version__
 from citewell.features.checking.check import ORDER, counts, tally
-from citewell.features.checking.report import MEANINGS, WORDS, label
+from citewell.features.checking.paper_lint import LocatedDiagnostic
+from citewell.features.checking.report import label
 from citewell.model.check import Check, FieldFinding, Verdict
+from citewell.model.words import VERDICTS, assurance, words_of
+from citewell.sources.registry import source_titles
 
 _STYLE = """
 :root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}
 body{max-width:54rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 article{border-left:.35rem solid #888;padding:.1rem 0 .1rem 1rem;margin:1.4rem 0;break-inside:avoid}
-.fabricated{border-color:#c0392b}.wrong-detail{border-color:#d68910}
+.fabricated,.not-in-venue{border-color:#c0392b}.wrong-detail{border-color:#d68910}
 .not-found,.unchecked{border-color:#7f8c8d}.verified{border-color:#1e8449}
 h1{line-height:1.2}h3{margin:.2rem 0}p{margin:.3rem 0}
 small,.given,.note{opacity:.75}ul{margin:.4rem 0;padding-left:1.2rem}li{margin:.25rem 0}
@@ -36,18 +40,23 @@ _QUIET = frozenset({Verdict.VERIFIED, Verdict.NOT_FOUND})
 """What needs no look stays folded up."""
 
 
-def to_html(checks: Sequence[Check], title: str = "References") -> str:
-    """The page: counts, then the references by verdict, worst first."""
+def to_html(
+    checks: Sequence[Check],
+    title: str = "References",
+    diagnostics: Sequence[LocatedDiagnostic] = (),
+) -> str:
+    """The page: counts, then the references by verdict, worst first, then faults of the paper."""
     head = "".join(
-        f'<tr><td><a href="#{verdict.value}">{html.escape(WORDS[verdict])}</a></td><td>{count}</td>'
-        f"<td><small>{html.escape(MEANINGS[verdict])}</small></td></tr>"
+        f'<tr><td><a href="#{verdict.value}">{html.escape(words.label)}</a></td><td>{count}</td>'
+        f"<td><small>{html.escape(words.meaning)}</small></td></tr>"
         for verdict, count in tally(checks).items()
+        for words in (VERDICTS[verdict],)
         if count
     )
-    parts = "".join(_section(verdict, checks) for verdict in ORDER)
+    parts = "".join(_section(verdict, checks) for verdict in ORDER) + _paper(diagnostics)
     name = html.escape(title)
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    places = sorted({source for check in checks for source in check.sources})
+    places = sorted(source_titles(source for check in checks for source in check.sources))
     sources = f" Asked: {html.escape(', '.join(places))}." if places else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
@@ -58,11 +67,22 @@ def to_html(checks: Sequence[Check], title: str = "References") -> str:
     )
 
 
+def _paper(diagnostics: Sequence[LocatedDiagnostic]) -> str:
+    if not diagnostics:
+        return ""
+    items = "".join(
+        f"<li>{html.escape(Path(one.path).name)}:{one.line}: {html.escape(one.message)} "
+        f"<small>{html.escape(one.code)}</small></li>"
+        for one in diagnostics
+    )
+    return f'<h2 id="paper">In the paper ({len(diagnostics)})</h2><ul>{items}</ul>\n'
+
+
 def _section(verdict: Verdict, checks: Sequence[Check]) -> str:
     members = [check for check in checks if check.verdict is verdict]
     if not members:
         return ""
-    name = f"{html.escape(WORDS[verdict].capitalize())} ({len(members)})"
+    name = f"{html.escape(VERDICTS[verdict].label.capitalize())} ({len(members)})"
     loud = [check for check in members if check.findings or verdict not in _QUIET]
     quiet = [check for check in members if not (check.findings or verdict not in _QUIET)]
     rest = ""
@@ -84,8 +104,10 @@ def _article(check: Check) -> str:
         f"<li>{_linked(line)}</li>" for line in check.evidence if line not in messages
     )
     items = f"<ul>{rows}{evidence}</ul>" if rows or evidence else ""
+    marked = f"<p>{html.escape(words_of(check).label)}</p>" if check.mark is not None else ""
     return (
-        f'<article class="{check.verdict.value}"><h3>{html.escape(label(check))}</h3>'
+        f'<article class="{"" if marked else check.verdict.value}">'
+        f"<h3>{html.escape(label(check))}</h3>{marked}"
         f'<p class="given">{html.escape(_facts(check))} <small>{html.escape(place)}</small></p>'
         f"{items}</article>\n"
     )
@@ -110,7 +132,7 @@ def _finding(one: FieldFinding) -> str:
     kind = "" if counts(one) else ' class="note"'
     return (
         f"<li{kind}>{html.escape(one.message)} <small>{html.escape(one.code)}, "
-        f"{one.confidence:.0%} sure</small>{link}{change}</li>"
+        f"{assurance(one.confidence)}</small>{link}{change}</li>"
     )
 
 

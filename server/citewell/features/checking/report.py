@@ -1,4 +1,4 @@
-"""A check's results for machines and for a supervisor: JSON, SARIF 2.1.0, GitHub, HTML."""
+"""A check's results for machines and for a supervisor: JSON, SARIF 2.1.0, GitHub, RIS."""
 
 from __future__ import annotations
 
@@ -12,27 +12,17 @@ import msgspec
 
 from citewell import __version__
 from citewell.features.checking.check import counts, tally
-from citewell.model import Problem
+from citewell.features.checking.paper_lint import LocatedDiagnostic
+from citewell.features.checking.policy import POLICIES, Policy, Weight, weighed
+from citewell.features.text.paper_text import ris_of_work
+from citewell.model import Problem, Work
 from citewell.model.check import Check, FieldFinding, Severity, Verdict
-from citewell.verification.codes import MEANINGS as CODES
+from citewell.model.diagnostic import Level
+from citewell.model.words import MARKED, VERDICTS, words_of
+from citewell.verification.finding import MEANINGS as CODES
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-WORDS = {
-    Verdict.FABRICATED: "likely fabricated",
-    Verdict.WRONG_DETAIL: "wrong detail",
-    Verdict.NOT_FOUND: "not found",
-    Verdict.UNCHECKED: "not checked",
-    Verdict.VERIFIED: "verified",
-}
-"""The verdicts as a reader sees them."""
-MEANINGS = {
-    Verdict.FABRICATED: "Evidence contradicts the reference.",
-    Verdict.WRONG_DETAIL: "The work exists; a detail of the reference is wrong.",
-    Verdict.NOT_FOUND: "No queried source has the work; this is no evidence against it.",
-    Verdict.UNCHECKED: "Nothing could be looked up.",
-    Verdict.VERIFIED: "A record matches the reference.",
-}
 
 
 def label(check: Check) -> str:
@@ -47,31 +37,84 @@ def headline(check: Check) -> str:
     """One sentence: the verdict and its strongest reason."""
     reasons = [one for one in check.findings if counts(one)]
     reason = max(reasons, key=lambda one: one.confidence).message if reasons else ""
-    words = WORDS[check.verdict]
-    return f"{label(check)}: {words}. {reason}".rstrip()
+    return f"{label(check)}: {words_of(check).label}. {reason}".rstrip()
 
 
-def to_json(checks: Sequence[Check], problems: Sequence[Problem] = ()) -> dict[str, Any]:
+def to_json(
+    checks: Sequence[Check],
+    problems: Sequence[Problem] = (),
+    diagnostics: Sequence[LocatedDiagnostic] = (),
+    policy: Policy | None = None,
+) -> dict[str, Any]:
     """The whole result as JSON-ready data; see docs/check.md for its shape."""
+    policy = policy or POLICIES["default"]
+    counts = weighed(policy, checks, diagnostics)
     return {
         "version": __version__,
         "counts": {verdict.value: count for verdict, count in tally(checks).items()},
-        "checks": msgspec.to_builtins(checks, str_keys=True),
+        "policy": {"name": policy.name, **{weight.value: counts[weight] for weight in Weight}},
+        "checks": [
+            {"weight": policy.weight_of_check(one).value, **msgspec.to_builtins(one, str_keys=True)}
+            for one in checks
+        ],
+        "diagnostics": [
+            {"weight": policy.weight_of_diagnostic(one).value, **msgspec.to_builtins(one)}
+            for one in diagnostics
+        ],
         "problems": msgspec.to_builtins(problems),
     }
 
 
+def to_ris(checks: Sequence[Check]) -> str:
+    """The references in RIS: the record of each that was found, else what the reference says.
+
+    The verdict is a note (`N1`). Likely fabricated references are left out: a reference manager
+    would keep them without the note.
+    """
+    return "".join(
+        ris_of_work(_work_of(check), key=check.claim.key, note=headline(check))
+        for check in checks
+        if check.verdict is not Verdict.FABRICATED
+    )
+
+
+def _work_of(check: Check) -> Work:
+    if check.work is not None:
+        return check.work
+    claim = check.claim
+    in_journal = claim.venue_field in ("journal", "journaltitle")
+    return Work(
+        id=claim.key,
+        title=claim.title or claim.raw,
+        authors=claim.authors,
+        others=claim.others,
+        year=claim.year,
+        kind=claim.kind,
+        journal=claim.venue if in_journal else "",
+        booktitle="" if in_journal else claim.venue,
+        volume=claim.volume,
+        pages=claim.pages,
+        doi=claim.doi,
+        arxiv=claim.arxiv,
+    )
+
+
 def to_sarif(
-    checks: Sequence[Check], root: Path | None = None, *, every: bool = False
+    checks: Sequence[Check],
+    root: Path | None = None,
+    diagnostics: Sequence[LocatedDiagnostic] = (),
+    *,
+    every: bool = False,
 ) -> dict[str, Any]:
-    """A SARIF 2.1.0 log: one result per finding; the counts of the verdicts are properties.
+    """A SARIF 2.1.0 log: one result per finding and per diagnostic; the counts of the verdicts are
+    properties.
 
     With `every` also one per reference that was not found, or not looked up.
     Paths below `root` are written relative to it. The fingerprints are of what the entry says and
     not of its place, so that a viewer knows a finding again when lines move.
     """
     rows = [row for check in checks for row in _sarif_rows(check, every)]
-    rules = sorted({rule for rule, *_ in rows})
+    rules = sorted({rule for rule, *_ in rows} | {one.code for one in diagnostics})
     seen: Counter[str] = Counter()
     results = []
     for rule, level, message, check in rows:
@@ -89,10 +132,27 @@ def to_sarif(
             if check.claim.line:
                 place["region"] = {"startLine": check.claim.line}
             result["locations"] = [{"physicalLocation": place}]
+        if check.mark is not None:
+            result["suppressions"] = [
+                {"kind": "inSource", "justification": f"{MARKED.label} on {check.mark.shown}"}
+            ]
         print_ = _fingerprint(rule, check)
         seen[print_] += 1
         result["partialFingerprints"] = {"finding/v1": f"{print_}:{seen[print_]}"}
         results.append(result)
+    for fault in diagnostics:
+        print_ = _digest(fault.code, fault.message, PurePath(fault.path).name)
+        seen[print_] += 1
+        region = {"startLine": fault.line, "startColumn": fault.column}
+        place = {"artifactLocation": {"uri": _uri(fault.path, root)}, "region": region}
+        results.append({
+            "ruleId": fault.code,
+            "ruleIndex": rules.index(fault.code),
+            "level": fault.level.value if fault.level is not Level.INFORMATION else "note",
+            "message": {"text": fault.message},
+            "locations": [{"physicalLocation": place}],
+            "partialFingerprints": {"finding/v1": f"{print_}:{seen[print_]}"},
+        })  # fmt: skip
     driver = {
         "name": "citewell",
         "version": __version__,
@@ -107,22 +167,29 @@ def to_sarif(
 
 def _meaning(rule: str) -> str:
     verdict = rule.removeprefix("reference-")
-    return MEANINGS[Verdict(verdict)] if verdict != rule else CODES.get(rule, rule)
+    return VERDICTS[Verdict(verdict)].meaning if verdict != rule else CODES.get(rule, rule)
 
 
 def _fingerprint(rule: str, check: Check) -> str:
     claim = check.claim
-    content = "\n".join((rule, claim.key, claim.title or claim.raw, PurePath(claim.path).name))
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    return _digest(rule, claim.key, claim.title or claim.raw, PurePath(claim.path).name)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def _sarif_rows(check: Check, every: bool) -> Iterator[tuple[str, str, str, Check]]:
     for one in check.findings:
-        level = _LEVELS[one.severity] if counts(one) else "note"
+        level = _level(check, one)
         link = f" {one.url}" if one.url else ""
         yield one.code, level, f"{label(check)}: {_with_hint(one)}{link}", check
     if every and _unsettled(check):
         yield f"reference-{check.verdict.value}", "note", headline(check), check
+
+
+def _level(check: Check, finding: FieldFinding) -> str:
+    return _LEVELS[finding.severity] if counts(finding) and check.mark is None else "note"
 
 
 def _unsettled(check: Check) -> bool:
@@ -152,25 +219,31 @@ def _uri(path: str, root: Path | None) -> str:
 def in_words(checks: Sequence[Check]) -> str:
     """How many references have each verdict: "3 references: 1 not found, 2 verified."."""
     noun = "reference" if len(checks) == 1 else "references"
-    words = [f"{n:,} {WORDS[verdict]}" for verdict, n in tally(checks).items() if n]
+    words = [f"{n:,} {VERDICTS[verdict].label}" for verdict, n in tally(checks).items() if n]
+    if marked := sum(check.mark is not None for check in checks):
+        words[-1] += f"; {marked:,} {MARKED.label}"
     return f"{len(checks):,} {noun}{': ' if words else ''}{', '.join(words)}."
 
 
-def to_github(checks: Sequence[Check], *, every: bool = False) -> Iterator[str]:
+def to_github(
+    checks: Sequence[Check], diagnostics: Sequence[LocatedDiagnostic] = (), *, every: bool = False
+) -> Iterator[str]:
     """Workflow commands that GitHub shows beside the lines of a pull request; the last one counts.
 
     With `every` also a notice per reference that was not found, or not looked up.
     """
     for check in checks:
+        words = words_of(check)
+        title = _escaped(f"{label(check)}: {words.label}", True)
         if every and _unsettled(check):
-            title = _escaped(f"{label(check)}: {WORDS[check.verdict]}", True)
-            yield f"::notice {_place(check)},title={title}::{_escaped(MEANINGS[check.verdict])}"
+            yield f"::notice {_place(check)},title={title}::{_escaped(words.meaning)}"
         for one in check.findings:
-            kind = {"error": "error", "warning": "warning"}.get(
-                _LEVELS[one.severity] if counts(one) else "note", "notice"
-            )
-            title = _escaped(f"{label(check)}: {WORDS[check.verdict]}", True)
+            kind = {"note": "notice"}.get(level := _level(check, one), level)
             yield f"::{kind} {_place(check)},title={title}::{_escaped(_with_hint(one))}"
+    for fault in diagnostics:
+        kind = fault.level.value if fault.level in (Level.ERROR, Level.WARNING) else "notice"
+        place = f"file={_escaped(fault.path, True)},line={fault.line},col={fault.column}"
+        yield f"::{kind} {place},title={fault.code}::{_escaped(fault.message)}"
     yield f"::notice title=References::{_escaped(in_words(checks))}"
 
 

@@ -17,12 +17,12 @@ from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.action import Action
 from citewell.features.citing.site import key_at
-from citewell.features.text.model_choice import what_it_says
+from citewell.features.text.evidence import what_it_says
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.llm import Supported
-from citewell.model.shorten import shorten
 from citewell.options import Options
 
 KIND = "citewell.ask"

@@ -12,18 +12,20 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.bib.marks import mark_of
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking.check import counts
-from citewell.features.checking.suppress import shown_diagnostics
+from citewell.features.checking.lint_rule import shown_diagnostics
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.check import Check, Claim, FieldFinding, Verdict
+from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Verdict
 from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, KeyUse, Span
-from citewell.model.shorten import shorten
 from citewell.model.titles import plain_title
+from citewell.model.words import VERDICTS, assurance
 from citewell.verification.claims import claim_of_entry
-from citewell.verification.codes import MEANINGS
+from citewell.verification.finding import MEANINGS
 
 NOT_FOUND, UNCHECKED = "reference-not-found", "reference-unchecked"
 FABRICATED = "reference-fabricated"
@@ -84,13 +86,23 @@ def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
     return found.digest if found is not None else None
 
 
+def marked(check: Check | None, bib: BibFile, entry: BibEntry) -> Check | None:
+    """The answer about an entry with the entry's mark, which the question is asked without."""
+    mark = mark_of(bib, entry) if check is not None and check.codes else None
+    if check is None or mark is None:
+        return check
+    return msgspec.structs.replace(check, claim=msgspec.structs.replace(check.claim, mark=mark))
+
+
 def _depends_on_others(entry: BibEntry) -> bool:
     return bool(entry.key) and not _PARENTS.isdisjoint(entry.body.names)
 
 
 def _question(bib: BibFile, entry: BibEntry) -> Question | None:
     claim = claim_of_entry(bib, entry)
-    bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
+    bare = msgspec.structs.replace(
+        claim, key="", line=None, span=None, spans={}, path="", mark=None
+    )
     if not (bare.title or bare.doi or bare.arxiv):
         return None
     digest = blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest()
@@ -120,13 +132,13 @@ def verified(
         for one in check_diagnostics(entry, check):
             if one.code == NOT_FOUND:
                 level = Level.INFORMATION if list_not_found else Level.HINT
-                yield msgspec.structs.replace(_with_name(one, entry), level=level)
+                yield msgspec.structs.replace(_with_name(one, entry, check), level=level)
             elif one.code != UNCHECKED or shows_unchecked:
-                yield _with_name(one, entry)
+                yield _with_name(one, entry, check)
 
 
-def _with_name(one: Diagnostic, entry: BibEntry) -> Diagnostic:
-    words = " is likely fabricated:" if one.level is Level.ERROR else ":"
+def _with_name(one: Diagnostic, entry: BibEntry, check: Check) -> Diagnostic:
+    words = f" is {VERDICTS[check.verdict].label}:" if one.level is Level.ERROR else ":"
     return msgspec.structs.replace(one, message=f"{named(entry)}{words} {one.message}")
 
 
@@ -150,7 +162,8 @@ def summarised(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     yield msgspec.structs.replace(
         first,
         message=f"No records found for {len(keys):,} references in this file, which is no "
-        f"evidence against them: {', '.join(keys[:NAMED])}{more}.",
+        f"evidence against them: {', '.join(keys[:NAMED])}{more}. A source that you allow may know "
+        "them (`citewell sources`).",
     )
 
 
@@ -172,7 +185,7 @@ def cited_inventions(
         yield Diagnostic(
             code=FABRICATED,
             span=use.span,
-            message=f"{named(entry)} is likely fabricated: {why.message}",
+            message=f"{named(entry)} is {VERDICTS[check.verdict].label}: {why.message}",
             level=why.level,
             related=(Related(Path(bib.path), entry.key_span, f"The entry {entry.key}"),),
             data={"key": entry.key},
@@ -211,7 +224,7 @@ def _invention(
         bib, entry = project.bibs[place[0]], place[1]
         digest = question_digest(bib, entry)
         check = check_of(digest) if digest is not None else None
-        invented = check is not None and check.verdict is Verdict.FABRICATED
+        invented = check is not None and check.verdict in INVENTED
         return (bib, entry, check) if check is not None and invented else None
     return None
 
@@ -267,12 +280,12 @@ def _on_key(entry: BibEntry, code: str, message: str) -> Diagnostic:
 def _level(finding: FieldFinding, verdict: Verdict) -> Level:
     if not counts(finding):
         return Level.HINT
-    return Level.ERROR if verdict is Verdict.FABRICATED else Level.WARNING
+    return Level.ERROR if verdict in INVENTED else Level.WARNING
 
 
 def _words(finding: FieldFinding, why: str) -> str:
     text = finding.message
     if finding.expected and finding.expected not in text:
         text += f" The record has “{shorten(finding.expected, 160)}”."
-    text += f" ({finding.confidence:.0%} sure)"
+    text += f" ({assurance(finding.confidence)})"
     return f"{text}\n{why}" if why and why not in text else text

@@ -22,11 +22,11 @@ from citewell.features.citing.completion import (
 from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import is_key_like, wanted_at, words_at
 from citewell.features.text.entry_state import FindCheck, is_invented, unknown
-from citewell.features.text.evidence import certainty
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.document import Document, Placeholder, Span
 from citewell.model.identifiers import identifier_of
+from citewell.model.words import certainty
 
 Own = tuple[str, BibEntry, tuple[Evidence, ...]]
 """Path of a .bib, one of its entries, and why it fits."""

@@ -12,13 +12,13 @@ import re
 import msgspec
 
 from citewell.features.text.entry_state import doubt
-from citewell.features.text.evidence import Certainty
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.check import Check
 from citewell.model.document import Document, Span
 from citewell.model.titles import plain_title
-from citewell.model.venue_shown import short_venue, shown_venue
+from citewell.model.venues import short_venue, shown_venue
+from citewell.model.words import Certainty
 
 _SPACE = re.compile(r"\s")
 
@@ -45,15 +45,19 @@ class Candidate(msgspec.Struct, frozen=True):
     """How certain `work` is, where a ranker says it."""
 
 
-def where_and_when(candidate: Candidate) -> str:
-    """ "NeurIPS 2017", as short as a row of a list wants it."""
+def who_and_when(candidate: Candidate) -> str:
+    """ "Chen, Manning 2014", which authors know a paper by."""
+    return f"{candidate.authors} {candidate.year or ''}".strip()
+
+
+def where(candidate: Candidate) -> str:
+    """ "NeurIPS", as short as a row of a list wants it."""
     from citewell.model.venues import venue_ids
 
     name = plain_title(candidate.venue)
     venue = short_venue(name, venue_ids(name)) if name else ""
-    year = str(candidate.year or "")
-    # Names of proceedings often hold the year.
-    return venue if year and venue.endswith(year) else f"{venue} {year}".strip()
+    # Names of proceedings often hold the year, which the row states already.
+    return venue.removesuffix(str(candidate.year or "")).strip()
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -96,11 +100,9 @@ def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
     return Place(Span(start, end), text[start:cursor], text[cursor:end], after)
 
 
-def family_names(names: tuple[str, ...]) -> str:
-    """ "Vaswani", "Kipf and Welling", "Devlin et al.": three names stand for more."""
-    if len(names) <= 1:
-        return "".join(names)
-    return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+def family_names(names: tuple[str, ...], between: str = ", ") -> str:
+    """ "Vaswani", "Kipf, Welling", "Devlin et al.": three names stand for more."""
+    return between.join(names) if len(names) <= 2 else f"{names[0]} et al."
 
 
 def work_candidate(

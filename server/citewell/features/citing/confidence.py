@@ -1,10 +1,11 @@
 """How likely an author would cite the first of the papers found.
 
 Where a ranker states a calibrated probability (`Hit.confidence`), that stands: it has a calibration
-for sentences and one for typed words. Elsewhere (no ranker, a record that a source has just sent)
-curves over what words and record share serve: logistic fits on searches among 159,215 records,
-4,790 with typed title words, in whole or in part, of papers of which 41% are not there, and 2,400
-with citing sentences. The second one passes 0.3 only where the sentence all but names the title.
+for sentences and one for typed words, within the bounds of `ranking.identity`. Elsewhere (no
+ranker, a record that a source has just sent) curves over what words and record share serve, within
+the same bounds: logistic fits on searches among 159,215 records, 4,790 with typed title words, in
+whole or in part, of papers of which 41% are not there, and 2,400 with citing sentences. The second
+one passes 0.3 only where the sentence all but names the title.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from citewell.model import Hit, Query, Work
+from citewell.model.hit import FILTERS
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import title_key
 from citewell.retrieval.stopwords import STOPWORDS
@@ -33,14 +35,18 @@ _RIVALS = 5
 
 def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     """Probability in [0, 1] that the author would cite the first hit; 0 without hits."""
+    from citewell.ranking.identity import highest_of
+
     if not hits:
         return 0.0
     first = hits[0]
     if first.confidence is not None:
         return first.confidence
     typed = bool(query.text.strip())
+    if any(evidence.retriever == FILTERS for evidence in first.evidence):
+        return 0.0  # the most cited paper of a venue is not what its name means
     if typed and title_key(query.text) == title_key(first.work.title):
-        return _TITLE
+        return min(_TITLE, highest_of(query.text, first.work))
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
     wanted = _words(query.text if typed else sentence)
     title = _words(first.work.title)
@@ -52,7 +58,7 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     if typed:
         rivals = (_share(wanted, _words(hit.work.title)) for hit in hits[1:_RIVALS])
         features = (contained, covered, agreement, covered - max(rivals, default=0.0))
-        return _logistic(_TYPED, features)
+        return min(_logistic(_TYPED, features), highest_of(query.text, first.work))
     whole = float(contained >= _WHOLE and len(title) >= _LONG_TITLE)
     return _logistic(_SENTENCE, (contained, covered, agreement, whole))
 

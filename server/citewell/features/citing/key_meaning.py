@@ -31,6 +31,10 @@ _SHORT_YEAR = re.compile(r"(?<!\d)'?(\d\d)(?!\d)")
 _PIECE = re.compile(r"[A-Z]?[a-z]+(?:'[a-z]+)?|[A-Z]+(?![a-z])|\d+")
 _ETAL = frozenset({"etal", "et", "al", "ea", "and", "others", "alias"})
 _DBLP = re.compile(r"^(?:DBLP:)?(?:conf|journals)/([\w-]+)/([\w-]+)$", re.IGNORECASE)
+_ABSTRACT = re.compile(
+    r"^(?:DBLP:)?(?:journals/corr/)?(?:abs|corr)[-_/:](\d{4})[-.](\d{4,5})$", re.I
+)
+"""An arXiv id in the form of DBLP and the like: "journals/corr/abs-1706-03762"."""
 _NOISE = re.compile(r"^(?:(?:10\.)?\d{5,}[./_-]?|(?:pmlr|icml|nips|neurips|iclr|acl)-v\d+-)", re.I)
 _PARTICLES = frozenset({"van", "von", "der", "den", "de", "del", "della", "da", "di", "la", "le"})
 _NEAR = 1
@@ -68,7 +72,7 @@ class KeyMeaning(msgspec.Struct, frozen=True):
 def read_key(key: str) -> KeyMeaning:
     """The meaning of a key by the habits above; empty if it has none. Never raises."""
     anthology = acl_id(key)
-    arxiv = arxiv_id(key) or arxiv_id(re.sub(r"^(?:abs|corr)[-_/:]", "arXiv:", key, flags=re.I))
+    arxiv = arxiv_id(key) or arxiv_id(_ABSTRACT.sub(r"arXiv:\1.\2", key))
     text = key
     if dblp := _DBLP.match(key):
         text = dblp[2]

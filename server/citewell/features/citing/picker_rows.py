@@ -10,18 +10,19 @@ from msgspec.structs import replace
 
 from citewell.documents.context import query_for
 from citewell.documents.keys.index import KeyIndex
-from citewell.documents.project.cited_works import reference_of
+from citewell.documents.project.paper_project import reference_of
 from citewell.features.citing.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.citing.completion import Candidate, entry_candidate, work_candidate
 from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import wanted_at
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
-from citewell.features.text.evidence import Certainty, certainty
 from citewell.model import CitingPaper, Hit, Query, Reference, Work
 from citewell.model.bib import BibEntry
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
 from citewell.model.identifiers import identifier_of
-from citewell.model.shorten import shorten
+from citewell.model.words import Certainty, certainty
+from citewell.sources.registry import titles_of_work
 
 MAX_ABSTRACT = 1500
 MAX_WORDS = 500
@@ -37,7 +38,7 @@ class PaperRow(msgspec.Struct, frozen=True):
     """Cites the paper: the one that its entry has, or that a new entry would get."""
     title: str
     authors: str = ""
-    """Short: "Vaswani et al."."""
+    """Short: "Chen, Manning"."""
     year: int | None = None
     venue: str = ""
     abstract: str = ""
@@ -168,7 +169,6 @@ def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
 def work_row(work: Work, key: str, bib: str, sure: Certainty = "") -> PaperRow:
     """The row of a paper of the library; `bib` is the path of the .bib that holds it, or empty."""
     shown = work_candidate(work, key, "")
-    names = dict.fromkeys(origin.source for origin in work.provenance)
     return PaperRow(
         id=work.id,
         key=key,
@@ -178,7 +178,7 @@ def work_row(work: Work, key: str, bib: str, sure: Certainty = "") -> PaperRow:
         venue=shown.venue,
         abstract=shorten(work.abstract, MAX_ABSTRACT),
         known=bool(bib),
-        source=PurePath(bib).name if bib else ", ".join(names),
+        source=PurePath(bib).name if bib else ", ".join(titles_of_work(work)),
         doi=work.doi,
         url=work.url,
         retracted=work.retracted,

@@ -23,6 +23,7 @@ _KEYS = 4_000
 _BEHIND_KEY = re.compile(
     r"\[(?:[^\[\]\n]*[;\s])?-?@(?P<words>(?P<key>[^\s\[\];@,{}]+)[ \t][^\[\];@,\n]*)\Z"
 )
+_BEHIND_TEX_KEY = re.compile(r"[{,]\s*(?P<words>(?P<key>[^\s{}\\%,]+)[ \t]+)\Z")
 _IN_KEYS = re.compile(
     r"\\(?P<name>[A-Za-z@]*[cC]it[A-Za-z@]*\*?)\s*(?:\[[^\[\]{}]*\]\s*){0,2}"
     r"\{(?P<others>(?:[^{}\\%,]*,)*)\s*(?P<key>[^{}\\%,\s]*)\Z"
@@ -94,24 +95,25 @@ def wanted_at(document: Document, cursor: int) -> Placeholder | None:
 
 
 def words_at(document: Document, cursor: int) -> tuple[str, Placeholder] | None:
-    """The apparent key before the cursor, in `[@word |]` and `[@LeNet training|]`, and the
-    placeholder that all the words form if no entry has that key; None where there is no such key.
-    If an entry has it, the words after it are the citation's notes."""
+    """The apparent key before the cursor, in `[@word |]`, `[@LeNet training|]` and `\\cite{a |}`,
+    and the placeholder that all the words form if no entry has that key; None where there is no
+    such key. If an entry has it, the words after it are the citation's notes."""
     head = document.text[max(0, cursor - _LINE) : cursor]
-    match = _BEHIND_KEY.search(head)
-    if match is None or document.format is not Format.MARKDOWN:
+    is_markdown = document.format is Format.MARKDOWN
+    match = (_BEHIND_KEY if is_markdown else _BEHIND_TEX_KEY).search(head)
+    if match is None:
         return None
     start = cursor - len(head) + match.start("key")
     for citation in document.citations:
         for use in citation.keys:
             if use.span.start == start:
-                closed = citation.command == "[@]"
+                closed = citation.command == "[@]" or not is_markdown
                 placeholder = Placeholder(
-                    kind=PlaceholderKind.QUERY,
+                    kind=PlaceholderKind.QUERY if is_markdown else PlaceholderKind.FREE_TEXT,
                     span=Span(citation.span.start, citation.span.end if closed else cursor),
                     query=" ".join(match["words"].split()),
                     query_span=Span(start, cursor),
-                    command="[@]",
+                    command="[@]" if is_markdown else citation.command,
                     closed=closed,
                     other_keys=tuple(other.key for other in citation.keys if other != use),
                 )

@@ -10,9 +10,9 @@ import msgspec
 from citewell.documents.project.paper_project import Project
 from citewell.features.citing.citation import citation_edit
 from citewell.features.citing.insert import InsertPlan, plan_copy, plan_insert
-from citewell.features.citing.text_rebase import RebasedText
+from citewell.features.citing.write import RebasedText
 from citewell.features.text.diff import unified_diff
-from citewell.model import CitewellError, Problem, Work
+from citewell.model import Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Document, Placeholder
 from citewell.options import Options
@@ -77,7 +77,7 @@ class CitationWriter:
         """Make the edits of a plan; False where it has none."""
         self.problems += plan.problems
         for edit in plan.edits:
-            self._apply(edit)
+            self._apply(edit, plan.texts[edit.path])
         if plan.edits:
             self._reopen()
         return bool(plan.edits)
@@ -85,12 +85,12 @@ class CitationWriter:
     def finish(self) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
         """Write the citations into the documents and state all edits against the files."""
         for path, placeholder, key in reversed(self.cited):
-            edited = self._edited(path)
             document = self.project.documents[path]
+            edited = self._edited(path, self._known(path) or document.text)
             placeholder = self._moved(document, edited, placeholder)
             command = self.options.documents.default_command
             change = citation_edit(document, placeholder, key, command)
-            self._apply(FileEdit(str(path), (change,)))
+            self._apply(FileEdit(str(path), (change,)), document.text)
         order = sorted(self.texts, key=lambda path: path.suffix.lower() != ".bib")
         edits = []
         diffs = []
@@ -104,21 +104,18 @@ class CitationWriter:
                 diffs.append(unified_diff(edited.original, edited.text, self._shown(path), new=new))
         return tuple(edits), tuple(diffs)
 
-    def _apply(self, edit: FileEdit) -> None:
+    def _apply(self, edit: FileEdit, text: str) -> None:
+        """Make an edit of a file that holds `text` now."""
         path = Path(edit.path)
         if edit.create and path not in self.texts:
             self.created.add(path)
         self.added[path] = (*self.added.get(path, ()), *edit.adds)
-        self._edited(path).apply(edit.edits)
+        self._edited(path, text).apply(edit.edits)
 
-    def _edited(self, path: Path) -> RebasedText:
+    def _edited(self, path: Path, text: str) -> RebasedText:
+        """The edited file, which held `text` before the first edit. It is not read again: another
+        program may be writing it."""
         if path not in self.texts:
-            text = self._known(path)
-            if text is None:
-                read = self.cache.text(path)
-                if isinstance(read, Problem):
-                    raise CitewellError(read)
-                text = read or ""
             self.texts[path] = RebasedText(text)
         return self.texts[path]
 

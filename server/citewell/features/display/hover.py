@@ -12,11 +12,12 @@ import msgspec
 from citewell.features.citing.citation import extent, until, word_end
 from citewell.features.citing.site import placeholder_at
 from citewell.features.text.card import Known, byline, entry_card
-from citewell.features.text.evidence import certainty, moved_by, quoted
+from citewell.features.text.evidence import quoted, reason
 from citewell.features.text.markdown import escape
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, KeyUse, Placeholder, Span
+from citewell.model.words import certainty
 
 
 class HoverCard(msgspec.Struct, frozen=True):
@@ -75,9 +76,10 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
     return until(document, found, min(word_end(document, offset), extent(found)))
 
 
-def _facts(hit: Hit, typed: bool) -> tuple[str, ...]:
-    """Authors, venue and year, how certain the paper is, and what moved it."""
-    return byline(hit.work), certainty(hit.confidence, typed=typed), moved_by(hit.evidence)
+def _facts(hit: Hit, typed: str) -> tuple[str, ...]:
+    """Authors, venue and year, how certain the paper is, and why it is listed."""
+    why = reason(hit, typed)
+    return byline(hit.work), certainty(hit.confidence, typed=bool(typed)), escape(why)
 
 
 def _quotation(hit: Hit) -> str:
@@ -97,7 +99,7 @@ def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCar
         return HoverCard(f"{heading}: none found.", placeholder.span)
     lines = [
         f"{number}. **{escape(hit.work.title)}**  \n   "
-        + " · ".join(part for part in _facts(hit, bool(placeholder.query)) if part)
+        + " · ".join(part for part in _facts(hit, placeholder.query) if part)
         + _quotation(hit)
         for number, hit in enumerate(hits, 1)
     ]

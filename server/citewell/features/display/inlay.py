@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from citewell.features.citing.completion import family_names
-from citewell.features.text.entry_state import SIGNS, CheckOf
+from citewell.features.text.entry_state import CheckOf
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Verdict
+from citewell.model.display_text import shorten
 from citewell.model.document import Document, Span
-from citewell.model.shorten import shorten
+from citewell.model.words import words_of
 
 MAX_HINTS = 2_000
 """Of one answer: a window shows a hundred lines, and a client that asks for all gets no more."""
@@ -52,7 +53,7 @@ def citation_hints(
 def author_year(entry: BibEntry) -> str:
     """ "Vaswani et al. 2017": from the entry alone, which costs a few microseconds."""
     names = tuple(author.family or author.given for author in entry.body.authors)
-    who = family_names(names) or entry.get("editor").split(",")[0]
+    who = family_names(names, " and ") or entry.get("editor").split(",")[0]
     who = shorten(who, MAX_TEXT, inside_words=True)
     return " ".join(part for part in (who, str(entry.body.year or "")) if part)
 
@@ -62,16 +63,19 @@ def entry_hints(bib: BibFile, check_of: CheckOf, span: Span) -> list[Hint]:
     found: list[Hint] = []
     for entry in entries_within(bib, span):
         check = check_of(entry)
-        if check is None or check.verdict is Verdict.UNCHECKED:
+        if check is None or (check.verdict is Verdict.UNCHECKED and check.mark is None):
             continue
-        sign, words = SIGNS[check.verdict]
+        shown = words_of(check)
+        words = shown.label
         findings = [finding.message for finding in check.findings]
-        if check.verdict is Verdict.WRONG_DETAIL and findings:
+        if check.verdict is Verdict.WRONG_DETAIL and findings and check.mark is None:
             fields = dict.fromkeys(finding.field for finding in check.findings if finding.field)
             words = ", ".join(fields) or words
         end = entry.key_span.end
         comma = bib.text[end : end + 1] == ","
-        found.append(Hint(end + comma, f"{sign} {words}", "\n".join(findings or check.evidence)))
+        found.append(
+            Hint(end + comma, f"{shown.sign} {words}", "\n".join(findings or check.evidence))
+        )
         if len(found) >= MAX_HINTS:
             break
     return found

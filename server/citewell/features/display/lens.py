@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from citewell.features.text.entry_state import SIGNS, times
+from citewell.features.text.entry_state import times
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Verdict
 from citewell.model.document import Span
+from citewell.model.words import VERDICTS
+from citewell.sources.registry import source_titles, titles_of_work
 
 FEW_ENTRIES = 1_000
 """In a larger file, uncited entries are not marked as such: most of its entries are uncited."""
@@ -54,10 +56,10 @@ def source_line(check: Check | None) -> str:
     """Which record was found for an entry, and whether it agrees; empty while that is not known."""
     if check is None or check.verdict is Verdict.UNCHECKED:
         return ""
-    sign, words = SIGNS[check.verdict]
+    sign, words = VERDICTS[check.verdict].sign, VERDICTS[check.verdict].label
     work = check.work
-    names = dict.fromkeys(o.source for o in work.provenance) if work is not None else {}
-    where = ", ".join([*names][:2]) or ", ".join(check.sources)
+    names = titles_of_work(work) if work is not None else []
+    where = ", ".join(names[:2]) or ", ".join(source_titles(check.sources))
     if check.verdict is Verdict.NOT_FOUND or not where:
         return f"{sign} {words}"
     return f"{sign} {words} · {where}"

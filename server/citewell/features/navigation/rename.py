@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.bib.macros import macro_at
-from citewell.documents.keys.pattern import KEY_SHAPE, check_key
+from citewell.documents.keys.pattern import KEY_SHAPE, NEVER_IN_KEYS, check_key
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.paper_project import Project
-from citewell.features.navigation.references import Reference, references
+from citewell.features.navigation.definition import Reference, references
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Format, Span
 from citewell.model.problem import Problem
@@ -30,6 +30,8 @@ class Renaming(msgspec.Struct, frozen=True):
     elsewhere: frozenset[str] = frozenset()
     """Paths of the files that belong to other papers only."""
     problem: Problem | None = None
+    joined: Problem | None = None
+    """The author must confirm this first: the new key is cited already, and has no entry."""
 
 
 def renamed_span(table: KeyTable, path: Path, offset: int) -> tuple[Span, str] | None:
@@ -61,10 +63,12 @@ def rename(
     is_key = table.at(path, offset) is not None
     places = references(table, path, offset)
     own = list(projects)
+    joined = None
     if is_key:
         olds = table.spellings(old)
         reached = frozenset().union(*(table.reach(path, key) for key in olds))
         problem = _bad_key(table, places, old, new) or _taken(table, reached, olds, new)
+        joined = _joined(table, reached, olds, new)
     else:
         problem = _bad_macro(table, path, new)
     problem = problem or _unwritable(own, places)
@@ -86,13 +90,16 @@ def rename(
             for file, changes in edits.items()
         ),
         frozenset(str(file) for file in edits if file not in near),
+        joined=joined,
     )
 
 
 def _renamed(table: KeyTable, path: Path, changes: Iterable[TextEdit]) -> tuple[str, ...]:
     """The keys of the entries of a .bib that get the new key."""
     file = table.files.get(path)
-    if not isinstance(file, BibKeys):
+    if isinstance(file, DocumentKeys):
+        file = file.bib
+    if file is None:
         return ()
     places = {change.span for change in changes}
     return tuple(entry.key for entry in file.source.entries if entry.key_span in places)
@@ -101,7 +108,10 @@ def _renamed(table: KeyTable, path: Path, changes: Iterable[TextEdit]) -> tuple[
 def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -> Problem | None:
     if not new:
         return Problem("rename-invalid", f"The new name of the key `{old}` is empty.", KEY_SHAPE)
-    wrong = check_key(new)
+    # What BibTeX takes and keys of the paper have already is legal, whatever we would choose.
+    used = {char for file in table.files.values() for key in _keys_of(file) for char in key}
+    signs = "".join(char for char in used if char not in NEVER_IN_KEYS)
+    wrong = check_key(new, signs)
     if wrong is not None:
         return msgspec.structs.replace(wrong, code="rename-invalid")
     if _PANDOC.fullmatch(new) is None:
@@ -117,6 +127,12 @@ def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -
                 )
                 return Problem("rename-invalid", message, hint)
     return None
+
+
+def _keys_of(file: DocumentKeys | BibKeys) -> Iterable[str]:
+    if isinstance(file, BibKeys):
+        return file.source.by_key
+    return () if file.bib is None else file.bib.source.by_key
 
 
 def _is_braced(text: str, span: Span) -> bool:
@@ -136,7 +152,7 @@ def _taken(
         if isinstance(file, BibKeys):
             known = (*file.source.by_key, *file.aliases)
         elif isinstance(file, DocumentKeys):
-            known = file.defined
+            known = (*file.defined, *_keys_of(file))
         for key in known:
             if key.casefold() == wanted and key not in olds:
                 place = file.definitions(key)[0] if file is not None else None
@@ -146,6 +162,25 @@ def _taken(
                 message = f"The key `{key}` is taken: {path.name}, line {line}."
                 return Problem("rename-taken", message, "Choose another key.")
     return None
+
+
+def _joined(
+    table: KeyTable, reached: frozenset[Path], olds: Collection[str], new: str
+) -> Problem | None:
+    """The problem when a reached file cites the new key, which nothing defines; None otherwise."""
+    forms = set(table.spellings(new)) - set(olds)
+    uses = [use for form in sorted(forms) for use in table.uses(form, reached)]
+    if not uses:
+        return None
+    first = uses[0]
+    line = table.files[first.path].source.text.count("\n", 0, first.span.start) + 1
+    more = f" and at {len(uses) - 1} more" if len(uses) > 1 else ""
+    return Problem(
+        "rename-joins",
+        f"`{first.key}` is cited in {first.path.name}, line {line}{more}, without an entry: those "
+        "citations would mean this paper too, and renaming back would rename them.",
+        "Choose another key; or, if they mean this paper, change the key in the .bib by hand.",
+    )
 
 
 def _bad_macro(table: KeyTable, path: Path, new: str) -> Problem | None:

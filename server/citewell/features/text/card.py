@@ -6,15 +6,18 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from citewell.features.text.entry_state import SIGNS, times
-from citewell.features.text.evidence import found_by, quoted
+from citewell.features.text.entry_state import times
+from citewell.features.text.evidence import quoted, sentence
 from citewell.features.text.markdown import escape, fenced
-from citewell.model import Evidence, Work
+from citewell.model import Evidence, Hit, Work
 from citewell.model.bib import BibEntry
 from citewell.model.check import Check, Verdict
-from citewell.model.shorten import shorten
-from citewell.model.venue_shown import shown_venue
+from citewell.model.display_text import shorten
+from citewell.model.venues import shown_venue
+from citewell.model.words import words_of
+from citewell.sources.registry import source_titles, titles_of_work
 
 MAX_AUTHORS = 8
 MAX_ABSTRACT = 1500
@@ -46,10 +49,16 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def work_card(
-    work: Work, *, evidence: Sequence[Evidence] = (), certainty: str = "", entry: str = ""
+    work: Work,
+    *,
+    evidence: Sequence[Evidence] = (),
+    typed: str = "",
+    cited: int = 0,
+    certainty: str = "",
+    entry: str = "",
 ) -> str:
-    """Title, authors, venue, links, abstract, why it was found, how certain it is, and the entry to
-    be inserted."""
+    """Title, authors, venue, links, abstract, why it was found by the words `typed`, how often the
+    library knows it `cited`, how certain it is, and the entry to be inserted."""
     parts = [f"**{escape(work.title)}**", byline(work)]
     links = _links(work.doi, work.arxiv, work.url)
     if links:
@@ -60,12 +69,14 @@ def work_card(
         parts.append(escape(shorten(work.abstract, MAX_ABSTRACT)))
     if text := quoted(evidence):
         parts.append(f"> {escape(text)}")
-    if evidence:
-        found = f"Found by {found_by(evidence)}."
-        parts.append(f"{certainty.capitalize()}. {found}" if certainty else found)
+    # The sentence that matched is quoted above.
+    proofs = tuple(replace(proof, snippet="") for proof in evidence)
+    found = escape(sentence(Hit(work, 0.0, proofs), typed, 0 if work.citations else cited))
+    if certainty and evidence:
+        found = f"{certainty.capitalize()}. {found}".strip()
+    parts.append(found)
     if work.provenance:
-        names = dict.fromkeys(origin.source for origin in work.provenance)
-        parts.append(f"Record: {escape(', '.join(names))}.")
+        parts.append(f"Record: {escape(', '.join(titles_of_work(work)))}.")
     if entry:
         parts.append(fenced(entry))
     return "\n\n".join(part for part in parts if part)
@@ -102,10 +113,10 @@ def _summary(entry: BibEntry) -> str:
 
 def state_line(check: Check) -> str:
     """The check of an entry as Markdown: one line, and one more for each finding."""
-    sign, words = SIGNS[check.verdict]
-    lines = [f"{sign} {words[0].upper()}{words[1:]}"]
+    words = words_of(check)
+    lines = [f"{words.sign} {escape(words.label[0].upper() + words.label[1:])}"]
     if check.verdict is Verdict.VERIFIED and check.sources:
-        lines[0] += f" ({escape(', '.join(check.sources))})"
+        lines[0] += f" ({escape(', '.join(source_titles(check.sources)))})"
     lines += [f"- {escape(finding.message)}" for finding in check.findings[:MAX_FINDINGS]]
     return "\n".join(lines)
 
@@ -146,8 +157,7 @@ def _standing(entry: BibEntry, path: str, known: Known) -> str:
     if record is not None:
         if record.citations is not None:
             parts.append(f"cited {times(record.citations)} in the literature")
-        names = dict.fromkeys(origin.source for origin in record.provenance)
-        if names:
+        if names := titles_of_work(record):
             parts.append(f"record: {escape(', '.join(names))}")
     return " · ".join(parts)
 

@@ -13,6 +13,7 @@ from citewell.documents.bib.work import inherited
 from citewell.model import Author, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
+from citewell.model.ids import web_address
 from citewell.model.names import ends_with_others, split_authors
 
 CslItem = dict[str, Any]
@@ -83,14 +84,16 @@ def csl_of_work(work: Work) -> CslItem:
     item["page"] = _DASHES.sub("-", work.pages)
     item.setdefault("publisher", work.publisher)
     item["DOI"] = work.doi
-    item["URL"] = work.url or (f"https://arxiv.org/abs/{work.arxiv}" if work.arxiv else "")
+    item["URL"] = web_address(work.url) or (
+        f"https://arxiv.org/abs/{work.arxiv}" if work.arxiv else ""
+    )
     item["abstract"] = work.abstract
     return {name: value for name, value in item.items() if value}
 
 
 def csl_of_entry(bib: BibFile, entry: BibEntry) -> CslItem:
     """The item of an entry, with all that it inherits by `crossref` and `xdata`."""
-    fields = inherited(bib, entry)
+    fields = inherited(bib.by_key, entry)
     kind = TYPES.get(entry.type, "document")
     item: CslItem = {"id": entry.key or "entry", "type": kind}
     item["title"] = _joined(fields, "title", "subtitle")

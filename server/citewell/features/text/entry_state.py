@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from citewell.model.bib import BibEntry
-from citewell.model.check import Check, Verdict
+from citewell.model.check import INVENTED, Check, Verdict
+from citewell.model.words import words_of
 
 CheckOf = Callable[[BibEntry], Check | None]
 """The verdict on an entry when it is known already; nothing waits for it."""
 
-SIGNS = {
-    Verdict.VERIFIED: ("✓", "verified"),
-    Verdict.WRONG_DETAIL: ("⚠", "a detail is wrong"),
-    Verdict.FABRICATED: ("✗", "does not exist as written"),
-    Verdict.NOT_FOUND: ("?", "not in the library"),
-    Verdict.UNCHECKED: ("·", "not checked"),
-}
-"""A sign and a few words for each verdict."""
-
-
 FindCheck = Callable[[str, BibEntry], Check | None]
 """Returns the check of an entry, given the path of its .bib; None if unknown."""
-DOUBTED = frozenset({Verdict.FABRICATED, Verdict.NOT_FOUND})
+DOUBTED = INVENTED | {Verdict.NOT_FOUND}
 """Verdicts that an entry is shown with in a list of what to cite."""
 
 
@@ -32,13 +23,17 @@ def unknown(path: str, entry: BibEntry) -> Check | None:
 
 
 def is_invented(check: Check | None) -> bool:
-    """True for an entry of which it is known that no such work exists as written."""
-    return check is not None and check.verdict is Verdict.FABRICATED
+    """True for an entry of which it is known that no such work exists as written; not for one that
+    its author has marked as checked."""
+    return check is not None and check.verdict in INVENTED and check.mark is None
 
 
 def doubt(check: Check | None) -> str:
-    """A sign and a few words for an entry that is in doubt, else ""."""
-    return " ".join(SIGNS[check.verdict]) if check is not None and check.verdict in DOUBTED else ""
+    """The sign and the label of the verdict on an entry that is in doubt, else ""."""
+    if check is None or check.verdict not in DOUBTED:
+        return ""
+    words = words_of(check)
+    return f"{words.sign} {words.label}"
 
 
 def times(count: int) -> str:

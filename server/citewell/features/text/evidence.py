@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
 
-from citewell.features.text.markdown import escape
-from citewell.model import Evidence, Hit
+from citewell.model import Evidence, Hit, Problem, Work
+from citewell.model.llm import Picked, Supported
+from citewell.model.query import PartKind, Understood
+from citewell.model.titles import normalise_title
+from citewell.options import Options
 from citewell.retrieval import registry
+from citewell.sources.registry import source_title
 
-_LABELS = {
-    "bib": "your .bib",
-    "zotero": "your Zotero",
-    "learned": "the trained ranker",
-    "history": "what you accepted before",
-    "cross-encoder": "reading it beside your passage",
-}
-"""Of what is no retriever over the library."""
+_RANKERS = ("learned", "history", "cross-encoder")
+"""What orders papers, and finds none."""
 _IN_THIS_PAPER = {
     "cited here": "what this paper cites",
     "cited in this sentence": "what this sentence already cites",
@@ -24,27 +21,67 @@ _IN_THIS_PAPER = {
 }
 """Words for the features of the ranker that concern the paper being written."""
 _SHORT = {"learned": "ranker"}
-SURE_TYPED, SURE_SENTENCE = 0.8, 0.7
-"""From these probabilities a paper is called sure: the defaults of `fill`, which writes it."""
-LIKELY = 0.5
-Certainty = Literal["", "sure", "likely", "a guess"]
+_HELD = {"bib": "in your .bib", "zotero": "in your Zotero"}
+_CITED = {
+    "cited in such words": "cited in such words",
+    "cited on this topic": "cited on this topic",
+}
+"""Words for what is known of the citations of a paper, the most telling first."""
+_TYPED = {
+    "name": "known by a name that you typed",
+    "title": "its title begins with a name that you typed",
+    "authors": "by an author that you typed",
+}
+MOST_WORDS = 4
 
 
-def found_by(evidence: Sequence[Evidence]) -> str:
-    """Which retrievers put the paper at which rank, and by which words, as Markdown:
-    "words (rank 4: graph) and the trained ranker (rank 1, moved from 4)"."""
-    parts = []
-    for proof in _telling(evidence):
-        label = _LABELS.get(proof.retriever) or registry.label(proof.retriever)
-        if proof.retriever == "history" and proof.fields:
-            label = _IN_THIS_PAPER.get(proof.fields[0], label)
-        text = f"{label or proof.retriever} (rank {proof.rank}"
-        if _has_moved(proof):
-            text += f", moved from {proof.before}"
-        if proof.terms:
-            text += f": {escape(', '.join(proof.terms[:6]))}"
-        parts.append(text + ")")
-    return " and ".join(parts)
+def reason(hit: Hit, typed: str = "") -> str:
+    """Why a paper is in the list, in words for people: "its title is what you typed", "cited
+    beside 2 papers of yours; its title has graph, attention". `typed`: the words of the search."""
+    proofs = {proof.retriever: proof for proof in hit.evidence}
+
+    def says(name: str, words: Mapping[str, str]) -> list[str]:
+        fields = proofs[name].fields if name in proofs else ()
+        return [text for field, text in words.items() if field in fields][:1]
+
+    parts = [_HELD[name] for name in proofs if name in _HELD]
+    if text := quoted(hit.evidence):
+        parts.append(f"its text says {text}")
+    if typed and normalise_title(typed) == normalise_title(hit.work.title):
+        parts.append("its title is what you typed")
+    else:
+        parts += says("exact_match", _TYPED)
+    taken = says("history", _IN_THIS_PAPER)
+    if "history" in proofs and not taken:
+        parts.insert(0, "close to what you accepted before")
+    parts += taken
+    context = proofs.get("citation_context")
+    if context is not None and (count := context.beside):
+        parts.append(f"cited beside {count} {'paper' if count == 1 else 'papers'} of yours")
+    else:
+        parts += says("citation_context", _CITED)
+    if (criteria := proofs.get("criteria")) and criteria.fields:
+        parts.append(f"of the {' and '.join(criteria.fields)} asked for")
+    if (words := proofs.get("bm25")) and words.terms and words.fields:
+        have = "has" if len(words.fields) == 1 else "have"
+        where = " and ".join(words.fields)
+        parts.append(f"its {where} {have} {', '.join(words.terms[:MOST_WORDS])}")
+    if "cross-encoder" in proofs and _has_moved(proofs["cross-encoder"]):
+        parts.append("it fits when read beside your passage")
+    if not parts and "dense" in proofs:
+        parts.append("close to your words in meaning")
+    elif not parts:
+        names = (name for name in proofs if name not in _RANKERS)
+        parts += [f"found by {registry.label(one) or source_title(one)}" for one in names][:1]
+    return "; ".join(parts[:2])
+
+
+def sentence(hit: Hit, typed: str = "", cited: int = 0) -> str:
+    """`reason` and the citations as a sentence: "Its title is what you typed; cited 1,204 times
+    here."; empty where there is none."""
+    here = f"{cited_text(cited)} here" if cited else ""
+    text = "; ".join(part for part in (reason(hit, typed), here) if part)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def why(hit: Hit) -> str:
@@ -71,22 +108,9 @@ def quoted(evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-def certainty(confidence: float | None, *, typed: bool) -> Certainty:
-    """A probability in the words that editors show; "" where it is unknown. `typed`: whether the
-    author typed words, for which the probability has a calibration of its own."""
-    if confidence is None:
-        return ""
-    if confidence >= (SURE_TYPED if typed else SURE_SENTENCE):
-        return "sure"
-    return "likely" if confidence >= LIKELY else "a guess"
-
-
-def moved_by(evidence: Sequence[Evidence]) -> str:
-    """From where the cross-encoder moved the paper, where it did."""
-    for proof in evidence:
-        if proof.retriever == "cross-encoder" and _has_moved(proof):
-            return f"moved from {proof.before} to {proof.rank} by the {proof.retriever}"
-    return ""
+def cited_text(times: int) -> str:
+    """ "cited 1,204 times"; empty where none is known."""
+    return f"cited {times:,} {'time' if times == 1 else 'times'}" if times else ""
 
 
 def _telling(evidence: Sequence[Evidence]) -> Iterator[Evidence]:
@@ -98,3 +122,81 @@ def _telling(evidence: Sequence[Evidence]) -> Iterator[Evidence]:
 
 def _has_moved(proof: Evidence) -> bool:
     return proof.before not in (None, proof.rank)
+
+
+# The language model's choice among papers, as the features show it.
+
+
+def picks(options: Options) -> bool:
+    """Whether a language model chooses: one is named, and may."""
+    return options.llm.provider != "none" and options.llm.pick
+
+
+def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
+    """The papers with the chosen one first; as they are where nothing of them was chosen."""
+    chosen = next((hit for hit in hits if hit.work.id == picked.work), None)
+    if chosen is None:
+        return tuple(hits)
+    return (chosen, *(hit for hit in hits if hit is not chosen))
+
+
+def its_words(picked: Picked) -> str:
+    """ ": “the reason”", empty without one. The quotation marks say whose words they are: a reader
+    that is a program must not take them for ours."""
+    return f": “{picked.reason}”" if picked.reason else ""
+
+
+def none_fits(picked: Picked) -> Problem:
+    """The problem shown to the author when, for the model, no paper fits the place."""
+    return Problem(
+        "llm-none",
+        f"The language model {picked.model} chose none of {picked.of} papers{its_words(picked)}.",
+        "Choose from the list yourself, or use other words.",
+    )
+
+
+def what_it_says(supported: Supported) -> str:
+    """The model's opinion of an abstract in one line, quoting the abstract."""
+    opinion = {
+        "yes": "the abstract supports the sentence",
+        "no": "the abstract does not support the sentence",
+        "unclear": "the abstract does not say",
+    }[supported.verdict]
+    words = f": “{supported.words}”" if supported.words else ""
+    return f"says {supported.model} ({supported.program}): {opinion}{words}"
+
+
+def who_chose(picked: Picked) -> str:
+    """ "chosen by ollama qwen3:8b (pick@builtin): “the reason”", for a line of output."""
+    if picked.by != "model":
+        return f"first in the list: {picked.model} made no choice"
+    return f"chosen by {picked.model} ({picked.program}){its_words(picked)}"
+
+
+# What was understood of a typed query, in words.
+
+_NAMES: dict[PartKind, str] = {
+    "author": "author", "venue": "venue", "year": "year", "phrase": "phrase",
+    "excluded": "without", "kind": "kind", "language": "language", "recency": "order",
+    "citations": "citations", "cites": "cites", "cited_by": "cited by", "like": "like",
+}  # fmt: skip
+
+
+def understood_text(understood: Understood) -> str:
+    """The parts in one line: "author: Yann LeCun · year: 2015- · topic: parsing"; "" for none."""
+    parts = [f"{_NAMES[part.kind]}: {part.value}" for part in understood.parts]
+    if parts and understood.query.topic:
+        parts.append(f"topic: {understood.query.topic}")
+    return " · ".join(" ".join(part.split()) for part in parts)
+
+
+# Where a record came from, in a line.
+
+
+def source_of(work: Work) -> str:
+    """The records that a work was read from: "acl-anthology:2020.acl-main.1"."""
+    names = [
+        f"{origin.source}:{origin.source_id}" if origin.source_id else origin.source
+        for origin in work.provenance
+    ]
+    return "; ".join(dict.fromkeys(names)) or work.id

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from citewell.serving.headers import PAGE_HEADERS
+from citewell.serving.problem_json import PAGE_HEADERS
 
 _FILES: Final = {
     "/docs": ("index.html", "text/html; charset=utf-8"),

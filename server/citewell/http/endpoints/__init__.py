@@ -10,16 +10,14 @@ from citewell.http.endpoints import (
     mapping,
     papers,
     picking,
-    placing,
     reporting,
     searching,
     status,
-    verifying,
 )
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     finding.FIND,
-    placing.PLACES,
+    finding.PLACES,
     searching.SEARCH,
     searching.SEARCH_BY_ADDRESS,
     exploring.EXPLORE,
@@ -30,7 +28,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     checking.CHECK,
     filling.FILL,
     picking.PICK,
-    verifying.VERIFY,
+    checking.VERIFY,
     status.STATUS,
     status.PIPELINE,
     reporting.REPORTS,

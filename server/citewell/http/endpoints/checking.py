@@ -2,21 +2,119 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from citewell.features.checking.check import references_in, tally
+from citewell.documents.bib.guard import check_edits
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.scan import scan_document
+from citewell.documents.textfile import apply_edits
+from citewell.engine.contract import Engine
+from citewell.features.actions.check_fix import plan_text_fixes
+from citewell.features.checking import page, report
+from citewell.features.checking.check import Claims, claims_in_files, references_in, tally
 from citewell.features.checking.report import label
+from citewell.features.checking.support import CAUTION
+from citewell.features.citing.named_works import work_named
+from citewell.features.text.evidence import what_it_says
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
-from citewell.http.endpoints.check_forms import CheckForm, claims_of_pdf_file, forms_of
-from citewell.http.wire import MAX_FILE, Paper, paper_of
+from citewell.http.endpoints.filling import MAX_FILES, Name, Text
+from citewell.http.wire import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
+from citewell.model.child_process import temporary_folder
+from citewell.model.words import words_of
+from citewell.options import Options
 from citewell.usecases.check import CheckTask
+from citewell.usecases.entry_changes import changes_for, plan_changes
+from citewell.usecases.find import passage_queries, suffix_of
+
+# A check as files: the corrected or changed .bib with its diff, SARIF and HTML; and references of
+# a PDF.
+
+CheckForm = Literal["fixes", "sarif", "html"]
+
+
+def claims_of_pdf_file(content: str, name: str, options: Options) -> Claims:
+    """The references of a PDF in Base64, and why some could not be read. The file lies in a
+    temporary folder while it is read."""
+    with temporary_folder() as folder:
+        path = folder / "paper.pdf"
+        path.write_bytes(base64.b64decode(content))
+        found = claims_in_files([path], options.documents, pdf=options.pdf)
+    claims = tuple(msgspec.structs.replace(claim, path=name) for claim in found.claims)
+    return Claims(claims, found.problems)
+
+
+def forms_of(
+    forms: Sequence[CheckForm],
+    checks: Sequence[Check],
+    text: str,
+    name: str,
+    *,
+    engine: Engine,
+    cancel: Cancel,
+) -> dict[str, Any]:
+    """The forms that are asked for, by field of the answer: `diff` and `fixed` where something of
+    the .bib can be corrected, `sarif` and `html`."""
+    named = [_named(check, name) for check in checks]
+    found: dict[str, Any] = {}
+    if "fixes" in forms:
+
+        def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
+            return CheckTask(engine, claims).run(cancel=cancel).checks
+
+        plan = plan_text_fixes(text, name, named, recheck)
+        found["diff"] = "".join(plan.diffs)
+        found["fixed"] = "".join(apply_edits(text, edit.edits) for edit in plan.edits)
+    if "sarif" in forms:
+        found["sarif"] = report.to_sarif(named)
+    if "html" in forms:
+        found["html"] = page.to_html(named, f"References of {name}")
+    return found
+
+
+def changed_texts(
+    changes: Mapping[str, str],
+    texts: Mapping[str, str],
+    name: str,
+    *,
+    service: Service,
+    online: bool,
+    cancel: Cancel,
+) -> dict[str, Any]:
+    """What changes make of a .bib, which is one of the `texts` by name, and of the papers that
+    cite it: the changed `texts` and their `diff`. Raises `CitewellError`."""
+    engine, options = service.engine, service.options.documents
+    documents = {
+        Path(paper): scan_document(paper, text, options)
+        for paper, text in texts.items()
+        if paper != name
+    }
+    plan = plan_changes(
+        changes,
+        [parse_bib(texts[name], name)],
+        check=lambda claims: CheckTask(engine, claims, online=online).run(cancel=cancel).checks,
+        work_named=lambda work: work_named(engine, work, service.options.bib.key_pattern),
+        citing=lambda bib, key: documents,
+    )
+    check_edits(plan.edits, plan.texts)
+    new = {edit.path: apply_edits(plan.texts[edit.path], edit.edits) for edit in plan.edits}
+    return {"texts": new, "diff": "".join(plan.diffs)}
+
+
+def _named(check: Check, name: str) -> Check:
+    """The check with the name of the file that was sent."""
+    claim = msgspec.structs.replace(check.claim, path=name)
+    return msgspec.structs.replace(check, claim=claim)
+
 
 MAX_ENTRIES = 2_000
 MAX_PDF = 12_000_000
@@ -61,12 +159,30 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         bool,
         Meta(description="Also query the allowed sources about what the library lacks."),
     ] = False
+    changes: Annotated[
+        dict[str, str],
+        Meta(
+            max_length=MAX_ENTRIES,
+            description="What becomes of entries of the BibTeX in `text`, by key: `mark` as "
+            "checked, `remove` with its citations, `record` for the record that the check found, "
+            "or the id of the paper that was meant. All are made or none.",
+        ),
+    ] = {}
+    papers: Annotated[
+        dict[Name, Text],
+        Meta(
+            max_length=MAX_FILES,
+            description="Papers by name that cite the entries; the citations of removed ones "
+            "become open placeholders.",
+        ),
+    ] = {}
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A reference, and what was found out about it. `not-found` says that no record was found,
-    which proves nothing; `fabricated`, that there is evidence against it; `unchecked`, that nothing
-    could be looked up."""
+    which proves nothing; `fabricated`, that there is evidence against it; `not-in-venue`, that its
+    proceedings are known whole and lack it; `unchecked`, that nothing could be looked up, or that
+    the evidence does not suffice."""
 
     n: Annotated[int, Meta(ge=1, description="Its index in `entries`, or in the text.")]
     reference: Annotated[str, Meta(description="Its key, else its title or its first words.")]
@@ -80,6 +196,18 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: Annotated[tuple[str, ...], Meta(description="Where the check searched.")] = ()
     line: Annotated[int | None, Meta(description="Line where it begins, from 1.")] = None
     page: Annotated[int | None, Meta(description="Page of the PDF, from 1.")] = None
+    key: Annotated[str, Meta(description="Key of its entry, if it is one of BibTeX.")] = ""
+    title: Annotated[str, Meta(description="The title that the reference gives.")] = ""
+    authors: Annotated[
+        tuple[str, ...], Meta(description="Surnames of the authors that it gives.")
+    ] = ()
+    marked: Annotated[
+        str, Meta(description="Day and record of the mark as checked that answers the findings.")
+    ] = ""
+    words: Annotated[str, Meta(description="The outcome in words.")] = ""
+    changes: Annotated[
+        tuple[str, ...], Meta(description="Which of `changes` can be made of its entry.")
+    ] = ()
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,6 +223,9 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     fixed: Annotated[str, Meta(description="The text with the corrections that are safe.")] = ""
     sarif: dict[str, Any] | None = None
     html: str = ""
+    texts: Annotated[
+        dict[str, str], Meta(description="What `changes` make of `text` (`name`) and `papers`.")
+    ] = {}
     problems: tuple[Problem, ...] = ()
 
 
@@ -106,6 +237,20 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
             Problem(
                 "request-invalid", "Give either `text`, `entries` or `pdf`.", "Send one of them."
             )
+        )
+    if request.changes and "fixes" in request.forms:
+        raise CitewellError(
+            Problem("request-invalid", "`changes` and `fixes` exclude each other.", "Send one.")
+        )
+    changed: dict[str, Any] = {}
+    if request.changes:
+        changed = changed_texts(
+            request.changes,
+            {request.name: request.text, **request.papers},
+            request.name,
+            service=service,
+            online=request.online,
+            cancel=cancel,
         )
     problems: tuple[Problem, ...] = ()
     unread: list[int] = []
@@ -133,6 +278,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
             engine=service.engine,
             cancel=cancel,
         ),
+        **changed,
     )
 
 
@@ -168,6 +314,12 @@ def _reference(n: int, check: Check) -> Reference:
         sources=check.sources,
         line=check.claim.line,
         page=check.claim.page,
+        key=check.claim.key if check.claim.spans else "",
+        title=check.claim.title,
+        authors=tuple(author.family for author in check.claim.authors),
+        marked=check.mark.shown if check.mark is not None else "",
+        words=words_of(check).label,
+        changes=changes_for(check) if check.claim.spans else (),
     )
 
 
@@ -192,4 +344,89 @@ CHECK = Endpoint(
     queue=lambda request: "online" if request.online else "check",
     seconds=LONG_SECONDS,
     schema_keywords=_ONE_OF_THEM,
+)
+
+
+# Does this paper's abstract say what this sentence says?
+
+
+class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sentence and the paper that it cites."""
+
+    sentence: Annotated[
+        str, Meta(min_length=1, max_length=5_000, description="LaTeX, Markdown or plain text.")
+    ]
+    id: Id
+    markup: Markup = "auto"
+
+
+class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`answered`: the model answered yes, no or unclear. `not_checked`: it was not asked or did not
+    answer; `problems` has the reason."""
+
+    status: Literal["answered", "not_checked"]
+    paper: Paper
+    note: str
+    verdict: Annotated[
+        Literal["yes", "no", "unclear"] | None,
+        Meta(description="Whether the abstract supports the sentence; none if not requested."),
+    ] = None
+    words: Annotated[
+        str, Meta(description="The supporting words of the title or abstract, verbatim.")
+    ] = ""
+    says: Annotated[str, Meta(description="The same in one line, with the model's name.")] = ""
+    model: str = ""
+    program: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
+    """Ask the language model that the user named whether a paper's abstract supports a sentence:
+    yes, no or unclear, with the words of the abstract that say so. `no` and `unclear` are no
+    evidence against a citation: an opinion of a summary, to be shown with its words."""
+    work = work_named(service.engine, request.id)
+    suffix = SUFFIXES.get(request.markup) or suffix_of(request.sentence)
+    queries = passage_queries(request.sentence, suffix, service.options)
+    sentence = queries[0].sentence if queries else ""
+    paper = paper_of(work, abstract=True)
+    if not sentence:
+        return VerifyAnswer(
+            status="not_checked",
+            paper=paper,
+            note=CAUTION,
+            problems=public_problems((_NO_SENTENCE,)),
+        )
+    found = service.engine.verify(sentence, work, cancel=cancel)
+    if found.problem is not None:
+        return VerifyAnswer(
+            status="not_checked",
+            paper=paper,
+            note=CAUTION,
+            model=found.model,
+            problems=public_problems((found.problem,)),
+        )
+    return VerifyAnswer(
+        status="answered",
+        paper=paper,
+        note=CAUTION,
+        verdict=found.verdict,
+        words=found.words,
+        says=what_it_says(found),
+        model=found.model,
+        program=found.program,
+    )
+
+
+_NO_SENTENCE = Problem("request-invalid", "The text contains no sentence.", "Give one sentence.")
+
+VERIFY = Endpoint(
+    name="verify",
+    method="POST",
+    path="/v1/verify",
+    summary="Does this paper support this sentence?",
+    request=VerifyRequest,
+    response=VerifyAnswer,
+    answer=verify,
+    queue="model",
+    seconds=LONG_SECONDS,
 )

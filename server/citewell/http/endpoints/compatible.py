@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from citewell import __version__
 from citewell.documents.keys.pattern import make_key
-from citewell.features.text.model_choice import picks
+from citewell.features.text.evidence import picks
 from citewell.features.text.paper_text import paper_texts
 from citewell.http.contract import LONG_SECONDS, Endpoint, Nothing, Service, public_problems
 from citewell.http.endpoints.finding import NO_PLACE

@@ -7,18 +7,19 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from citewell.engine.contract import Engine
 from citewell.features.citing.named_works import all_named
 from citewell.http.contract import Endpoint, Service, public_problems
 from citewell.http.endpoints.searching import Year
-from citewell.http.wire import Id, Paper, fields_of
+from citewell.http.wire import Id, Paper, fields_of, with_citations
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.direction import Direction
 from citewell.model.overview import Overview
-from citewell.model.typed_query import QueryPart
+from citewell.model.query import Direction, QueryPart
 from citewell.usecases.explore import contract
+from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
-from citewell.usecases.explore.problems import EMPTY
+from citewell.usecases.explore.steps import EMPTY
 from citewell.usecases.related import DIRECTIONS, Link, related_works
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
@@ -149,7 +150,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
         return answer
     answer = ExploreAnswer(status="nothing_found", papers=())
     for found in explore(service.engine, wanted, cancel=cancel):
-        answer = _answer(found, abstracts=request.abstracts)
+        answer = _answer(found, service.engine, abstracts=request.abstracts)
         service.on_part(answer)
     return answer
 
@@ -170,24 +171,28 @@ def related_papers(service: Service, request: RelatedRequest, cancel: Cancel) ->
         status = "not_known" if len(found.unknown) == len(works) else "nothing_found"
     return RelatedAnswer(
         status=status,
-        papers=tuple(RelatedPaper(**fields_of(one.work), links=one.links) for one in found.papers),
+        papers=tuple(
+            RelatedPaper(**fields_of(one.work, cited=cited), links=one.links)
+            for one, cited in with_citations(found.papers, service.engine)
+        ),
         total=found.total,
         not_known=found.unknown,
         problems=public_problems(found.problems),
     )
 
 
-def _answer(found: contract.Exploration, *, abstracts: bool) -> ExploreAnswer:
+def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> ExploreAnswer:
     return ExploreAnswer(
         status="found" if found.papers else "nothing_found",
         papers=tuple(
             ExploredPaper(
-                **fields_of(one.work, abstract=abstracts),
+                **fields_of(one.work, abstract=abstracts, cited=cited),
+                reason=reason_text(one),
                 reasons=one.reasons,
                 editions=tuple(work.id for work in one.editions),
                 relevance=None if one.relevance is None else round(one.relevance, 4),
             )
-            for one in found.papers
+            for one, cited in with_citations(found.papers, engine)
         ),
         passes=found.passes,
         relevant=found.relevant,

@@ -12,8 +12,8 @@ from citewell.documents.bib.guard import check_edits
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.text_project import MAX_NAME, TextProject
 from citewell.features.citing.named_works import all_named
-from citewell.features.citing.text_rebase import RebasedText
-from citewell.features.text.model_choice import what_it_says, who_chose
+from citewell.features.citing.write import RebasedText
+from citewell.features.text.evidence import what_it_says, who_chose
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem

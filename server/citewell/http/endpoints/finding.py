@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.project.cited_works import reference_of
+from citewell.documents.project.paper_project import reference_of
+from citewell.documents.scan import scan_document
+from citewell.features.checking.uncited import reports_others, uncited_sentences
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.text.evidence import why
-from citewell.features.text.model_choice import picks
+from citewell.features.text.evidence import picks, reason, why
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.endpoints.papers import Forms, StyleName, texts_of
 from citewell.http.wire import (
@@ -24,11 +26,13 @@ from citewell.http.wire import (
     Markup,
     Passage,
     fields_of,
+    with_citations,
 )
 from citewell.model import CitingPaper, Problem, Query
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
-from citewell.options import Options
+from citewell.model.query import MARK
+from citewell.model.words import Certainty, certainty
 from citewell.usecases.find import (
     MAX_PLACES,
     Found,
@@ -66,6 +70,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sentence: str
     papers: tuple[FoundPaper, ...]
     confidence: Confidence
+    certainty: Annotated[Certainty, Meta(description="The probability in words.")] = ""
     queries: Annotated[
         tuple[str, ...], Meta(description="The texts that the library was searched with.")
     ] = ()
@@ -119,8 +124,9 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
         places.append(
             Place(
                 sentence=sentence_of(one.query),
-                papers=found_papers(one, keys, request, service.options),
+                papers=found_papers(one, keys, request, service),
                 confidence=round(one.confidence, 3),
+                certainty=certainty(one.confidence, typed=not one.query.sentence),
                 queries=one.queries,
                 pick=one.sure_id(service.options),
                 chosen=one.who,
@@ -132,22 +138,24 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
 
 
 def found_papers(
-    found: Found, keys: Sequence[str], request: FindRequest, options: Options
+    found: Found, keys: Sequence[str], request: FindRequest, service: Service
 ) -> tuple[FoundPaper, ...]:
     """The papers of a place as they travel, with the forms that were asked for. Raises
     `CitewellError` for an unknown style."""
     works = [hit.work for hit in found.hits]
-    texts = texts_of(works, request.forms, request.style, options)
+    texts = texts_of(works, request.forms, request.style, service.options)
     confidences = found.confidences
     return tuple(
         FoundPaper(
-            **fields_of(hit.work, abstract=request.abstracts),
+            **fields_of(hit.work, abstract=request.abstracts, cited=cited),
             **{form: given[n] for form, given in texts.items()},
             key=keys[n] or hit.key,
+            reason=reason(hit, found.query.text),
             why=why(hit),
             confidence=confidences[n],
+            certainty=certainty(confidences[n], typed=not found.query.sentence),
         )
-        for n, hit in enumerate(found.hits)
+        for n, (hit, cited) in enumerate(with_citations(found.hits, service.engine))
     )
 
 
@@ -175,4 +183,60 @@ FIND = Endpoint(
     answer=find,
     queue="passage",
     seconds=LONG_SECONDS,
+)
+
+
+# Where citations belong in a passage that marks no place.
+
+
+class PlacesRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage."""
+
+    text: Passage
+    markup: Markup = "auto"
+
+
+class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a sentence without a citation."""
+
+    sentence: str
+    at: Annotated[int, Meta(description="Offset in the text, in code points.")]
+    likely: Annotated[bool, Meta(description="Whether its words seldom occur without a citation.")]
+
+
+class PlacesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The places in order."""
+
+    placeholders: Annotated[int, Meta(description="Number of places that the text marks.")]
+    places: tuple[OpenPlace, ...]
+
+
+def find_places(service: Service, request: PlacesRequest, cancel: Cancel) -> PlacesAnswer:
+    """The sentences of a passage without a citation, and how many placeholders it has. Nothing is
+    searched for."""
+    suffix = SUFFIXES.get(request.markup) or suffix_of(request.text)
+    document = scan_document(f"passage{suffix}", request.text, service.options.documents)
+    return PlacesAnswer(
+        placeholders=len(document.placeholders),
+        places=tuple(
+            OpenPlace(sentence=_spaced(one.sentence), at=one.at, likely=reports_others(one))
+            for one in islice(uncited_sentences(document), MAX_PLACES)
+        ),
+    )
+
+
+def _spaced(sentence: str) -> str:
+    """The sentence with a space before the mark, as an author writes it."""
+    return sentence.replace(MARK, f" {MARK}").replace("  ", " ")
+
+
+PLACES = Endpoint(
+    name="places",
+    method="POST",
+    path="/v1/places",
+    summary="Sentences of a passage without a citation",
+    request=PlacesRequest,
+    response=PlacesAnswer,
+    answer=find_places,
+    queue="document",
 )

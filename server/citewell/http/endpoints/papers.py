@@ -66,7 +66,7 @@ def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> Pape
         need_library(service.engine)
     unknown = [name for name, work in zip(request.ids, works, strict=True) if work is None]
     return PapersAnswer(
-        papers=tuple(records(held, request.forms, request.style, service.options)),
+        papers=tuple(records(held, request.forms, request.style, service)),
         unknown_ids=tuple(unknown),
     )
 
@@ -74,18 +74,20 @@ def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> Pape
 def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record:
     """One record by its id, DOI or arXiv id, unescaped in the URL."""
     work = work_named(service.engine, request.id)
-    (record,) = records([work], request.forms, request.style, service.options)
+    (record,) = records([work], request.forms, request.style, service)
     return record
 
 
 def records(
-    works: Sequence[Work], forms: Collection[Form], style: str, options: Options
+    works: Sequence[Work], forms: Collection[Form], style: str, service: Service
 ) -> list[Record]:
     """The works as they travel, with their texts. Raises `CitewellError` for an unknown style."""
-    texts = texts_of(works, forms, style, options)
+    texts = texts_of(works, forms, style, service.options)
+    cited = service.engine.citations([work.id for work in works])
     return [
         Record(
-            **fields_of(work, abstract=True), **{form: given[n] for form, given in texts.items()}
+            **fields_of(work, abstract=True, cited=cited[n]),
+            **{form: given[n] for form, given in texts.items()},
         )
         for n, work in enumerate(works)
     ]

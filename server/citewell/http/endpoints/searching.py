@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from citewell.http.contract import Endpoint, Service, public_problems
-from citewell.http.wire import Count, Paper, found_paper
+from citewell.http.wire import Count, Paper, found_paper, with_citations
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.typed_query import QueryPart
+from citewell.model.query import QueryPart
 from citewell.serving.queues import Kind
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Status, status_of
 from citewell.usecases.search import search_page, search_query
 
@@ -87,6 +87,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     if not any(one.strip() for one in given):
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
     query = search_query(
+        service.options,
         request.query,
         request.author,
         request.venue,
@@ -107,7 +108,10 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     )
     return SearchAnswer(
         status=status_of([page.result]),
-        papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in page.hits),
+        papers=tuple(
+            found_paper(hit, abstract=request.abstracts, typed=request.query, cited=cited)
+            for hit, cited in with_citations(page.hits, service.engine)
+        ),
         next_cursor=page.next_cursor(),
         understood=page.result.understood.parts,
         problems=public_problems((*page.result.problems, *page.result.dropped)),

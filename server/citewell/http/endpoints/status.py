@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
-from citewell.features.display.pipeline import Pipeline, pipeline
-from citewell.features.display.pipeline_picture import svg
+from citewell.features.display.pipeline import Pipeline, pipeline, svg
 from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel

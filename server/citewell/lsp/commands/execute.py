@@ -16,7 +16,6 @@ from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.arguments import arguments_of
@@ -90,7 +89,6 @@ def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Ins
 class Inserter(Struct, frozen=True, eq=False):
     """Adds the entry of an accepted paper. For the event loop."""
 
-    buffers: Buffers
     projects: Projects
     applier: EditApplier
     edits: EditQueue
@@ -151,23 +149,7 @@ class Inserter(Struct, frozen=True, eq=False):
             edits = _merged(edits, tidy)
         if not edits:
             return {"applied": True, "key": key}
-        saved = self._saved(snapshot, edits)
-        others = [edit for edit in edits if edit not in saved]
-        applied = not others or await self.applier.apply(others, texts, f"Cite {key}")
-        if applied and saved:
-            await self.applier.check_meaning(saved, texts)
-            applied = self.applier.write(saved, texts)
-            self.buffers.changed()
-        return {"applied": applied, "key": key}
-
-    def _saved(self, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
-        """The edits of .bib files that are written at once: the editor does not show them, and the
-        author wants no unsaved ones."""
-        if not snapshot.options.bib.save:
-            return []
-        shown = self.buffers.open_document
-        bibs = (edit for edit in edits if edit.path.lower().endswith((".bib", ".bibtex")))
-        return [edit for edit in bibs if shown(Path(edit.path)) is None]
+        return {"applied": await self.applier.apply(edits, texts, f"Cite {key}"), "key": key}
 
     async def _put_back(self, wanted: InsertArguments) -> None:
         """Remove a citation whose entry was not written, and restore what the author had typed."""

@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from citewell.lsp.commands.picker import Picker, problems_of, understood_of
-from citewell.lsp.commands.picker_arguments import Position, Range, range_of
+from citewell.lsp.commands.picker import (
+    Picker,
+    Position,
+    Range,
+    problems_of,
+    range_of,
+    understood_of,
+)
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
@@ -107,13 +113,14 @@ class Explorer(Struct, frozen=True, eq=False):
         _, find_work, new_key = await self.picker.own_entries(snapshot, wanted.uri)
         query = wanted.query
         if not query.strip() and snapshot is not None:
-            from citewell.documents.passage import passage_text
+            from citewell.documents.prose import passage_text
 
             span = range_of(wanted.range, wanted.position, snapshot.index)
             query = await self.picker.projects.read(lambda: passage_text(snapshot.document, span))
         query = " ".join(query.split())
         sources = self.picker.buffers.workspace_options().sources
         request = ExploreRequest(
+            rounds=1,
             text=query,
             kept=wanted.kept,
             rejected=wanted.rejected,
@@ -157,7 +164,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
     def _summed_up(self, wanted: OverviewArguments, cancel: Cancel) -> tuple[list[Work], Overview]:
         """The papers that are known, and what they are about."""
-        from citewell.usecases.explore.overview import PAPERS, overview
+        from citewell.usecases.explore.themes import PAPERS, overview
 
         engine = self.picker.engine
         works = [work for work in engine.works(wanted.ids[:PAPERS]) if work is not None]
@@ -194,13 +201,13 @@ def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[st
 def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
     """Write why each listed paper was found, and how likely it answers the question, by all passes
     so far, into its row."""
-    from citewell.model.shorten import shorten
-    from citewell.usecases.explore.export import reasons_text
+    from citewell.model.display_text import shorten
+    from citewell.usecases.explore.export import reason_text
 
     for at, one in enumerate(found.papers):
         row = next((listed[name] for name in _ids(one) if name in listed), None)
         if row is not None:
-            row["why"] = shorten(reasons_text(one), MAX_WHY)
+            row["why"] = shorten(reason_text(one), MAX_WHY)
             row["relevance"] = None if one.relevance is None else round(one.relevance, 4)
             row["relevant"] = at < (found.relevant or 0)
 

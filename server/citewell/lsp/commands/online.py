@@ -24,6 +24,7 @@ from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.state.checking import Checking
 from citewell.model import CitewellError, Problem
+from citewell.sources.registry import source_titles
 
 if TYPE_CHECKING:
     from citewell.features.checking.verify import Question
@@ -226,10 +227,12 @@ def _is_open(check: Check) -> bool:
 
 def _summary(checks: Sequence[Check], *, complete: bool) -> str:
     from citewell.features.checking.check import tally
-    from citewell.features.checking.report import WORDS
+    from citewell.model.words import VERDICTS
 
-    words = [f"{count} {WORDS[verdict]}" for verdict, count in tally(checks).items() if count]
-    sources = dict.fromkeys(name for check in checks for name in check.sources)
+    words = [
+        f"{count} {VERDICTS[verdict].label}" for verdict, count in tally(checks).items() if count
+    ]
+    sources = source_titles(name for check in checks for name in check.sources)
     begin = "" if complete else "Stopped early. "
     origin = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
     return f"{begin}{len(checks)} references: {', '.join(words)}.{origin}"

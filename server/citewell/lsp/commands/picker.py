@@ -11,19 +11,13 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.lsp.commands.picker_arguments import (
-    InsertPaperArguments,
-    SearchArguments,
-    position_of,
-    span_of,
-)
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
@@ -37,7 +31,7 @@ from citewell.lsp.state.checking import Checking
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
 from citewell.lsp.state.picker_history import PickerHistory
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
-from citewell.model.document import Document
+from citewell.model.document import Document, Span
 
 if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
@@ -48,7 +42,99 @@ if TYPE_CHECKING:
     from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model.feedback import Feedback
-    from citewell.model.typed_query import QueryPart
+    from citewell.model.query import QueryPart
+
+# What a picker sends: what it searches for, and what was chosen for which place.
+
+MOST_PAPERS = 50
+"""Papers of one citation, at most."""
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A position, in the units that client and server agreed on."""
+
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    """From one position to another."""
+
+    start: Position
+    end: Position
+
+
+class PaperChoice(msgspec.Struct, frozen=True):
+    """One of several papers that were chosen."""
+
+    work: str = ""
+    """Id of a paper; empty for an entry that a .bib has already."""
+    key: str = ""
+    """Key of that entry; not needed with `work`."""
+
+
+Choices = Annotated[tuple[PaperChoice, ...], msgspec.Meta(max_length=MOST_PAPERS)]
+
+
+class SearchArguments(msgspec.Struct, frozen=True):
+    """What a picker asks for."""
+
+    query: str = ""
+    uri: str = ""
+    """URI of the document that the author is writing; empty: nothing is known of the paper."""
+    position: Position | None = None
+    """Where the citation will be inserted; its sentence then counts, too."""
+    limit: int = 20
+    deep: bool = False
+    """Search longer, with the cross-encoder if one is set; not for use while the author types."""
+    chosen: Choices = ()
+    """The papers that the citation will have: the list holds what is cited beside them."""
+
+
+class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
+    """What was chosen, and where it goes."""
+
+    uri: str
+    work: str = ""
+    """Id of a paper; empty for an entry that a .bib has already."""
+    key: str = ""
+    """Key of that entry; not needed with `work`."""
+    papers: Choices = ()
+    """Several papers, which become one citation, in place of `work` and `key`."""
+    position: Position | None = None
+    range: Range | None = None
+    """The text that the citation replaces; takes precedence over `position`."""
+    bib_only: bool = False
+    """Add the entry and cite nothing."""
+
+    @property
+    def chosen(self) -> tuple[PaperChoice, ...]:
+        """The papers, one or several."""
+        return self.papers or (PaperChoice(self.work, self.key),)
+
+
+def span_of(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:
+    """The place as offsets; the end of the text where none was given."""
+    if wanted.range is None and wanted.position is None:
+        end = len(document.text.rstrip())
+        return Span(end, end)
+    return range_of(wanted.range, wanted.position, index)
+
+
+def range_of(range: Range | None, position: Position | None, index: LineIndex) -> Span:
+    """A range, else a position, as offsets; the beginning of the text where there is neither."""
+    if range is not None:
+        start = index.offset(position_of(range.start))
+        end = index.offset(position_of(range.end))
+        return Span(min(start, end), max(start, end))
+    at = 0 if position is None else index.offset(position_of(position))
+    return Span(at, at)
+
+
+def position_of(position: Position) -> types.Position:
+    """The position as the protocol has it."""
+    return types.Position(max(0, position.line), max(0, position.character))
+
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.verify import CheckOf, invented_keys
 from citewell.features.display.coexist import left_diagnostics
 from citewell.lsp.diagnostics.wire import Report, encoded
-from citewell.lsp.documents.project_cache import ProjectCache
-from citewell.lsp.documents.project_state import Reading
+from citewell.lsp.documents.project_state import ProjectCache, Reading
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
@@ -85,7 +84,7 @@ def closed_subjects(
     for path in paths:
         projects = workspace.of(path)
         source: Document | BibFile | None
-        if path in bibs:
+        if path in bibs and not bibs[path].regions:
             projects = tuple(project for project in projects if path in project.bibs)
             source = bibs[path]
         else:
@@ -120,7 +119,8 @@ class DiagnosticsBuilder:
         index: LineIndex | None,
     ) -> Report:
         path = Path(source.path)
-        of_references = wanted.generation if isinstance(source, BibFile) else 0
+        has_entries = isinstance(source, BibFile) or any(path in one.bibs for one in projects)
+        of_references = wanted.generation if has_entries else 0
         setting = (
             (wanted.options, wanted.features, wanted.encoding, wanted.tags, wanted.related),
             of_references,

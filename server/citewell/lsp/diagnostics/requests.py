@@ -17,22 +17,184 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from citewell.lsp.diagnostics.publishing import Publisher
-from citewell.lsp.diagnostics.report_pass import DiagnosticsPass
-from citewell.lsp.diagnostics.wire import answer, gone, item, unchanged
+from citewell.lsp.diagnostics.wire import answer, as_json, gone, item, unchanged
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.refresh import Refresher
+from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Checking, Entries
 
 if TYPE_CHECKING:
+    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Subject, Wanted
     from citewell.lsp.diagnostics.wire import Report
+    from citewell.lsp.documents.project_state import ProjectCache, Reading
+    from citewell.lsp.protocol.line_index import LineIndex
     from citewell.model import Problem
     from citewell.model.bib import BibFile
+    from citewell.options import Options
     from citewell.options.editor import DiagnosticsOptions
+
+# Diagnostics for a client that does not ask for them: what is new is sent.
+
+
+class Publisher:
+    """What was sent, and sends what differs. For the event loop."""
+
+    def __init__(self, editor: Editor, buffers: Buffers, reporter: DiagnosticsPass) -> None:
+        self._editor = editor
+        self._buffers = buffers
+        self._reporter = reporter
+        self._pushed: dict[str, str] = {}
+        """Result id of what the client was last sent, by URI."""
+
+    async def push(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
+        """Send what is new: of open documents, and of the bibliographies that they cite from."""
+        sent: set[str] = set()
+        for uri, (report, version) in reports.items():
+            document = self._editor.open_document(uri)
+            if document is not None and document.version == version:
+                self._publish(uri, report, version)
+            sent.add(uri)
+        opened = {self._buffers.path_of(uri) for uri in reports}
+        closed = {
+            path: None
+            for report, _ in reports.values()
+            for project in report.projects
+            for path in project.bibs
+            if path not in opened
+        }
+        if closed:
+            reading = self._buffers.workspace_reading()
+            wanted = self._reporter.wanted(reading.options)
+            found = await self._reporter.of_closed(reading, wanted, list(closed))
+            for path, one in zip(closed, found, strict=True):
+                uri = from_fs_path(str(path)) or ""
+                if one is not None and (uri in self._pushed or not one.is_empty):
+                    self._publish(uri, one, None)
+                    sent.add(uri)
+        shown = {self._buffers.path_of(uri) for uri in sent}
+        for uri in [uri for uri in self._pushed if uri not in sent]:
+            del self._pushed[uri]
+            # An editor may write the address of a file that it opens in another way than we did.
+            if self._buffers.path_of(uri) not in shown:
+                self._send(uri, b"[]", None)
+
+    def _publish(self, uri: str, report: Report, version: int | None) -> None:
+        if self._pushed.get(uri) != report.result_id:
+            self._pushed[uri] = report.result_id
+            self._send(uri, report.items, version)
+
+    def _send(self, uri: str, items: bytes, version: int | None) -> None:
+        numbered = b"" if version is None else b'"version":%d,' % version
+        self._editor.protocol.notify_encoded(
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
+            b'{"uri":%s,%s"diagnostics":' % (as_json(uri), numbered),
+            items,
+            b"}",
+        )
+
+
+# The report of a file, as the connection asks for it: read on the reader thread, found on one
+# that gives way.
+
+
+class DiagnosticsPass:
+    """Makes reports of files that are open, and of those that are not. For the event loop."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        projects: Projects,
+        checks: Checking,
+        background: Executor,
+    ) -> None:
+        self._editor = editor
+        self._buffers = buffers
+        self._projects = projects
+        self._checks = checks
+        self._background = background
+        self._reports: DiagnosticsBuilder | None = None
+
+    async def of_open(self, uri: str) -> tuple[Report, int | None] | None:
+        """The report of the present version of an open document, and that version."""
+        found = self._buffers.reading(uri)
+        if found is None:
+            return None
+        reading, document = found
+        wanted = self.wanted(reading.options)
+        index, version = document.index, document.version
+        await self._projects.read_ahead(reading)
+        subject = await self._projects.look_up(lambda cache: _subject_of(cache, reading, index))
+        document.share(subject.source.text)
+        return await self._find(subject, wanted), version
+
+    async def of_closed(
+        self, reading: Reading, wanted: Wanted, paths: list[Path]
+    ) -> list[Report | None]:
+        """The reports of files that the editor does not show; None for one that is gone."""
+        subjects = await self._projects.look_up(
+            lambda cache: _closed_subjects(cache, reading, paths)
+        )
+        return [
+            None if subject is None else await self._find(subject, wanted) for subject in subjects
+        ]
+
+    async def files(self, reading: Reading) -> list[Path]:
+        """Every manuscript and every bibliography of the workspace."""
+        return await self._projects.look_up(lambda cache: _files_of(cache, reading))
+
+    def wanted(self, options: Options) -> Wanted:
+        """What a report is made for now, with these settings."""
+        from citewell.lsp.diagnostics.builder import Wanted
+
+        flags = self._editor.flags
+        return Wanted(
+            options=options.diagnostics,
+            features=options.features,
+            encoding=self._editor.encoding,
+            generation=self._checks.generation,
+            check_of=self._checks.telling if self._checks.knows_any else None,
+            tags=flags.diagnostic_tags,
+            related=flags.related_information,
+        )
+
+    async def _find(self, subject: Subject, wanted: Wanted) -> Report:
+        """On the thread that gives way: a hover needs the reader."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._background, lambda: self._finder().of(subject, wanted)
+        )
+
+    def _finder(self) -> DiagnosticsBuilder:
+        """For the thread that finds."""
+        from citewell.lsp.diagnostics.builder import DiagnosticsBuilder
+
+        if self._reports is None:
+            self._reports = DiagnosticsBuilder()
+        return self._reports
+
+
+def _subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subject:
+    from citewell.lsp.diagnostics.builder import subject_of
+
+    return subject_of(cache, reading, index)
+
+
+def _closed_subjects(
+    cache: ProjectCache, reading: Reading, paths: list[Path]
+) -> list[Subject | None]:
+    from citewell.lsp.diagnostics.builder import closed_subjects
+
+    return closed_subjects(cache, reading, paths)
+
+
+def _files_of(cache: ProjectCache, reading: Reading) -> list[Path]:
+    from citewell.lsp.diagnostics.builder import files_of
+
+    return files_of(cache, reading)
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,27 +1,110 @@
-"""Edits that go into the author's files through the editor, checked before and remembered after."""
+"""Edits of the author's files, checked before and remembered after: made by the editor, but for
+bibliographies that it does not show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.documents.edits import TextOf, workspace_edit
 from citewell.lsp.documents.file_version import read_file_version
+from citewell.lsp.documents.positions import Ranges
 from citewell.lsp.documents.projects import Projects
+from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
+# Citewell's own edits in the protocol's terms, as far as the client can take them.
+
+ANNOTATION = "citewell"
+
+
+class TextOf:
+    """What an edit of one file refers to: its present text and, if it is open, its version."""
+
+    def __init__(self, uri: str, index: LineIndex | Ranges, version: int | None) -> None:
+        self.uri = uri
+        self.index = index
+        self.version = version
+
+
+def workspace_edit(
+    edits: Sequence[FileEdit],
+    text_of: Callable[[Path], TextOf],
+    flags: ClientFlags,
+    label: str | Callable[[FileEdit], str],
+    ask: str = "",
+) -> types.WorkspaceEdit:
+    """One undoable edit of several files, annotated with one label or with each file's own, and
+    with what the author is asked to confirm.
+
+    Offsets of each `FileEdit` refer to the text that `text_of` gives. A client without
+    `documentChanges` gets the plain form; it cannot create files, so the caller does that first.
+    """
+    if not flags.document_changes:
+        return types.WorkspaceEdit(
+            changes={
+                (target := text_of(Path(edit.path))).uri: [
+                    types.TextEdit(range=target.index.range(change.span), new_text=change.text)
+                    for change in edit.edits
+                ]
+                for edit in edits
+            }
+        )
+    changes: list[
+        types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
+    ] = []
+    annotations: dict[str, types.ChangeAnnotation] = {}
+    for edit in edits:
+        target = text_of(Path(edit.path))
+        shown = label if isinstance(label, str) else label(edit)
+        name = next((n for n, known in annotations.items() if known.label == shown), "")
+        if not name:
+            name = ANNOTATION + (f"-{len(annotations)}" if annotations else "")
+            annotations[name] = types.ChangeAnnotation(
+                label=shown, needs_confirmation=bool(ask), description=ask or None
+            )
+        if edit.create:
+            changes.append(
+                types.CreateFile(
+                    uri=target.uri, options=types.CreateFileOptions(ignore_if_exists=True)
+                )
+            )
+        changes.append(
+            types.TextDocumentEdit(
+                text_document=types.OptionalVersionedTextDocumentIdentifier(
+                    uri=target.uri, version=target.version
+                ),
+                edits=[
+                    types.AnnotatedTextEdit(
+                        annotation_id=name,
+                        range=target.index.range(change.span),
+                        new_text=change.text,
+                    )
+                    if flags.change_annotations
+                    else types.TextEdit(range=target.index.range(change.span), new_text=change.text)
+                    for change in edit.edits
+                ],
+            )
+        )
+    return types.WorkspaceEdit(
+        document_changes=changes,
+        change_annotations=annotations if flags.change_annotations else None,
+    )
+
+
 FileVersions = Mapping[Path, object]
 
 
 class StaleEditError(CitewellError):
-    """The author typed while the edit was on its way, so the editor did not apply it."""
+    """The author typed, or another program wrote, while the edit was planned or on its way: it was
+    not made, and can be planned again."""
 
 
 class EditApplier:
@@ -43,7 +126,7 @@ class EditApplier:
             from citewell.documents.bib.guard import check_edits
 
             options = self._buffers.options_for
-            held = {str(path): text for path, text in texts.items()}
+            held = _by_name(texts)
             await self._projects.look_up(
                 lambda cache: check_edits(
                     edits, held, lambda path, text: cache.parsed(path, text, options(path))
@@ -65,19 +148,52 @@ class EditApplier:
         return workspace_edit(edits, text_of, self._editor.flags, label)
 
     async def apply(self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str) -> bool:
-        """Have the editor make edits of `texts`. Returns False, and shows why, if it does not.
+        """Make edits of `texts`: all or none. Returns False, and shows why, for none.
 
-        Raises `StaleEditError` when the editor refused because a document is no longer the text
-        that the edits were planned for: the caller plans them again.
+        Raises `StaleEditError` when a file is no longer the text that the edits were planned for:
+        the caller plans them again.
         """
+        from citewell.features.citing.write import take_back
+
+        written = self.written(edits)
+        others = [edit for edit in edits if edit not in written]
         try:
             await self.check_meaning(edits, texts)
-            self._check_encodings(edits, texts)
-            if not self._editor.flags.apply_edit:
-                return self.write(edits, texts)
+            if not self.can_apply:
+                return await self._write(edits, texts)
+            self._check_encodings(others, texts)
+            await self._write(written, texts)
+        except StaleEditError:
+            raise
         except CitewellError as error:
             self._editor.show_problems([error.problem], again=True)
             return False
+        if not others:
+            return True
+        done = False
+        try:
+            done = await self._have_applied(others, texts, label)
+        finally:
+            if written and not done:
+                await asyncio.to_thread(take_back, written, _by_name(texts))
+                self._buffers.changed()
+        return done
+
+    def written(self, edits: Sequence[FileEdit]) -> list[FileEdit]:
+        """Those of bibliographies that the server writes itself. The editor does not show them: its
+        edit would have no version, and end inside an entry that another program writes."""
+        return [
+            edit
+            for edit in edits
+            if edit.path.lower().endswith((".bib", ".bibtex"))
+            and self._buffers.open_document(Path(edit.path)) is None
+            and self._buffers.options_for(Path(edit.path)).bib.save
+        ]
+
+    async def _have_applied(
+        self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
+    ) -> bool:
+        """Have the editor make the edits. As `apply`."""
         if not self._editor.flags.create_files:
             for edit in edits:
                 if edit.create:
@@ -134,8 +250,9 @@ class EditApplier:
                 text = applied_to(texts[path], edit.edits)
                 self._projects.assume(path, text, before.get(path))
 
-    def write(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> bool:
-        """Write the files, if the editor shows none of them."""
+    async def _write(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> bool:
+        """Write the files, if the editor shows none of them. As `apply`."""
+        from citewell.documents.textfile import CHANGED
         from citewell.features.citing.write import write_edits
 
         for edit in edits:
@@ -148,7 +265,20 @@ class EditApplier:
                 )
                 self._editor.show_problems([problem], again=True)
                 return False
-        return write_edits(edits, {str(path): text for path, text in texts.items()})
+        if not edits:
+            return False
+        try:
+            return await asyncio.to_thread(write_edits, edits, _by_name(texts))
+        except CitewellError as error:
+            if error.problem.code == CHANGED:
+                raise StaleEditError(error.problem) from error
+            raise
+        finally:
+            self._buffers.changed()
+
+
+def _by_name(texts: Mapping[Path, str]) -> dict[str, str]:
+    return {str(path): text for path, text in texts.items()}
 
 
 def file_versions_of(edits: Sequence[FileEdit]) -> FileVersions:

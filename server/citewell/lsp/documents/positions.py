@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp.protocol.line_index import units
+from citewell.lsp.protocol.line_index import line_starts, units
 from citewell.lsp.protocol.wire import Location, Position, Range
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
 if TYPE_CHECKING:
@@ -104,3 +107,100 @@ class Locator:
 
     def location(self, path: Path, span: Span) -> Location:
         return Location(self.uri(path), self.range(path, span))
+
+
+# Positions in a .bib by entry: where each begins, and what lies inside it, counted from there.
+#
+# What lies inside stays where it is as long as the entry's body lives, so that a list of all
+# entries costs a walk over them after an edit, and no counting in their text.
+
+_MANY = 1_000
+"""Entries from which numpy looks up their lines."""
+
+
+class Inside(NamedTuple):
+    """A range in an entry, in lines from the entry's first one. Characters in line 0 are counted
+    from the `@`, in the others from the beginning of the line. (A body never ends in whitespace, so
+    it never splits a CRLF.)"""
+
+    row: int
+    column: int
+    last_row: int
+    last_column: int
+
+    def at(self, line: int, column: int) -> tuple[int, int, int, int]:
+        """The range if the `@` is at this position: line and character of both ends."""
+        return (
+            line + self.row,
+            self.column if self.row else self.column + column,
+            line + self.last_row,
+            self.last_column if self.last_row else self.last_column + column,
+        )
+
+
+class BodyPlaces:
+    """Ranges inside one body."""
+
+    def __init__(self, body: BibBody, encoding: str) -> None:
+        self._text = text = body.text
+        self._encoding = encoding
+        self._is_plain = encoding == "utf-32" or text.isascii()
+        self._is_line = "\n" not in text
+        self._places = Places(text, encoding) if "\r" in text else None
+
+    def inside(self, begin: int, end: int) -> Inside:
+        """The range between two offsets of the body's text."""
+        if self._places is not None:
+            return Inside(*self._places.numbers(Span(begin, end)))
+        if self._is_line and self._is_plain:
+            return Inside(0, begin, 0, end)
+        row, column = self._place(begin) if begin else (0, 0)
+        last_row, last_column = self._place(end)
+        return Inside(row, column, last_row, last_column)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        text = self._text
+        start = text.rfind("\n", 0, offset) + 1
+        row = text.count("\n", 0, start) if start else 0
+        if self._is_plain:
+            return row, offset - start
+        return row, units(text[start:offset], self._encoding)
+
+
+def placed(bib: BibFile, encoding: str) -> Iterator[tuple[BibEntry, int, int]]:
+    """Each entry with line and character of its `@`."""
+    text = bib.text
+    if len(bib.entries) >= _MANY and text.isascii() and "\r" not in text:
+        yield from _placed_together(bib)
+        return
+    returns = "\r" in text and text.count("\r") != text.count("\r\n")
+    line = at = begin = column = 0
+    is_plain = encoding == "utf-32" or text.isascii()
+    for entry in bib.entries:
+        start = entry.start
+        passed = text.count("\n", at, start)
+        if returns:
+            passed += text.count("\r", at, start) - text.count("\r\n", at, start)
+        if passed:
+            line += passed
+            last = text.rfind("\n", at, start)
+            begin = at = max(last, text.rfind("\r", at, start) if returns else -1) + 1
+            column = 0
+        if is_plain:
+            column = start - begin
+        elif start > at:
+            # Counted from the entry before: a file may have all its entries in one line.
+            column += units(text[at:start], encoding)
+        at = start
+        yield entry, line, column
+
+
+def _placed_together(bib: BibFile) -> Iterator[tuple[BibEntry, int, int]]:
+    """`placed` of a large ASCII file, whose lines are looked up together."""
+    import numpy as np
+
+    lines = np.frombuffer(line_starts(bib.text), np.int64)
+    starts = np.fromiter((entry.start for entry in bib.entries), np.int64, len(bib.entries))
+    rows = np.searchsorted(lines[:-1], starts, side="right") - 1
+    columns = starts - lines[rows]
+    return zip(bib.entries, rows.tolist(), columns.tolist(), strict=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -18,10 +18,9 @@ from pygls.uris import to_fs_path
 from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.jsonrpc import Protocol
 from citewell.lsp.protocol.open_document import DocumentStore, OpenDocument
-
-if TYPE_CHECKING:
-    from citewell.lsp.protocol.settings import Settings
-    from citewell.model import Problem
+from citewell.model import Problem
+from citewell.options import Options
+from citewell.options.load import Loaded, load
 
 logger = logging.getLogger(__name__)
 
@@ -244,3 +243,137 @@ async def _answered(request: Awaitable[None]) -> None:
         await asyncio.wait_for(asyncio.shield(request), REFRESH_SECONDS)
     except Exception as error:
         logger.info("The editor did not refresh: %s", error)
+
+
+# The settings in force for each workspace folder, and the problems of invalid ones.
+
+SECTION = "citewell"
+
+
+class Settings:
+    """The settings from files, environment, editor and flags, per folder."""
+
+    def __init__(
+        self, overrides: Mapping[str, Any] | None = None, user_file: Path | None = None
+    ) -> None:
+        self._overrides = dict(overrides or {})
+        self.user_file = user_file
+        self._wire: dict[Path | None, Mapping[str, Any]] = {None: {}}
+        self._loaded: dict[Path | None, Loaded] = {}
+        self._reported: set[str] = set()
+
+    def take(self, wire: object) -> None:
+        """The editor's settings for all folders: initialization options, or a pushed change."""
+        self._wire = {None: section(wire)}
+        self._loaded.clear()
+
+    @staticmethod
+    def questions(scopes: Sequence[Path | None]) -> list[types.ConfigurationItem]:
+        """What to ask the editor: its settings for each folder."""
+        return [
+            types.ConfigurationItem(
+                section=SECTION, scope_uri=root.as_uri() if root is not None else None
+            )
+            for root in scopes
+        ]
+
+    def answered(self, scopes: Sequence[Path | None], answers: Sequence[object]) -> None:
+        """Take the editor's answers for these folders; what it does not answer stays."""
+        for root, answer in zip(scopes, answers, strict=False):
+            if answer:
+                self._wire[root] = section(answer)
+        self._loaded.clear()
+
+    def forget_files(self) -> None:
+        """Read the settings files again when settings are next needed."""
+        self._loaded.clear()
+
+    def of(self, root: Path | None, document: Path | None = None) -> Options:
+        """The settings for the documents of a folder (or for a document in none)."""
+        key = root if root is not None else (document.parent if document is not None else None)
+        if key not in self._loaded:
+            wire = self._wire.get(root, self._wire[None])
+            self._loaded[key] = load(
+                root,
+                wire=wire,
+                overrides=self._overrides or None,
+                document=document if root is None else None,
+                user_file=self.user_file,
+            )
+        return self._loaded[key].options
+
+    def news(self) -> list[Problem]:
+        """The problems of the loaded settings that were not returned before."""
+        fresh: list[Problem] = []
+        for loaded in self._loaded.values():
+            for problem in loaded.problems:
+                if str(problem) not in self._reported:
+                    self._reported.add(str(problem))
+                    fresh.append(problem)
+        return fresh
+
+
+def section(wire: object) -> Mapping[str, Any]:
+    """Our part of an editor's settings, which may or may not be wrapped in our name."""
+    if not isinstance(wire, Mapping):
+        return {}
+    inner = wire.get(SECTION, wire)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+# Asks the editor to refresh what it shows: what is shown in one file depends on others.
+#
+# A new entry changes the hints of every paper that cites it; a new citation changes the count
+# above the entry. By itself, an editor refreshes only the file that was edited.
+
+CHANGED = "citewell/referencesChanged"
+"""Notification to a client that shows a list of references; it requests the list again."""
+QUIET_SECONDS = 0.4
+"""Seconds without a change before the editor is asked to refresh."""
+
+
+class Refresher:
+    """One request of each kind after a burst of changes. For the event loop."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self._timer: asyncio.TimerHandle | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    def changed(self, uri: str) -> None:
+        """A document was edited, or something else changed. An editor with a single open document
+        refreshes that one by itself."""
+        if not uri or len(self._editor.documents.text_documents) > 1:
+            self.soon()
+
+    def soon(self) -> None:
+        """Ask for a refresh once nothing has changed for `QUIET_SECONDS`."""
+        flags = self._editor.flags
+        able = (flags.refresh_hints, flags.refresh_tokens, flags.refresh_lenses)
+        if not (any(able) or flags.lists_references):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._timer = loop.call_later(QUIET_SECONDS, self._ask)
+
+    def close(self) -> None:
+        """Ask no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _ask(self) -> None:
+        self._timer = None
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.ensure_future(self._ask_all())
+        else:
+            # The editor has not answered yet: ask once more when it has.
+            self._asking.add_done_callback(lambda _: self.soon())
+
+    async def _ask_all(self) -> None:
+        if self._editor.flags.lists_references:
+            self._editor.notify(CHANGED, {})
+        await self._editor.refresh_shown()

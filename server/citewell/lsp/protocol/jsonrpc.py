@@ -3,22 +3,97 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import logging
+import os
+import sys
+import threading
+import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future
-from typing import Any, runtime_checkable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, BinaryIO, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 import msgspec
 from cattrs.v import format_exception, transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
+from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from citewell.engine.protocol import take_pipes
 from citewell.lsp.protocol.open_document import DocumentStore
-from citewell.lsp.protocol.request_priority import RequestPriority
 from citewell.lsp.protocol.wire import Encoded, Refused
+from citewell.model.cooperative import give_way_on_this_thread
+from citewell.model.display_text import whole_texts
+
+# Whether a request is pending: background threads check this, and pause while one is.
+
+LONGEST = 0.05
+"""Seconds after the last message for which background threads pause at most: the answer may itself
+be waiting for papers, or for the network."""
+CALM = 0.004
+"""Seconds after an answer or a message in which another request is likely to arrive."""
+PATIENCE, SLICE = 0.25, 0.005
+"""Seconds of uninterrupted waiting after which a thread may work anyway, and for how long."""
+NAP = 0.002
+PATIENT = frozenset({types.TEXT_DOCUMENT_DIAGNOSTIC, types.WORKSPACE_DIAGNOSTIC})
+"""Requests that are answered by the background threads themselves."""
+
+
+class RequestPriority:
+    """Knows the requests that are being answered. `arrived` and `give_way` are for any thread, the
+    others for the event loop."""
+
+    def __init__(self) -> None:
+        self._open: set[str | int] = set()
+        self._calm = self._until = self._free = 0.0
+
+    def arrived(self) -> None:
+        """Something came from the editor."""
+        now = time.monotonic()
+        self._calm, self._until = now + CALM, now + LONGEST
+
+    def begin(self, number: str | int, method: str) -> None:
+        """A request is about to be answered."""
+        if method not in PATIENT:
+            self._open.add(number)
+
+    def end(self, number: str | int) -> None:
+        """Note that the request has been answered."""
+        if number in self._open:
+            self._open.remove(number)
+            self._calm = time.monotonic() + CALM
+
+    def give_way(self) -> None:
+        """Wait while an answer is due, or another request is likely to come."""
+        now = time.monotonic()
+        if self._is_calm(now) or now < self._free:
+            return
+        limit = now + PATIENCE
+        # Sleep rather than wait for a lock: its release would wake this thread, which would then
+        # compete for the interpreter in the middle of the next answer.
+        while not self._is_calm(now):
+            if now >= limit:
+                self._free = now + SLICE
+                return
+            time.sleep(NAP)
+            now = time.monotonic()
+
+    def _is_calm(self, now: float) -> bool:
+        return now >= (self._until if self._open else self._calm)
+
+    def background(self, name: str) -> ThreadPoolExecutor:
+        """A thread for work that gives way."""
+        return ThreadPoolExecutor(
+            1,
+            thread_name_prefix=name,
+            initializer=give_way_on_this_thread,
+            initargs=(self.give_way,),
+        )
+
 
 _LONG = 1 << 16
 """Bytes from which the parts of a message are not put together, where the writer takes parts."""
@@ -50,6 +125,8 @@ class Protocol(LanguageServerProtocol):
         """The message as an object of the library's types. An invalid request, such as one without
         its position or with a negative one, is answered with an error: the library would only log
         it, and the client would wait."""
+        if "jsonrpc" in data:
+            data = whole_texts(data)
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -71,6 +148,18 @@ class Protocol(LanguageServerProtocol):
         if number is not None and method is not None:
             self.request_priority.begin(number, method)
         super().handle_message(message)
+
+    def _execute_handler(self, msg_id: str | int, *arguments: Any, **options: Any) -> None:
+        """Call a handler. pygls keeps what handlers of notifications return, for good."""
+        super()._execute_handler(msg_id, *arguments, **options)
+
+        def forget(done: object) -> None:
+            if self._request_futures.get(msg_id) is done:
+                del self._request_futures[msg_id]
+
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(forget)
 
     def _run_generator(
         self,
@@ -191,3 +280,113 @@ def foreground_of(server: LanguageServer) -> RequestPriority:
     protocol = server.protocol
     assert isinstance(protocol, Protocol)
     return protocol.request_priority
+
+
+# How the server is reached: its own pipes, or one TCP connection.
+
+logger = logging.getLogger(__name__)
+
+
+def serve_stdio(server: LanguageServer) -> None:
+    """Serve on private copies of stdin and stdout; raises `SystemExit` with the protocol's code.
+
+    Afterwards descriptor 0 is empty and 1 is stderr: no print of any library, and no child, can
+    write into the protocol or read from it.
+    """
+    source, sink = take_pipes()
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        asyncio.run(_serve_pipes(server, source, os.fdopen(sink, "wb")))
+
+
+async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> None:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    arrived = foreground_of(server).arrived
+    threading.Thread(target=_pump, args=(source, reader, loop, arrived), daemon=True).start()
+    server.protocol.set_writer(_PipeWriter(sink))
+    await _serve(server, reader)
+
+
+class _PipeWriter(StdoutWriter):
+    """Writes to the editor. One that is gone reads nothing more, which is no error: that it is gone
+    the reader finds out."""
+
+    def write(self, data: bytes) -> None:
+        self.write_parts((data,))
+
+    def write_parts(self, parts: Sequence[bytes | bytearray]) -> None:
+        """Write a message. What is longer than the buffer of the stream is not copied into it."""
+        try:
+            self._stdout.writelines(parts)
+            self._stdout.flush()
+        except BrokenPipeError:
+            logger.info("The editor is gone")
+
+
+def _pump(
+    source: int,
+    reader: asyncio.StreamReader,
+    loop: asyncio.AbstractEventLoop,
+    arrived: Callable[[], None],
+) -> None:
+    """Hand over what arrives, as it arrives. One hop between threads per message: the library's own
+    reader takes three, each of which waits for a turn on a busy machine."""
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        try:
+            while data := os.read(source, 1 << 20):
+                arrived()
+                loop.call_soon_threadsafe(reader.feed_data, data)
+        except OSError as error:
+            logger.error("Reading from the editor failed: %s", error)
+        loop.call_soon_threadsafe(reader.feed_eof)
+
+
+async def _serve(server: LanguageServer, reader: asyncio.StreamReader) -> None:
+    try:
+        await run_async(
+            stop_event=threading.Event(),
+            reader=reader,
+            protocol=server.protocol,
+            logger=logger,
+            error_handler=server.report_server_error,
+        )
+    except asyncio.IncompleteReadError:
+        logger.error("The editor ended in the middle of a message")
+    finally:
+        server.shutdown()  # type: ignore[no-untyped-call]
+
+
+def serve_tcp(server: LanguageServer, host: str, port: int) -> None:
+    """Serve one connection, then return. The log says where, for port 0."""
+    sys.stdout = sys.stderr
+    asyncio.run(_serve_tcp(server, host, port))
+
+
+async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
+    done = asyncio.Event()
+    ended: list[SystemExit] = []
+    """The end that the client asked for, which a callback must not raise."""
+    taken = False
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal taken
+        if taken:
+            writer.close()
+            return
+        taken = True
+        server.protocol.set_writer(writer)
+        try:
+            await _serve(server, reader)
+        except SystemExit as end:
+            ended.append(end)
+        finally:
+            done.set()
+
+    listener = await asyncio.start_server(connected, host, port)
+    for socket in listener.sockets:
+        address = socket.getsockname()
+        print(f"citewell listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)  # noqa: T201
+    await done.wait()
+    listener.close()
+    for end in ended:
+        raise end

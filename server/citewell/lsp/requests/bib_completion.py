@@ -20,7 +20,7 @@ from citewell.model import Query
 
 if TYPE_CHECKING:
     from citewell.features.bib.complete import BibItem
-    from citewell.lsp.documents.project_cache import ProjectCache
+    from citewell.lsp.documents.project_state import ProjectCache
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
     from citewell.lsp.protocol.open_document import OpenDocument
     from citewell.model.bib import BibFile
@@ -79,8 +79,7 @@ class BibCompletion:
         if snapshot is None or snapshot.linked.bib is None:
             return None
         # Only now: before, the reader thread may be importing the packages that these need.
-        from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
-        from citewell.features.bib.site import SiteKind, site_at
+        from citewell.features.bib.complete import VENUE_FIELDS, SiteKind, complete_bib, site_at
 
         bib = snapshot.linked.bib
         site = site_at(bib, snapshot.index.offset(position))
@@ -108,7 +107,7 @@ class BibCompletion:
         snapshot = await self._projects.workspace(document.uri)
         if snapshot is None or snapshot.linked.document is None:
             return None
-        from citewell.features.bib.complete_path import complete_paths, path_at
+        from citewell.features.bib.complete import complete_paths, path_at
 
         manuscript = snapshot.linked.document
         cursor = snapshot.index.offset(position)
@@ -166,7 +165,7 @@ def _list(
             kind=_KINDS[item.kind.value],
             detail=item.detail or None,
             sort_text=f"{rank:05d}",
-            filter_text=typed or None,
+            filter_text=f"{typed} {item.label}" if typed else None,
             text_edit=wire.TextEdit(
                 place, item.snippet if snippets and item.snippet else item.text
             ),

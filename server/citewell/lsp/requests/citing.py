@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
     from citewell.features.citing.complete import Own
     from citewell.features.citing.completion import Candidate, Completion
-    from citewell.features.citing.insert import InsertPlan
-    from citewell.features.citing.zotero_library import Found
+    from citewell.features.citing.insert import Found, InsertPlan
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.lsp.state.checking import Checking
@@ -181,7 +180,7 @@ class Citing(Struct, frozen=True, eq=False):
 
     async def entry_text(self, shown: Shown, candidate: Candidate) -> str:
         """The entry that accepting a candidate would write."""
-        from citewell.features.citing.zotero_library import key_of
+        from citewell.features.citing.insert import key_of
 
         work = candidate.work
         if work is None:
@@ -194,7 +193,7 @@ class Citing(Struct, frozen=True, eq=False):
 
     async def find_work(self, work_id: str) -> Work | None:
         """A paper by its id: from a list that was shown, else from the library."""
-        from citewell.features.citing.zotero_library import key_of
+        from citewell.features.citing.insert import key_of
 
         work = self.lists.work(work_id)
         if work is not None:
@@ -215,7 +214,7 @@ class Citing(Struct, frozen=True, eq=False):
 
         None when the document is no longer open, or changes faster than can be planned.
         """
-        from citewell.features.citing.zotero_library import key_of
+        from citewell.features.citing.insert import key_of
 
         plan_one = partial(_plan, work=work, key=key)
         if shelved := key_of(work.id):

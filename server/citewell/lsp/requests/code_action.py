@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,7 +30,6 @@ from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
-from citewell.lsp.requests.actions.filters import fixes, may_hold, within
 from citewell.lsp.requests.actions.registry import KINDS
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue
 from citewell.model import CitewellError, Problem
@@ -39,7 +37,30 @@ from citewell.model import CitewellError, Problem
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.protocol.line_index import LineIndex
-    from citewell.model.feedback import Feedback
+
+# Which actions an editor wants, and which diagnostics an action mends.
+
+
+def within(kind: str, wanted: Sequence[str]) -> bool:
+    """True when an editor that wants these kinds wants this one: "source" wants "source.sort"."""
+    return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def may_hold(kind: str, wanted: Sequence[str]) -> bool:
+    """True when a provider of a kind may have actions of the wanted ones: "source" of
+    "source.sort"."""
+    return within(kind, wanted) or any(one.startswith(f"{kind}.") for one in wanted)
+
+
+def fixes(action: Action, diagnostic: types.Diagnostic, index: LineIndex) -> bool:
+    """True when an action mends what a diagnostic of ours shows."""
+    if diagnostic.source != "citewell" or str(diagnostic.code) not in action.fixes:
+        return False
+    if action.span is None:
+        return True
+    shown = index.span(diagnostic.range)
+    return shown.start <= action.span.end and action.span.start <= shown.end
+
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +85,8 @@ class ActArguments(msgspec.Struct, frozen=True):
     arguments: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     slow: bool = False
     asks: bool = False
+    report: bool = False
+    """The answer says what was done, and no message does."""
 
 
 def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers:
@@ -81,7 +104,7 @@ def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers
         wanted = arguments_of(editor, ACT, arguments, ActArguments)
         if wanted is None:
             return {"applied": False}
-        return {"applied": await actions.act(wanted)}
+        return await actions.act(wanted)
 
     async def acted(number: Any) -> None:
         await actions.acted(number)
@@ -114,7 +137,7 @@ def _whole(
             editor.show_problems([Problem("command-arguments", message)], again=True)
             return {"applied": False}
         wanted = ActArguments(uri=uri, provider=provider, name=action, title=title, slow=True)
-        return {"applied": await actions.act(wanted)}
+        return await actions.act(wanted)
 
     return whole
 
@@ -228,16 +251,17 @@ class CodeActions:
             wanted = msgspec.convert(action.data, ActArguments)
         except msgspec.ValidationError:
             return action
-        plan = await self._plan(wanted, lambda message: None)
-        if plan is None or not plan.edits:
-            return action
         try:
+            plan = await self._plan(wanted, lambda message: None)
+            if plan is None or not plan.edits:
+                return action
             await self._applier.check_meaning(plan.edits, plan.texts)
         except CitewellError as error:
             self._editor.show_problems([error.problem], again=True)
             return action
-        if any(edit.create for edit in plan.edits) and not self._editor.flags.create_files:
-            # Only a command can create the file first.
+        creates = any(edit.create for edit in plan.edits) and not self._editor.flags.create_files
+        if creates or self._applier.written(plan.edits):
+            # Only a command can create or write the file first.
             action.command = types.Command(
                 title=action.title, command=ACT, arguments=[msgspec.to_builtins(wanted)]
             )
@@ -258,32 +282,35 @@ class CodeActions:
             self._applier.assume(plan.edits, plan.texts, before)
             await self._edits.learn(plan.feedback)
 
-    async def act(self, wanted: ActArguments) -> bool:
-        """Plan an action and have the editor make its edits; True when it did."""
-        feedback = await self._act(wanted)
-        if feedback is not None:
-            await asyncio.shield(self._edits.learn(feedback))
-        return feedback is not None
+    async def act(self, wanted: ActArguments) -> dict[str, Any]:
+        """Plan an action and have the editor make its edits: `applied` when it did."""
+        plan, applied = await self._act(wanted)
+        if plan is not None and applied:
+            await asyncio.shield(self._edits.learn(plan.feedback))
+        return {"applied": applied, **(plan.report if plan is not None and wanted.report else {})}
 
-    async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
-        """What the author chose by it; None when the edits were not made."""
+    async def _act(self, wanted: ActArguments) -> tuple[ActionPlan | None, bool]:
+        """The plan, and whether its edits were made."""
         if wanted.asks:
-            await self._planned(wanted)
-            return None
+            try:
+                return await self._planned(wanted), False
+            except StaleEditError as error:
+                self._editor.show_problems([error.problem], again=True)
+                return None, False
         # Two actions must never be planned on the same texts.
         async with self._edits.lock:
             for tries_left in reversed(range(RETRIES)):
-                plan = await self._planned(wanted)
-                if plan is None or not plan.edits:
-                    return None
-                # A cancelled command must not leave a citation without its entry.
-                applying = self._applier.apply(plan.edits, plan.texts, plan.label)
                 try:
-                    return plan.feedback if await asyncio.shield(applying) else None
+                    plan = await self._planned(wanted)
+                    if plan is None or not plan.edits:
+                        return plan, False
+                    # A cancelled command must not leave a citation without its entry.
+                    applying = self._applier.apply(plan.edits, plan.texts, plan.label)
+                    return plan, await asyncio.shield(applying)
                 except StaleEditError as error:
                     if not tries_left:
                         self._editor.show_problems([error.problem], again=True)
-        return None
+        return None, False
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
         """The plan, made with progress where that may take a second."""
@@ -293,6 +320,8 @@ class CodeActions:
         return await with_progress(self._editor, title, lambda report: self._plan(wanted, report))
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
+        """The plan; None, with a message, where there is none. Raises `StaleEditError` when the
+        author went on typing, or a file was replaced, while it was made."""
         provider = self._providers.get(wanted.provider)
         if provider is None:
             return None
@@ -314,16 +343,12 @@ class CodeActions:
             problem = Problem("action-outdated", message, "Request the actions again.")
             self._editor.show_problems([problem], again=True)
             return None
-        self._obstacles.show(plan.problems, lambda: self.act(wanted))
+        if stale := await self._projects.outdated(plan.texts):
+            message = f"{stale[0].name} changed in the meantime; nothing was done."
+            raise StaleEditError(Problem("action-outdated", message, "Request the actions again."))
+        reported = "placeholders-left-open" if wanted.report else ""
+        problems = [problem for problem in plan.problems if problem.code != reported]
+        self._obstacles.show(problems, lambda: self.act(wanted))
         if plan.message:
             self._editor.inform(plan.message)
-        return plan if await self._is_current(plan.texts) else None
-
-    async def _is_current(self, texts: Mapping[Path, str]) -> bool:
-        """False when the author went on typing, or a file was replaced, while the plan was made."""
-        stale = await self._projects.outdated(texts)
-        if stale:
-            message = f"{stale[0].name} changed in the meantime; nothing was done."
-            problem = Problem("action-outdated", message, "Request the actions again.")
-            self._editor.show_problems([problem], again=True)
-        return not stale
+        return plan

@@ -1,12 +1,14 @@
 """textDocument/completion and completionItem/resolve: papers for placeholders, keys for citations.
 
-The shape of the items is the one that the filters of all editors let through: `filterText` is the
-typed text itself, the list is incomplete (so that it is asked for again at the next letter), the
-order is in `sortText`.
+The shape of the items is the one that the filters of all editors let through: `filterText` begins
+with the typed text, the list is incomplete (so that it is asked for again at the next letter), the
+order is in `sortText`. Editors filter the list that they show by each next letter until the new
+list arrives, and some close it where nothing matches: key, authors and title follow the typed text.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 from collections.abc import Sequence
@@ -17,25 +19,81 @@ from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.features.text.entry_state import is_invented
+from citewell.features.citing.completion import where, who_and_when
+from citewell.features.text.entry_state import doubt, is_invented
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Handlers, Request
-from citewell.lsp.registration.switches import Switches
+from citewell.lsp.registration.registry import Handlers, Request, Switches
 from citewell.lsp.requests.bib_completion import BibCompletion
 from citewell.lsp.requests.citing import Citing
-from citewell.lsp.requests.completion_row import row_of
 from citewell.lsp.state.shown import Shown, ShownLists
+from citewell.model.display_text import shorten
+from citewell.model.titles import fold, plain_title
 
 if TYPE_CHECKING:
     from citewell.features.citing.completion import Candidate, Completion
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.lsp.protocol.open_document import OpenDocument
 
+# One row of a completion list: authors and year, by which authors know a paper, then its title.
+#
+# An editor truncates what is too long. The text is therefore fitted to the narrowest default
+# width of an editor with three columns (VS Code: 430 pixels).
+
+WIDTH = 46
+"""Characters of all columns together, including the spaces between them."""
+LEAST = 8
+"""Characters of authors, year and title that are shown, at least: fewer are of no use."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """The columns of a row."""
+
+    label: str
+    beside: str = ""
+    """Directly after the label, dimmed."""
+    at: str = ""
+    """At the right edge."""
+    detail: str = ""
+    """The whole title; in an editor without these columns, everything in one line."""
+
+
+def row_of(candidate: Candidate, *, columns: bool) -> Row:
+    """The row of a candidate; `columns`: the editor shows more than a label.
+
+    The author's own entry, in a .bib or in Zotero, is labelled by its key, which is never
+    truncated. Any other paper is labelled by authors, year and title: its key does not exist yet,
+    and is shown in the card beside the list.
+    """
+    from citewell.features.citing.insert import key_of
+
+    # A list does not mark an entry that the library merely lacks.
+    invented = doubt(candidate.check) if is_invented(candidate.check) else ""
+    at = invented or where(candidate)
+    title = plain_title(candidate.title)
+    line = " · ".join(part for part in (who_and_when(candidate), title) if part)
+    if not columns:
+        parts = (f"{invented}: {line}",) if invented else (line, at)
+        return Row(candidate.key, detail=" · ".join(part for part in parts if part))
+    detail = f"{invented}: {title}" if invented else title
+    if candidate.work is not None and not key_of(candidate.work.id) and line:
+        return Row(shorten(line, WIDTH - len(at) - 2, inside_words=True), at=at, detail=detail)
+    room = WIDTH - len(candidate.key) - 1
+    if room - len(at) - 2 >= LEAST:
+        room -= len(at) + 2
+    elif not invented:
+        at = ""
+    return Row(
+        candidate.key, shorten(line, room, inside_words=True) if room >= LEAST else "", at, detail
+    )
+
+
 TRIGGERS = ("<", ">", "{", "}", ",", "@", "[", "]", "?", " ")
+FILTERED = 300
+"""Characters of a `filterText`: some editors match longer texts by another, worse rule."""
 WINDOW = 700
 """Characters before the cursor in which a citation or placeholder must have begun."""
 
@@ -150,9 +208,13 @@ class _Completion(Struct, frozen=True, eq=False):
         candidate = found.completion.candidates[rank]
         if candidate.work is not None:
             entry = await self.citing.entry_text(found, candidate)
+            ids = [candidate.work.id]
+            (cited,) = await asyncio.to_thread(self.citing.engine.citations, ids)
             card = work_card(
                 candidate.work,
                 evidence=candidate.evidence,
+                typed=found.completion.typed,
+                cited=cited,
                 certainty=candidate.certainty,
                 entry=entry,
             )
@@ -185,13 +247,18 @@ def _item(
         detail=row.detail,
         tags=(types.CompletionItemTag.Deprecated,) if struck else None,
         sort_text=f"{rank:05d}",
-        filter_text=found.typed,
+        filter_text=_filter_text(found.typed, candidate),
         text_edit=wire.TextEdit(place, candidate.text),
         insert_text_format=types.InsertTextFormat.PlainText,
         commit_characters=(),
         command=_command(shown.snapshot, found, candidate, number),
         data=wire.ListPlace(number, rank),
     )
+
+
+def _filter_text(typed: str, candidate: Candidate) -> str:
+    names = f"{candidate.key} {fold(candidate.authors)} {fold(plain_title(candidate.title))}"
+    return (f"{typed} {names}" if typed else names)[: max(len(typed), FILTERED)]
 
 
 def _command(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from citewell.lsp.documents.entry_positions import BodyPlaces, placed
-from citewell.lsp.documents.positions import Places
+from citewell.lsp.documents.positions import BodyPlaces, Places, placed
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor

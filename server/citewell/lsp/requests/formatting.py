@@ -13,8 +13,7 @@ from lsprotocol import types
 
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Request
-from citewell.lsp.registration.switches import Switches
+from citewell.lsp.registration.registry import Request, Switches
 
 logger = logging.getLogger(__name__)
 

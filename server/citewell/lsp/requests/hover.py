@@ -13,8 +13,7 @@ from msgspec import Struct
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Handlers, Request
-from citewell.lsp.registration.switches import Switches
+from citewell.lsp.registration.registry import Handlers, Request, Switches
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.cards import Cards
 from citewell.lsp.state.checking import Checking

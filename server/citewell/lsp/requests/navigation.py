@@ -80,7 +80,7 @@ def _define(snapshot: WorkspaceSnapshot, offset: int, encoding: str, links: bool
 def _references(
     snapshot: WorkspaceSnapshot, offset: int, encoding: str, declarations: bool
 ) -> Encoded | None:
-    from citewell.features.navigation.references import references
+    from citewell.features.navigation.definition import references
 
     table = snapshot.linked.all_keys
     found = references(table, snapshot.path, offset, declarations=declarations)
@@ -91,7 +91,7 @@ def _references(
 
 
 def _highlights(snapshot: WorkspaceSnapshot, offset: int, encoding: str) -> Encoded | None:
-    from citewell.features.navigation.references import highlights
+    from citewell.features.navigation.definition import highlights
 
     found = highlights(snapshot.keys, snapshot.path, offset)
     if not found:

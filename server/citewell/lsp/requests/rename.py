@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from citewell.lsp.documents.edits import TextOf, workspace_edit
+from citewell.lsp.documents.edit_applier import TextOf, workspace_edit
 from citewell.lsp.documents.positions import Locator, Ranges
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
@@ -52,8 +52,11 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
         found = await projects.read(lambda: _plan(snapshot, offset, params.new_name))
         if found is None:
             return None
-        if found.problem is not None:
-            return Refused(f"{found.problem.message} {found.problem.hint}")
+        problem = found.problem
+        if problem is None and not editor.flags.change_annotations:
+            problem = found.joined
+        if problem is not None:
+            return Refused(f"{problem.message} {problem.hint}")
         try:
             return await projects.read(lambda: _edit(editor, snapshot, found, params.new_name))
         except CitewellError as error:
@@ -98,4 +101,5 @@ def _edit(
             return f"Rename to {new}, in other papers that use the same .bib"
         return f"Rename to {new}"
 
-    return workspace_edit(plan.edits, text_of, editor.flags, label_of)
+    ask = plan.joined.message if plan.joined is not None else ""
+    return workspace_edit(plan.edits, text_of, editor.flags, label_of, ask)

@@ -13,8 +13,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.documents.entry_positions import BodyPlaces, Inside, placed
-from citewell.lsp.documents.positions import Places
+from citewell.lsp.documents.positions import BodyPlaces, Inside, Places, placed
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor

@@ -12,12 +12,10 @@ from citewell.engine.process_memory import share_one_heap
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
-from citewell.lsp.documents.preload import CHECKS, preload
-from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.library_progress import LibraryProgress
+from citewell.lsp.documents.projects import CHECKS, Projects, preload
+from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.obstacles import Obstacles
-from citewell.lsp.protocol.refresh import Refresher
+from citewell.lsp.protocol.progress import LibraryProgress
 from citewell.lsp.state.cards import Cards
 from citewell.lsp.state.checking import Checking
 from citewell.lsp.state.edit_queue import EditQueue

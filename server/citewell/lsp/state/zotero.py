@@ -20,7 +20,7 @@ from citewell.model import Problem
 from citewell.options.tree import ZoteroOptions
 
 if TYPE_CHECKING:
-    from citewell.features.citing.zotero_library import ZoteroLibrary
+    from citewell.features.citing.insert import ZoteroLibrary
     from citewell.model.bib import BibEntry, BibFile
 
 logger = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ def _runs(task: asyncio.Task[None] | None) -> bool:
 
 
 def _zotero_library(text: str, before: ZoteroLibrary | None) -> ZoteroLibrary:
-    from citewell.features.citing.zotero_library import ZoteroLibrary
+    from citewell.features.citing.insert import ZoteroLibrary
 
     return ZoteroLibrary.of(text, before)
 

@@ -23,8 +23,7 @@ def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
     """
     server = server_address(text)
     if server is not None:
-        from citewell.retrieval.backend.qdrant import QdrantBackend
-        from citewell.retrieval.backend.qdrant_connect import connect
+        from citewell.retrieval.backend.qdrant import QdrantBackend, connect
 
         return QdrantBackend(server, connect(server, seconds), seconds)
     return _edge(text)
@@ -38,9 +37,9 @@ def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
     """
     server = server_address(text)
     if server is not None:
-        from citewell.retrieval.backend import qdrant_collections
+        from citewell.retrieval.backend import qdrant
 
-        return qdrant_collections.open_target(server, wanted, fresh=fresh)
+        return qdrant.open_target(server, wanted, fresh=fresh)
     edge = _edge(text)
     state = edge.state()
     if state is not None and not state.fits(wanted):
@@ -56,9 +55,9 @@ def restore(text: str, snapshot: Path) -> Backend:
     """
     server = server_address(text)
     if server is not None:
-        from citewell.retrieval.backend import qdrant_collections
+        from citewell.retrieval.backend import qdrant
 
-        return qdrant_collections.restore(server, snapshot)
+        return qdrant.restore(server, snapshot)
     from citewell.retrieval.backend.edge import occupied, snapshot_at
 
     folder = _folder(text)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citewell.corpus.columns import title_key
 from citewell.model import Author, Query, Work
 from citewell.model.languages import language_code
-from citewell.model.name_forms import NameForm, forms_of, wanted_forms
+from citewell.model.names import NameForm, forms_of, wanted_forms
 from citewell.retrieval.backend.contract import (
     AUTHOR,
     CITATIONS,
@@ -31,9 +31,8 @@ from citewell.retrieval.backend.contract import (
     Condition,
     Payload,
 )
-from citewell.retrieval.facets import venue_term_hashes
+from citewell.retrieval.facets import entry_types, text_hash, title_words, venue_term_hashes
 from citewell.retrieval.filters import venue_filter
-from citewell.retrieval.kinds import entry_types, text_hash, title_words
 
 _GIVEN_BITS = 31
 _TITLE_KIND = "title:"

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from citewell.model import Query
 from citewell.model.cancel import Cancel
-from citewell.retrieval.backend.cited import cited_query, cited_works
-from citewell.retrieval.backend.connection import Connection
+from citewell.retrieval.backend.connection import Connection, held_segments
 from citewell.retrieval.backend.contract import CITED, Terms
-from citewell.retrieval.backend.held_segments import held_segments
 from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
-from citewell.retrieval.backend.write import words_fingerprint
+from citewell.retrieval.backend.write import cited_query, cited_works, words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
 from citewell.retrieval.citation_context import CitationContextRetriever

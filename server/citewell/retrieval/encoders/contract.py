@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,3 +36,34 @@ class Encoder(Protocol):
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bare query texts, shape (n, dim)."""
         ...
+
+
+# What transformer encoders do to a text before their tokenizer sees it.
+
+MAX_CHARACTERS = 20_000
+"""More than any encoder reads; a pasted book must not cost a second in the tokenizer."""
+
+
+def clean(text: str) -> str:
+    """The text's beginning, without the lone surrogates that tokenizers refuse."""
+    return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def paper_text(paper: Paper, join: str = ". ") -> str:
+    """Title and abstract as one text; empty for a paper without either."""
+    title, abstract = paper
+    return f"{title}{join}{abstract}" if title and abstract else title or abstract
+
+
+# Where torch computes, the same for every encoder.
+
+GPU_BATCH = 64
+"""Texts that a GPU encodes at once: enough work for its cores, in the memory of a small one."""
+
+
+def torch_device(torch: Any) -> str:
+    """The name of the first device that torch finds: "cuda", "mps" (Apple), else "cpu"."""
+    if torch.cuda.is_available():
+        return "cuda"
+    backend = getattr(torch.backends, "mps", None)
+    return "mps" if backend is not None and backend.is_available() else "cpu"

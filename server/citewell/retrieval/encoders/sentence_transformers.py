@@ -17,11 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
-from citewell.model.shorten import first_line
-from citewell.retrieval.encoders.contract import Encoder, Paper
-from citewell.retrieval.encoders.texts import clean, paper_text
-from citewell.retrieval.encoders.torch_device import GPU_BATCH, torch_device
+from citewell.options.hugging_face import import_torch, load_cached_first
+from citewell.retrieval.encoders.contract import (
+    GPU_BATCH,
+    Encoder,
+    Paper,
+    clean,
+    paper_text,
+    torch_device,
+)
 
 _BATCH = 32
 
@@ -54,8 +60,8 @@ class SentenceTransformersEncoder(Encoder):
 
     def __init__(self, model: str) -> None:
         try:
+            torch = import_torch()
             import sentence_transformers
-            import torch
         except ImportError as error:
             why = f"{error.name or error} is not installed"
             raise encoder_missing(model, why, f"Run `{install_command('neural')}`.") from error
@@ -64,7 +70,12 @@ class SentenceTransformersEncoder(Encoder):
         self.device = torch_device(torch)
         """Where it computes: "cpu", "cuda" or "mps"."""
         try:
-            self._model: Any = sentence_transformers.SentenceTransformer(model, device=self.device)
+            self._model: Any = load_cached_first(
+                model,
+                lambda local: sentence_transformers.SentenceTransformer(
+                    model, device=self.device, local_files_only=local
+                ),
+            )
         except Exception as error:  # hub, network, file and format errors share no base class
             raise encoder_missing(
                 model, first_line(error), "Check the name and the network, or give the folder "

@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
-from citewell.model.shorten import first_line
-from citewell.retrieval.encoders.contract import Encoder, Paper
+from citewell.options.hugging_face import import_torch, load_cached_first
+from citewell.retrieval.encoders.contract import (
+    GPU_BATCH,
+    Encoder,
+    Paper,
+    clean,
+    paper_text,
+    torch_device,
+)
 from citewell.retrieval.encoders.sentence_transformers import encoder_missing
-from citewell.retrieval.encoders.texts import clean, paper_text
-from citewell.retrieval.encoders.torch_device import GPU_BATCH, torch_device
 
 BASE = "allenai/specter2_base"
 PAPERS = "allenai/specter2"
@@ -34,8 +40,8 @@ class Specter2Encoder(Encoder):
     def __init__(self, base: str = BASE, papers: str = PAPERS, queries: str = QUERIES) -> None:
         self.name = PAPERS
         try:
+            torch = import_torch()
             import adapters
-            import torch
             import transformers
         except ImportError as error:
             why = f"{error.name or error} is not installed"
@@ -43,11 +49,16 @@ class Specter2Encoder(Encoder):
             raise encoder_missing(PAPERS, why, hint) from error
         torch.set_num_threads(1)
         self._torch = torch
+
+        def load(local: bool) -> tuple[Any, Any]:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(base, local_files_only=local)
+            model = adapters.AutoAdapterModel.from_pretrained(base, local_files_only=local)
+            model.load_adapter(papers, load_as="papers", local_files_only=local)
+            model.load_adapter(queries, load_as="queries", local_files_only=local)
+            return tokenizer, model
+
         try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base)
-            self._model: Any = adapters.AutoAdapterModel.from_pretrained(base)
-            self._model.load_adapter(papers, load_as="papers")
-            self._model.load_adapter(queries, load_as="queries")
+            self._tokenizer, self._model = load_cached_first(base, load)
         except Exception as error:  # hub, network, file and format errors share no base class
             hint = "Check the network."
             raise encoder_missing(PAPERS, first_line(error), hint) from error

@@ -2,7 +2,7 @@
 
 It needs numpy only and embeds a quarter of a million abstracts in seconds, so a library is
 searchable by meaning right after its import. The table is trained on titles, abstracts and
-citing sentences by `citewell_corpus.training`.
+citing sentences by `citewell_lab.training`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import datetime
 
 import msgspec
 
-from citewell.model.typed_query import QueryPart, TypedQuery, Understood
-from citewell.retrieval.query_grammar import influence, people, rules
+from citewell.model.query import QueryPart, TypedQuery, Understood
+from citewell.retrieval.query_grammar import people, rules
 from citewell.retrieval.query_grammar.cursor import Cursor, Names, NoNames, Rule
 from citewell.retrieval.query_grammar.words import is_sentence, topic_of
 
@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
     rules.citations,
     rules.relation,
     rules.recency,
-    influence.influential,
+    rules.influential,
     rules.years,
     people.marked_authors,
     rules.venue,

@@ -3,24 +3,134 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+import msgspec
 
 from citewell.model.languages import language_code
-from citewell.model.typed_query import PartKind
-from citewell.retrieval.query_grammar.cursor import Cursor, Part
-from citewell.retrieval.query_grammar.tokens import LONGEST
+from citewell.model.lazy_pattern import lazy_pattern
+from citewell.model.query import PartKind
+from citewell.retrieval.query_grammar.cursor import LONGEST, Cursor, Part
 from citewell.retrieval.query_grammar.words import (
     EARLY,
     ENTRY_TYPES,
     EXCLUDING,
+    INFLUENTIAL,
+    INFLUENTIAL_THEMSELVES,
+    INFLUENTIAL_TOPICS,
     KIND_OF,
     KINDS,
+    NO_NAME,
+    PAPERS,
     PUBLISHED,
     RECENT,
+    REQUEST_ONLY,
+    SUPERLATIVES,
     TITLED_AFTER,
     VENUE_HEADS,
     VENUE_STOPS,
 )
-from citewell.retrieval.query_grammar.years import years_at
+
+# Years in typed words: "since 2019", "between 2015 and 2018", "last three years", "the 1990s".
+
+_Y = r"((?:19|20)\d\d)"
+_END = r"(?![\w-])"
+_NUMBERS = {
+    name: number
+    for number, name in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+    )
+}
+_COUNT = rf"(\d{{1,2}}|{'|'.join(_NUMBERS)}|few|couple of)"
+_Bounds = tuple[int | None, int | None]
+
+
+class Years(msgspec.Struct, frozen=True):
+    """Bounds, both inclusive, and the characters that name them."""
+
+    low: int | None
+    high: int | None
+    end: int
+    is_range: bool
+    """A range is a filter; a single year is a hint, as people often err by one."""
+
+
+def _count(text: str) -> int:
+    text = text.lower()
+    if text in ("few", "couple of"):
+        return 3 if text == "few" else 2
+    return _NUMBERS.get(text) or int(text)
+
+
+def _row(
+    pattern: str, bounds: Callable[[re.Match[str], int], _Bounds], *, single: bool = False
+) -> tuple[re.Pattern[str], Callable[[re.Match[str], int], _Bounds], bool]:
+    return lazy_pattern(pattern, re.IGNORECASE), bounds, single
+
+
+_DASH = r"\s*(?:-|–|—|\.\.|to|through|until)\s*"
+_RULES = (
+    _row(rf"years?:\s*{_Y}\s*(?:-|–|\.\.)\s*{_Y}{_END}", lambda m, now: (int(m[1]), int(m[2]))),
+    _row(rf"years?:\s*(?:>=?\s*)?{_Y}\s*(?:-|–|\.\.|\+){_END}",
+         lambda m, now: (int(m[1]), None)),
+    _row(rf"years?:\s*>=\s*{_Y}{_END}", lambda m, now: (int(m[1]), None)),
+    _row(rf"years?:\s*>\s*{_Y}{_END}", lambda m, now: (int(m[1]) + 1, None)),
+    _row(rf"years?:\s*(?:-|–|\.\.|<=)\s*{_Y}{_END}", lambda m, now: (None, int(m[1]))),
+    _row(rf"years?:\s*<\s*{_Y}{_END}", lambda m, now: (None, int(m[1]) - 1)),
+    _row(rf"years?:\s*{_Y}{_END}", lambda m, now: (int(m[1]), int(m[1]))),
+    _row(rf"(?:published\s+)?(?:between|from)\s+{_Y}\s+(?:and|to|until|till|through)\s+{_Y}{_END}",
+         lambda m, now: (int(m[1]), int(m[2]))),
+    _row(rf"(?:in\s+)?{_Y}{_DASH}{_Y}{_END}", lambda m, now: (int(m[1]), int(m[2]))),
+    _row(rf"(?:in\s+)?{_Y}\s+(?:or|and)\s+{_Y}{_END}", lambda m, now: (int(m[1]), int(m[2]))),
+    _row(rf"(?:since|from|starting(?:\s+(?:in|from))?)\s+{_Y}(?:\s+on(?:wards?)?)?{_END}",
+         lambda m, now: (int(m[1]), None)),
+    _row(rf"{_Y}\s+(?:onwards?|or\s+later|and\s+later|and\s+after|or\s+newer){_END}",
+         lambda m, now: (int(m[1]), None)),
+    _row(rf"{_Y}\+{_END}", lambda m, now: (int(m[1]), None)),
+    _row(rf"(?:after|later\s+than|newer\s+than)\s+{_Y}{_END}",
+         lambda m, now: (int(m[1]) + 1, None)),
+    _row(rf"(?:until|till|up\s+to|through|no\s+later\s+than)\s+{_Y}{_END}",
+         lambda m, now: (None, int(m[1]))),
+    _row(rf"{_Y}\s+(?:or\s+earlier|and\s+earlier|and\s+before|or\s+older){_END}",
+         lambda m, now: (None, int(m[1]))),
+    _row(rf"(?:before|prior\s+to|earlier\s+than|older\s+than)\s+{_Y}{_END}",
+         lambda m, now: (None, int(m[1]) - 1)),
+    _row(rf"(?:(?:in|over|during|from|within)\s+)?(?:the\s+)?(?:last|past)\s+{_COUNT}\s+years?\b",
+         lambda m, now: (now - _count(m[1]), None)),
+    _row(r"(?:(?:in|over|during|from|within)\s+)?(?:the\s+)?(?:last|past)\s+decade\b",
+         lambda m, now: (now - 10, None)),
+    _row(r"(?:(?:in|from)\s+)?last\s+year\b", lambda m, now: (now - 1, now - 1)),
+    _row(r"(?:(?:in|from)\s+)?this\s+year\b", lambda m, now: (now, now)),
+    _row(r"(?:(?:in|from|during)\s+)?(?:the\s+)?(early|mid|late)?[\s-]*((?:19|20)\d)0['’]?s\b",
+         lambda m, now: _decade(m[1], int(m[2]) * 10)),
+    _row(rf"(?:published\s+)?(?:in|of)\s+(?:the\s+year\s+)?{_Y}{_END}",
+         lambda m, now: (int(m[1]), int(m[1])), single=True),
+    _row(rf"{_Y}{_END}", lambda m, now: (int(m[1]), int(m[1])), single=True),
+)  # fmt: skip
+"""Tried in order at one place of the text."""
+_SIGNS = ("19", "20", "year", "decade")
+"""Every text that a rule matches has one of them, in lower case."""
+
+
+def _decade(part: str | None, begin: int) -> _Bounds:
+    low, high = {"early": (0, 3), "mid": (3, 7), "late": (6, 9)}.get((part or "").lower(), (0, 9))
+    return begin + low, begin + high
+
+
+def years_at(text: str, at: int, now: int) -> Years | None:
+    """The years named at this place; `now` is the year that "the last five years" counts from."""
+    # Compiling the rules takes a sixth of a first search, and most typed words name no year.
+    rest = text[at:].lower()
+    if not any(sign in rest for sign in _SIGNS):
+        return None
+    for pattern, bounds, single in _RULES:
+        if match := pattern.match(text, at):
+            low, high = bounds(match, now)
+            if low is not None and high is not None and low > high:
+                low, high = high, low
+            return Years(low, high, match.end(), not single)
+    return None
+
 
 LONGEST_VENUE = 12
 LONGEST_TITLE = 16
@@ -254,3 +364,80 @@ def kind(cursor: Cursor, at: int) -> Part | None:
         return None
     is_kind = cursor.low(at).endswith(("s", "corpora")) or cursor.low(at + 1) in KIND_OF
     return Part("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None
+
+
+# The rule for papers that others cite often: "classic papers on X", "seminal X", "X most cited".
+#
+# Before a word such as "papers" the adjective is enough. Before a topic it may as well be a word
+# of it, as in "influential nodes" and "classic control": there the library decides.
+
+LONGEST_TOPIC = 8
+"""Words of a topic that are looked up."""
+LEAST_WORDS = 2
+"""Words of a topic behind an adjective that is no superlative."""
+LEAST_PAPERS = 5
+"""Papers that hold all words of the topic, without the adjective."""
+LEAST_TITLES = 3
+"""Titles with the adjective right before the next word, from which both are the topic."""
+_CONTINUE = frozenset("of for in on with using and or via".split())
+"""Words inside a topic that end the name of a venue."""
+
+
+def influential(cursor: Cursor, at: int) -> Part | None:
+    """ "classic papers", "seminal work", "influential graph neural networks", "the most cited"."""
+    end = cursor.after_any(at, INFLUENTIAL)
+    if not end:
+        return None
+    is_found = (
+        cursor.low(end) in PAPERS
+        or _is_before_topic(cursor, at, end)
+        or _is_behind_papers(cursor, at, end)
+    )
+    return Part("citations", end, "influential", {"influential": True}) if is_found else None
+
+
+def _is_before_topic(cursor: Cursor, at: int, end: int) -> bool:
+    """Whether the adjective begins the text, and what follows is a topic without it."""
+    if any(cursor.low(n) not in REQUEST_ONLY for n in range(at)):
+        return False
+    words = _topic(cursor, end)
+    content = [word for word in words if word not in NO_NAME]
+    if not content or words[0] in NO_NAME:
+        return False
+    is_superlative = cursor.after_any(at, SUPERLATIVES) == end
+    if words[-1] not in PAPERS and not is_superlative:
+        is_usual = cursor.after_any(at, INFLUENTIAL_TOPICS) == end
+        if not is_usual or len(content) < LEAST_WORDS:
+            return False
+    adjective, names = cursor.low(end - 1), cursor.names
+    return (
+        _head(words) not in INFLUENTIAL_THEMSELVES.get(adjective, ())
+        and names.titles_with(f"{adjective} {words[0]}") < LEAST_TITLES
+        and names.papers_on(" ".join(content)) >= LEAST_PAPERS
+    )
+
+
+def _topic(cursor: Cursor, begin: int) -> list[str]:
+    """The words up to a mark, a number or a word that begins another part, in lower case."""
+    words: list[str] = []
+    for n in range(begin, min(len(cursor.tokens), begin + LONGEST_TOPIC)):
+        word = cursor.low(n)
+        if not cursor.is_word(n) or (word in VENUE_STOPS and word not in _CONTINUE):
+            break
+        words.append(word)
+    return words
+
+
+def _head(words: list[str]) -> str:
+    """The noun that the adjective belongs to: the last word before "in", "of" and the like."""
+    ends = (n for n, word in enumerate(words) if word in NO_NAME)
+    return words[next(ends, len(words)) - 1]
+
+
+def _is_behind_papers(cursor: Cursor, at: int, end: int) -> bool:
+    """ "which works are the most influential in parsing", "papers on parsing, most cited"."""
+    if cursor.after_any(at, SUPERLATIVES) != end:
+        return False
+    if not any(cursor.low(n) in PAPERS for n in range(at)):
+        return False
+    return not cursor.is_word(end) or cursor.low(end) in ("in", "on", "for", "about")

@@ -10,7 +10,7 @@ from citewell.model import Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
-from citewell.sources.contract import MATCHES, Ask, NonsenseError, Source, SourcePolicy
+from citewell.sources.contract import MATCHES, Ask, NonsenseError, Source, SourcePolicy, bare_words
 from citewell.sources.xml_text import parse_xml, text_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _WITHDRAWN = re.compile(
     r"|withdrawn by (?:the )?(?:author|arxiv))",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+")
 
 
 class Arxiv(Source):
@@ -57,11 +56,11 @@ class Arxiv(Source):
         ]
 
     async def _match(self, wanted: Wanted) -> Answer:
-        words = " ".join(_WORD.findall(wanted.title))
+        words = " ".join(bare_words(wanted.title))
         return await self._query(f'ti:"{words}"', MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
-        words = _WORD.findall(text)[:12]
+        words = bare_words(text)[:12]
         return await self._query(" AND ".join(f"all:{word}" for word in words), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from citewell.sources.contract import (
     Ask,
     Source,
     SourcePolicy,
+    bare_words,
     child,
     children,
     json_object,
@@ -33,7 +33,6 @@ _KINDS = {
     "software": "software",
     "dataset": "dataset",
 }
-_WORD = re.compile(r"[^\W_]+")
 
 
 class DataCite(Source):
@@ -59,11 +58,11 @@ class DataCite(Source):
         return [await self.works(Ask(path=f"/dois/{quote(doi)}", absent=True), decode_doi)]
 
     async def _match(self, wanted: Wanted) -> Answer:
-        words = " ".join(_WORD.findall(wanted.title))
+        words = " ".join(bare_words(wanted.title))
         return await self._query(f'titles.title:"{words}"', MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" AND ".join(_WORD.findall(text)[:12]), limit)
+        return await self._query(" AND ".join(bare_words(text)[:12]), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("query", text), ("page[size]", str(limit)), ("disable-facets", "true"))

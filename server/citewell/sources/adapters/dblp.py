@@ -14,6 +14,7 @@ from citewell.sources.contract import (
     NonsenseError,
     Source,
     SourcePolicy,
+    bare_words,
     child,
     children,
     json_object,
@@ -27,7 +28,6 @@ _KINDS = {
     "Books and Theses": "book",
 }
 _HOMONYM = re.compile(r"\s+\d{4}$")
-_WORD = re.compile(r"[^\W_]+")
 
 
 class Dblp(Source):
@@ -48,7 +48,7 @@ class Dblp(Source):
     most_words = 3
 
     async def _query(self, text: str, limit: int) -> Answer:
-        params = (("q", " ".join(_WORD.findall(text))), ("format", "json"), ("h", str(limit)))
+        params = (("q", " ".join(bare_words(text))), ("format", "json"), ("h", str(limit)))
         return await self.works(Ask(path="/search/publ/api", params=params), decode_hits)
 
 

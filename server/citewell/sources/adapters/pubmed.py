@@ -9,19 +9,19 @@ from typing import Any
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Nothing, Wanted
 from citewell.sources.contract import (
     MATCHES,
     Ask,
     NonsenseError,
     Source,
     SourcePolicy,
+    bare_words,
     child,
     json_object,
     records,
 )
 
-_WORD = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"\s+(?P<initials>[A-Z]{1,4})$")
 
 
@@ -51,19 +51,15 @@ class PubMed(Source):
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         if kind == "pmid":
             return [await self._summaries(list(values))]
-        answer = await self._query(f"{values[0]}[doi]", 2)
-        if not isinstance(answer, Found):
-            return [answer]
         # A DOI that PubMed cannot read as one is searched as words.
-        same = [work for work in answer.works if work.doi == values[0]]
-        return [Found(self.name, tuple(same)) if same else Nothing(self.name)]
+        return [self.with_doi(await self._query(f"{values[0]}[doi]", 2), values[0])]
 
     async def _match(self, wanted: Wanted) -> Answer:
-        words = " ".join(_WORD.findall(wanted.title))
+        words = " ".join(bare_words(wanted.title))
         return await self._query(f"{words}[title]", MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" ".join(_WORD.findall(text)), limit)
+        return await self._query(" ".join(bare_words(text)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("db", "pubmed"), ("retmode", "json"), ("retmax", str(limit)), ("term", text))

@@ -22,7 +22,8 @@ from tenacity import (
     wait_random,
 )
 
-from citewell.sources import cache_counts
+from citewell.options.folders import make_private_file
+from citewell.sources import answers
 from citewell.sources.answers import Failed, Nothing, Reason
 from citewell.sources.contract import Ask, NonsenseError, Source
 from citewell.sources.web.keys import key_of
@@ -77,9 +78,14 @@ class Web:
         )
         transport: httpx2.AsyncBaseTransport = wire
         if options.cache is not None and options.cache_days > 0:
+            kept = options.cache / CACHE_FILE
+            with contextlib.suppress(OSError):
+                make_private_file(kept)
+                # Hishel would write one that others can read.
+                make_private_file(kept.with_name(".gitignore"))
             transport = AsyncCacheTransport(
                 wire,
-                AsyncSqliteStorage(database_path=options.cache / CACHE_FILE, max_size=CACHE_BYTES),
+                AsyncSqliteStorage(database_path=kept, max_size=CACHE_BYTES),
                 # A private cache: answers to this user's own questions.
                 rfc=CacheOptions(shared=False),
             )
@@ -91,7 +97,7 @@ class Web:
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
     ) -> T | Nothing | Failed:
         """Send a request of a source, as often as it takes. Raises only `CancelledError`."""
-        outcome: cache_counts.Outcome = "failed"
+        outcome: answers.Outcome = "failed"
         try:
             request = self._request(source, ask, decode)
             async for attempt in self._retrying():
@@ -110,7 +116,7 @@ class Web:
             message = f"{source.title} could not be queried ({kind})."
             return Failed(source.name, Reason.UNREACHABLE, message)
         finally:
-            cache_counts.count(source.name, outcome)
+            answers.count(source.name, outcome)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
@@ -151,7 +157,7 @@ class Web:
         ask: Ask,
         request: httpx2.Request,
         decode: Callable[[bytes], T],
-    ) -> tuple[T | Nothing, cache_counts.Outcome]:
+    ) -> tuple[T | Nothing, answers.Outcome]:
         response = await self._client.send(request, follow_redirects=False)
         outcome = _outcome(response)
         if response.status_code in ABSENT and ask.absent:
@@ -180,7 +186,7 @@ class Web:
         )
 
 
-def _outcome(response: httpx2.Response) -> cache_counts.Outcome:
+def _outcome(response: httpx2.Response) -> answers.Outcome:
     """Whence the response came, by what the cache says of it."""
     status: CacheStatus | None = response.extensions.get("caching")
     if status is None or response.request.method != "GET":

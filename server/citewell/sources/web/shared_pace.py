@@ -14,16 +14,73 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from citewell.model.database import NewerDatabaseError, open_database, transaction
+from citewell.options.folders import make_private_file
 from citewell.sources.answers import Reason
-from citewell.sources.web.breaker import MAX_REST_SECONDS
 from citewell.sources.web.trouble import Trouble
+
+# A circuit breaker: a source that keeps failing is left alone for a while.
+
+FAILURES = 6
+"""Failures in a row that open the circuit."""
+REST_SECONDS = 60.0
+MAX_REST_SECONDS = 900.0
+
+
+class Breaker:
+    """Closed, open, or half-open with one probe under way. For one event loop."""
+
+    def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title = title
+        self._clock = clock
+        self._failures = 0
+        self._openings = 0
+        self._until = 0.0
+        self._probing = False
+        self._unreachable = ""
+
+    @property
+    def resting(self) -> float:
+        """Seconds until the next request may go out; 0 when one may go now."""
+        return max(0.0, self._until - self._clock())
+
+    def enter(self) -> None:
+        """Ask for leave to send a request. Raises `Trouble` while the circuit is open."""
+        wait = self.resting
+        if wait > 0 or (self._failures >= FAILURES and self._probing):
+            paused = f"{self._title} is paused for {max(1, round(wait))} s after failures."
+            message = self._unreachable or paused
+            raise Trouble(Reason.RESTING, message, again=wait > 0, wait=wait or None)
+        self._probing = self._failures >= FAILURES
+
+    def succeeded(self) -> None:
+        """Record that the source answered, even if it found nothing."""
+        self._failures = self._openings = 0
+        self._until, self._probing = 0.0, False
+        self._unreachable = ""
+
+    def failed(self, wait: float | None = None, unreachable: str = "") -> None:
+        """Record a failure; `wait` is the number of seconds that the source asked us to wait,
+        `unreachable` the message where it could not be reached: it counts until the next answer."""
+        self._unreachable = unreachable
+        self._failures += 1
+        self._probing = False
+        rest = min(wait, MAX_REST_SECONDS) if wait else 0.0
+        if self._failures >= FAILURES:
+            self._openings += 1
+            rest = max(rest, min(REST_SECONDS * 2 ** (self._openings - 1), MAX_REST_SECONDS))
+        self._until = max(self._until, self._clock() + rest)
+
+    def withdrawn(self) -> None:
+        """Record that we abandoned a request, which is no evidence about the source."""
+        self._probing = False
+
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +215,9 @@ class SharedPace:
     def _attempt(self, change: Callable[[_Row, float], T]) -> T | None:
         """One transaction, which does not wait for other processes. A damaged file is replaced."""
         for is_last in (False, True):
+            if self._path.parent.is_dir():
+                with suppress(OSError):
+                    make_private_file(self._path)
             try:
                 with (
                     closing(

@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.model import Problem, Work
 from citewell.model.overview import Overview
-from citewell.model.typed_query import Understood
+from citewell.model.query import Understood
 
 PassName = Literal[
     "search", "reading", "references", "papers", "aspects", "citations", "sources",
@@ -45,9 +45,9 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of papers that do not: neither they nor other editions of them are listed."""
     count: int = 200
     """Papers in the list, `MAX_COUNT` at most."""
-    rounds: int = 1
-    """How often the passes after the first are made, `MAX_ROUNDS` at most; later ones start from
-    papers that the earlier ones found."""
+    rounds: int = 0
+    """How often the passes after the first are made, `MAX_ROUNDS` at most, and at least once with
+    `kept`; later ones start from papers that the earlier ones found."""
     order: Order = "auto"
     online: bool = False
     """Whether to list what the allowed sources answer, where the engine asks them."""
@@ -70,6 +70,8 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """1-based rank in the answer; 0 where there is none."""
     detail: str = ""
     """What matched: "bm25 #4 (graph)"."""
+    text: str = ""
+    """`detail` in words for people: "its title has graph"."""
 
 
 class Explored(msgspec.Struct, frozen=True, omit_defaults=True):

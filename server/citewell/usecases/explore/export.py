@@ -10,8 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from citewell.features.text.csl_item import csl_of_work
-from citewell.features.text.paper_text import paper_texts
-from citewell.features.text.ris import ris_of_work
+from citewell.features.text.paper_text import paper_texts, ris_of_work
 from citewell.model import Work
 from citewell.options import Options
 from citewell.usecases.explore.contract import Explored
@@ -67,6 +66,21 @@ def reasons_text(paper: Explored) -> str:
         about = ", ".join(text for text in (what, one.detail) if text)
         parts.append(f"{one.step}{rank}" + (f" ({about})" if about else ""))
     return "; ".join(parts)
+
+
+def reason_text(paper: Explored) -> str:
+    """Why a paper is in the list, in words for people."""
+    first = paper.reasons[0] if paper.reasons else None
+    if first is None or first.step == "kept":
+        return "kept by you" if first else ""
+    text = next((one.text for one in paper.reasons if one.text), "")
+    if text:
+        return text
+    if first.step == "references":
+        return "found with your words and the best papers together"
+    if first.step == "sources":
+        return f"found by {first.detail}"
+    return f"{first.query} ({first.detail})" if first.detail else first.query
 
 
 def _csv(papers: Sequence[Explored]) -> bytes:

@@ -2,7 +2,7 @@
 
 A logistic model over what the passes say of a paper: the probabilities that the ranker states in
 the two passes that ask with the words, its ranks there, and how many other queries found it. Fitted
-on AutoScholarQuery by `citewell_corpus.training.literature`.
+on AutoScholarQuery by `citewell_lab.training.literature`.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from citewell import __version__
 from citewell.features.checking.page import POLICY
+from citewell.features.text.evidence import understood_text
 from citewell.features.text.overview import NOTHING_QUOTED
-from citewell.features.text.understood import understood_text
 from citewell.model import Work
 from citewell.model.overview import CitedSentence, Overview
 from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
-from citewell.usecases.explore.export import reasons_text
+from citewell.usecases.explore.export import reason_text
 
 _STYLE = """
 :root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}
@@ -100,8 +100,8 @@ def _paper(rank: int, paper: Explored) -> str:
         abstract = f"<details><summary>Abstract</summary><p>{_text(work.abstract)}</p></details>"
     return (
         f'<li id="paper-{rank}"><h3>{_linked(work)}{retracted}</h3><p>{facts}</p>'
-        f'<p class="reasons"><small><code>{_text(work.id)}</code> {judged}because of '
-        f"{_text(reasons_text(paper))}</small></p>{editions}{abstract}</li>\n"
+        f'<p class="reasons"><small><code>{_text(work.id)}</code> {judged}because: '
+        f"{_text(reason_text(paper))}</small></p>{editions}{abstract}</li>\n"
     )
 
 

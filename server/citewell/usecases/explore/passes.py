@@ -23,9 +23,8 @@ from citewell.usecases.explore.contract import (
     PassName,
 )
 from citewell.usecases.explore.judging import Judge
-from citewell.usecases.explore.overview import overview
-from citewell.usecases.explore.problems import EMPTY, NOTHING_FOUND
-from citewell.usecases.explore.steps import Steps
+from citewell.usecases.explore.steps import EMPTY, NOTHING_FOUND, Steps
+from citewell.usecases.explore.themes import overview
 
 LITTLE_ENTERED, LITTLE_ADDED = 1, 0.02
 """Where each pass of a round brought at most this many papers into the first `HEAD`, and all of
@@ -114,11 +113,13 @@ class _Run:
         query = self._steps.query
         has_words = bool(query.text)
         plan: list[tuple[PassName, int]] = []
-        if has_words or query.author or query.venue:
+        if has_words or query.sentence or query.author or query.venue:
             plan.append(("search", 1))
         if has_words and self._steps.asks_model and identifier_of(query.text) is None:
             plan.append(("reading", 1))
-        for turn in range(1, min(max(self._request.rounds, 0), MAX_ROUNDS) + 1):
+        # Kept papers are starting points of the passes of a round.
+        rounds = max(self._request.rounds, 1 if self._request.kept else 0)
+        for turn in range(1, min(rounds, MAX_ROUNDS) + 1):
             # A second round of references brings nothing that the first one has not.
             if turn == 1 and has_words and identifier_of(query.text) is None:
                 plan.append(("references", 1))

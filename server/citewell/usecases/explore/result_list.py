@@ -3,27 +3,254 @@
 from __future__ import annotations
 
 import datetime
+import math
 import time
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice, pairwise, takewhile
 
 from citewell.engine.contract import Engine
-from citewell.features.text.evidence import why
+from citewell.engine.online_search import EVERY
+from citewell.features.text.evidence import reason, why
 from citewell.model import CitewellError, SearchResult, Work
-from citewell.model.typed_query import TypedQuery, Understood
+from citewell.model.names import is_by
+from citewell.model.query import Direction, TypedQuery, Understood
+from citewell.model.titles import normalise_title
+from citewell.retrieval.criteria import (
+    AUTHOR,
+    NEAR_YEAR,
+    PHRASE,
+    RELATED,
+    VENUE,
+    YEAR,
+    holds_phrase,
+    relations,
+)
+from citewell.retrieval.filters import is_of_venue
+from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.sources.merge import same_works
-from citewell.usecases.explore.conditions import Conditions
 from citewell.usecases.explore.contract import (
     MAX_COUNT,
     Explored,
     ExploreRequest,
+    Order,
     Pass,
     PassName,
     Reason,
 )
 from citewell.usecases.explore.fusion import Ranked, fused
-from citewell.usecases.explore.judging import Judge, by_relevance, shipped_judge
-from citewell.usecases.explore.order import WEIGHTS, by_preference, preferences, weigh
+from citewell.usecases.explore.judging import JUDGED, Judge, by_relevance, shipped_judge
+
+# Which conditions of the words a paper of a literature search meets, read off its record.
+#
+# As in `citewell find`, conditions are strong evidence and no filters: papers that meet all of
+# them come first, then those that meet fewer. The topic is no condition here; the judge weighs
+# it.
+
+MOST_LINKED = 2_000
+"""Papers that are fetched for a condition such as "citing BERT". Where more are linked, the
+condition is left to the search."""
+_DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "like": "cocited"}
+"""Papers that should cite a work are found among those by which it is cited."""
+
+
+class Conditions:
+    """The conditions of one question over one engine."""
+
+    def __init__(self, engine: Engine, typed: TypedQuery) -> None:
+        """`typed`: as the search for the words applied them."""
+        self._typed = typed
+        self._linked = [
+            linked
+            for relation, names in relations(typed)
+            for name in names
+            if (linked := _linked(engine, name, _DIRECTIONS[relation])) is not None
+        ]
+        self._known: dict[str, float] = {}
+        self.names_author = bool(typed.authors)
+        """Whether the question names an author."""
+        self.most = (
+            AUTHOR * bool(typed.authors)
+            + VENUE * bool(typed.venues)
+            + YEAR * (typed.year_from is not None or typed.year_to is not None)
+            + PHRASE * bool(typed.phrases)
+            + RELATED * len(self._linked)
+        )
+        """The points of a paper that meets all conditions; 0 where there are none."""
+
+    def points(self, work: Work) -> float:
+        """The sum of what the paper meets, with the weights of `retrieval.criteria`."""
+        if not self.most:
+            return 0.0
+        if work.id not in self._known:
+            self._known[work.id] = self._points(work)
+        return self._known[work.id]
+
+    def _points(self, work: Work) -> float:
+        typed = self._typed
+        by = [is_by(name, work.authors) for name in typed.authors]
+        at = [is_of_venue(venue, work) for venue in typed.venues]
+        held = [holds_phrase(work, phrase) for phrase in typed.phrases]
+        found = 0.0
+        for weight, met in ((AUTHOR, by), (VENUE, at), (PHRASE, held)):
+            found += weight * sum(met) / len(met) if met else 0.0
+        found += RELATED * sum(work.id in ids for ids in self._linked)
+        return round(found + self._of_year(work.year or 0), 3)
+
+    def _of_year(self, year: int) -> float:
+        low, high = self._typed.year_from, self._typed.year_to
+        if low is None and high is None:
+            return 0.0
+        if (low or 1) <= year <= (9999 if high is None else high):
+            return YEAR
+        return NEAR_YEAR if low == high and year and abs(year - (low or 0)) == 1 else 0.0
+
+
+def _linked(engine: Engine, name: str, direction: Direction) -> frozenset[str] | None:
+    """Ids of the papers beside one; None where they are unknown or too many."""
+    found = engine.related(name, direction, MOST_LINKED)
+    if not found.known or found.total > len(found.works):
+        return None
+    return frozenset(work.id for work in found.works)
+
+
+# The order by what the question asks for.
+#
+# A question for "recent" or "classic" papers changes the probability that a paper answers it: a
+# later year, or more citations, raise it. Other preferences sort within bands of about equally
+# relevant papers: "early" by year, a survey by its title, and the orders of a request, which no
+# probability states. A paper never leaves its band, so such a preference brings no paper of
+# another topic to the top.
+
+BAND = 20
+WEIGHTS = {"recent": 0.5, "cited": 0.5}
+"""What a year, or one natural logarithm of the citations, adds to the log odds of a paper where the
+question prefers recent or often cited ones. Chosen on the training and tuning questions of
+AutoScholarQuery, their answers of the last three years, or with at least 1,000 citations, being
+right. Any such weight of "early" was worse than bands."""
+_HALVINGS = 40
+KIND = 1e5
+"""What a paper of a kind that is query for gains: more than any year or number of citations."""
+
+
+def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
+    """What decides within a band: "recent", "early", "cited a year", "cited", or a kind."""
+    if order == "relevance":
+        return ()
+    if order == "recent":
+        return ("recent",)
+    if order == "cited":
+        return ("cited a year",)
+    found = [*typed.kinds]
+    if typed.recency:
+        found.append(typed.recency)
+    if typed.influential:
+        found.append("cited")
+    return tuple(found)
+
+
+def weigh(
+    engine: Engine, works: Sequence[Work], chances: Mapping[str, float], wanted: Sequence[str]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """The probability that each work answers a question that prefers what is `wanted`, keys of
+    `WEIGHTS`; and of those that the preference decides, what counted, in words. Both by id.
+
+    `chances` are those without the preference. It decides among the `JUDGED` likeliest works, so
+    that it brings no paper of another topic to the top, and keeps the sum of their probabilities:
+    the question has as many answers, but others. The rest stay below them.
+    """
+    likeliest = sorted(works, key=lambda work: -chances[work.id])
+    head, rest = likeliest[:JUDGED], likeliest[JUDGED:]
+    cited = engine.citations([work.id for work in head]) if "cited" in wanted else [0] * len(head)
+    oldest = min((work.year for work in head if work.year), default=0)
+    odds: list[float] = []
+    words: dict[str, str] = {}
+    for work, times in zip(head, cited, strict=True):
+        gains = {"recent": work.year or oldest, "cited": math.log1p(times)}
+        gain = sum(WEIGHTS[one] * gains[one] for one in wanted)
+        odds.append(_log_odds(chances[work.id]) + gain)
+        words[work.id] = "; ".join(_value(work, times, one, 0)[1] for one in wanted)
+    found = _with_sum(odds, sum(chances[work.id] for work in head))
+    weighed = {work.id: chance for work, chance in zip(head, found, strict=True)}
+    least = min(found, default=0.0)
+    weighed |= {work.id: min(chances[work.id], least) for work in rest}
+    return weighed, words
+
+
+def _log_odds(chance: float) -> float:
+    bounded = min(max(chance, 1e-9), 1 - 1e-9)
+    return math.log(bounded / (1 - bounded))
+
+
+def _with_sum(odds: Sequence[float], total: float) -> list[float]:
+    """Probabilities with these log odds, all moved by one amount that makes their sum `total`."""
+
+    def moved(by: float) -> list[float]:
+        return [1 / (1 + math.exp(min(-(one + by), 700.0))) for one in odds]
+
+    low, high = -max(odds, default=0.0) - 50, -min(odds, default=0.0) + 50
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if sum(moved(middle)) < total:
+            low = middle
+        else:
+            high = middle
+    return moved(high)
+
+
+def by_preference(
+    engine: Engine,
+    works: Sequence[Work],
+    wanted: Sequence[str],
+    now: int,
+    cuts: Sequence[int] = (),
+) -> tuple[list[Work], dict[str, Reason]]:
+    """The works, the preferred ones of each band first, and by id why a work moved.
+
+    `now` is the year from which the age of a paper counts. No band holds papers from
+    both sides of one of the `cuts`, which are indices of works.
+    """
+    if not wanted:
+        return list(works), {}
+    cited = [0] * len(works)
+    if "cited" in wanted or "cited a year" in wanted:
+        cited = engine.citations([work.id for work in works])
+    values: dict[str, float] = {}
+    words: dict[str, str] = {}
+    for work, times in zip(works, cited, strict=True):
+        each = [_value(work, times, one, now) for one in wanted]
+        values[work.id] = sum(value for value, _ in each)
+        words[work.id] = "; ".join(text for _, text in each if text)
+    out: list[Work] = []
+    edges = sorted({0, *cuts, len(works)})
+    starts = [start for low, high in pairwise(edges) for start in range(low, high, BAND)]
+    starts.append(len(works))
+    for start, end in pairwise(starts):
+        out += sorted(works[start:end], key=lambda work: -values[work.id])
+    query = ", ".join(wanted)
+    reasons = {
+        work.id: Reason("order", query, place, words[work.id])
+        for place, (work, before) in enumerate(zip(out, works, strict=True), start=1)
+        if work.id != before.id and words[work.id]
+    }
+    return out, reasons
+
+
+def _value(work: Work, times: int, wanted: str, now: int) -> tuple[float, str]:
+    """How far a work meets one preference, more is better, and that in words."""
+    if wanted in ("recent", "early"):
+        year = work.year or 0
+        if not year:
+            return -9999.0, "year unknown"
+        return float(year if wanted == "recent" else -year), str(year)
+    if wanted == "cited":
+        return math.log1p(times), f"cited {times:,} times"
+    if wanted == "cited a year":
+        rate = times / max(1, now - (work.year or now) + 1)
+        return rate, f"cited {times:,} times, {rate:.1f} a year"
+    title = normalise_title(work.title).split()
+    is_kind = any(word in title for word in TITLE_WORDS.get(wanted, (wanted,)))
+    return (KIND, f"{wanted} by its title") if is_kind else (0.0, "")
+
 
 HEAD = 50
 """Papers of the list that `Pass.entered` looks at."""
@@ -90,7 +317,8 @@ class ResultList:
         for rank, hit in enumerate(result.hits, start=1):
             self._works.setdefault(hit.work.id, hit.work)
             detail = why(hit) if hit.evidence else ""
-            self._add_reason(hit.work.id, Reason(name, query, rank, detail))
+            words = reason(hit, query if name == "search" else "")
+            self._add_reason(hit.work.id, Reason(name, query, rank, detail, words))
         chances = tuple(hit.confidence for hit in result.hits)
         stated = any(chance is not None for chance in chances)
         ids = tuple(hit.work.id for hit in result.hits)
@@ -170,14 +398,15 @@ class ResultList:
         chances, relevant = self._judged(ids)
         tiers, most = self._tiers(others), self._conditions.most
         best = _best(others, chances)
-        others = _in_order(tiers, best, relevant)
+        room = self.count - len(chosen)
+        others = self._in_order(tiers, best, relevant, room)
         moved: dict[str, Reason] = {}
         weighed = [one for one in wanted if one in WEIGHTS]
         if best and weighed and self._request.order == "auto":
             wanted = tuple(one for one in wanted if one not in weighed)
             best, words = self._weighed(tiers, best, weighed)
             before = [group[0].id for group in others]
-            others = _in_order(tiers, best, relevant)
+            others = self._in_order(tiers, best, relevant, room)
             moved = {
                 group[0].id: Reason("order", ", ".join(weighed), place, words[group[0].id])
                 for place, (group, was) in enumerate(zip(others, before, strict=True), start=1)
@@ -185,7 +414,8 @@ class ResultList:
             }
         met = {group[0].id for points, tier in tiers if points >= most for group in tier}
         judged = {name: chance for name, chance in best.items() if name in met}
-        passed = sum(chance >= relevant for chance in judged.values())
+        sure = takewhile(lambda group: judged.get(group[0].id, -1.0) >= relevant, others)
+        passed = sum(1 for _ in sure)
         ends = accumulate(len(tier) for _, tier in tiers)
         order, preferred = by_preference(
             self._engine, [group[0] for group in others], wanted, now, (passed, *ends)
@@ -244,9 +474,33 @@ class ResultList:
         if chances is None:
             return {}, 1.0
         # Of papers that the library lacks, the passes say too little to judge them.
-        held = {name for one in self._lists if one.name not in _ONLINE for name in one.ids}
+        held = self._held()
         pairs = zip(ids, chances, strict=True)
         return {name: chance for name, chance in pairs if name in held}, judge.cut
+
+    def _held(self) -> set[str]:
+        """Ids of the papers that the library gave."""
+        return {name for one in self._lists if one.name not in _ONLINE for name in one.ids}
+
+    def _in_order(
+        self,
+        tiers: Sequence[tuple[float, list[list[Work]]]],
+        chances: Mapping[str, float],
+        cut: float,
+        room: int,
+    ) -> list[list[Work]]:
+        """The groups of all tiers, each tier by the probability that its papers answer the
+        question, and those of sources with a share of the list's `room`."""
+        held = self._held()
+        ordered: list[list[Work]] = []
+        for _, tier in tiers:
+            own: list[list[Work]] = []
+            others: list[list[Work]] = []
+            for group in by_relevance(tier, chances, cut):
+                (own if any(work.id in held for work in group) else others).append(group)
+            sure = sum(chances.get(group[0].id, 0.0) >= cut for group in own)
+            ordered += _strewn(own, others, sure, room - len(ordered))
+        return ordered
 
 
 def _best(groups: Sequence[list[Work]], chances: Mapping[str, float]) -> dict[str, float]:
@@ -256,8 +510,18 @@ def _best(groups: Sequence[list[Work]], chances: Mapping[str, float]) -> dict[st
     return {group[0].id: max(own) for group, own in stated if own}
 
 
-def _in_order(
-    tiers: Sequence[tuple[float, list[list[Work]]]], chances: Mapping[str, float], cut: float
+def _strewn(
+    own: Sequence[list[Work]], others: Sequence[list[Work]], sure: int, room: int
 ) -> list[list[Work]]:
-    """The groups of all tiers, each tier by the probability that its papers answer the question."""
-    return [group for _, tier in tiers for group in by_relevance(tier, chances, cut)]
+    """Return the library's groups with those of sources, which follow the `sure` ones of the
+    library and take one of every `EVERY` + 1 places of the `room`, as in a search for a paper."""
+    places = min(len(others), room // (EVERY + 1))
+    if places <= 0:
+        return [*own, *others]
+    sure = min(sure, room - places)
+    between = min(EVERY, (room - sure) // places - 1)
+    ordered = [*own[:sure]]
+    rest = iter(own[sure:])
+    for group in others:
+        ordered += [*islice(rest, between), group]
+    return [*ordered, *rest]

@@ -2,24 +2,209 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
+from citewell.documents.sentences import split_sentences
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
 from citewell.features.citing.named_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
-from citewell.model.query import Reference
-from citewell.model.typed_query import Understood
-from citewell.usecases.explore.citation_links import QUESTIONS, STARTS, linked
+from citewell.model.query import Direction, Reference, TypedQuery, Understood
+from citewell.options import Options
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.structure import structured
+from citewell.retrieval.words import split
+from citewell.sources.registry import titles_of_work
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
-from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
 from citewell.usecases.explore.judging import Judge
-from citewell.usecases.explore.problems import CUT, ONLY_EXCLUDES
-from citewell.usecases.explore.queries import filters_of
 from citewell.usecases.explore.result_list import ResultList
+from citewell.usecases.find import in_sentence
+
+# The papers beside the best ones in the citation graph: one layer, bounded.
+
+STARTS = 10
+"""Papers from which links are followed."""
+LINKS = 20
+"""Papers taken in one direction from one of them."""
+DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
+
+
+def linked(
+    engine: Engine, starts: Sequence[Work], cancel: Cancel
+) -> Iterator[tuple[str, list[tuple[Work, str]]]]:
+    """For each start and direction with known links: the question in words, and the papers with
+    the reason of each, those cited most often first. Raises `Cancelled`."""
+    for start in starts[:STARTS]:
+        for direction in DIRECTIONS:
+            cancel.check()
+            found = engine.related(start.id, direction, LINKS)
+            if not found.works:
+                continue
+            papers = [
+                (work, _reason(direction, together))
+                for work, together in zip(found.works, found.together, strict=True)
+            ]
+            yield f"{QUESTIONS[direction]} “{start.title}”", papers
+
+
+QUESTIONS: dict[Direction, str] = {
+    "cites": "cited by",
+    "cited_by": "citing",
+    "cocited": "cited together with",
+}
+
+
+def _reason(direction: Direction, together: int) -> str:
+    if direction != "cocited":
+        return ""
+    return f"by {together} paper" + ("" if together == 1 else "s")
+
+
+# Queries for methods, applications and limitations, in the best papers' own words, by rules.
+
+Aspect = Literal["methods", "applications", "limitations"]
+MAX_ABSTRACT = 4_000
+"""Characters of an abstract that are read."""
+MAX_QUERY = 400
+"""Characters of a query."""
+LEAST_WORDS = 6
+LEAST_PAPERS = 2
+"""Best papers that hold a telling word."""
+SAME = 0.6
+"""Share of its words in an earlier query from which a query is a repetition."""
+_CUES: dict[Aspect, re.Pattern[str]] = {
+    "methods": re.compile(
+        r"\b(?:we (?:propose|introduce|present|develop|design|train|describe)|our (?:method|"
+        r"approach|model|algorithm|framework|system)|this (?:paper|work) (?:proposes|introduces|"
+        r"presents)|by (?:using|combining|means of)|based on|consists? of|algorithm)\b",
+        re.IGNORECASE,
+    ),
+    "applications": re.compile(
+        r"\b(?:appl(?:y|ied|ies|ication|ications|icable)|in practice|real[- ]world|used (?:in|for)|"
+        r"(?:tasks?|domains?|settings?) (?:such as|like|including)|such as|benchmarks?|"
+        r"downstream|evaluat\w+ on|experiments? on)\b",
+        re.IGNORECASE,
+    ),
+    "limitations": re.compile(
+        r"\b(?:however|limit(?:s|ed|ation|ations)|challeng\w+|difficult\w*|fails?|failure|lacks?|"
+        r"remains?|suffers?|expensive|costly|cannot|although|despite|unfortunately|bottleneck|"
+        r"drawback|still|open (?:problem|question)s?)\b",
+        re.IGNORECASE,
+    ),
+}
+
+
+class AspectQuery(msgspec.Struct, frozen=True):
+    """Words to search for, and which side of the best papers they come from."""
+
+    aspect: str
+    text: str
+
+
+def aspect_queries(
+    topic: str, best: Sequence[Work], others: Sequence[Work], queried: Sequence[str]
+) -> list[AspectQuery]:
+    """For each aspect the sentence of a best paper's abstract that holds most of what is telling;
+    one whose words were mostly `queried` before is left out.
+
+    A word is telling as far as the best papers hold it and the others do not; the topic's own words
+    count in full.
+    """
+    about = set(_words(topic))
+    rest = Counter(word for work in others for word in set(_words(_text(work))))
+    inside = Counter(word for work in best for word in set(_words(_text(work))))
+    weights = {
+        word: (count if word in about else min(count, LEAST_PAPERS + 1))
+        * math.log((2 + len(others)) / (1 + rest[word]))
+        for word, count in inside.items()
+        if count >= LEAST_PAPERS
+    }
+    known = [set(_words(text)) for text in queried]
+    found: list[AspectQuery] = []
+    for aspect, cues in _CUES.items():
+        scored: list[tuple[float, str]] = []
+        for work in best:
+            for sentence in split_sentences(work.abstract[:MAX_ABSTRACT]):
+                text = " ".join(sentence.split())[:MAX_QUERY]
+                own = set(_words(text))
+                if len(own) < LEAST_WORDS or not cues.search(text):
+                    continue
+                score = sum(weights.get(word, 0.0) for word in own) / math.sqrt(8 + len(own))
+                scored.append((-score, text))
+        for _, text in sorted(scored):
+            own = set(_words(text))
+            if not any(len(own & one) > SAME * len(own) for one in known):
+                known.append(own)
+                found.append(AspectQuery(aspect, text))
+                break
+    return found
+
+
+def new_queries(queries: Sequence[tuple[str, str]], queried: Sequence[str]) -> list[AspectQuery]:
+    """The queries, each an aspect and words, whose words were not mostly `queried` before."""
+    known = [set(_words(text)) for text in queried]
+    found: list[AspectQuery] = []
+    for aspect, text in queries:
+        own = set(_words(text))
+        if own and not any(len(own & one) > SAME * len(own) for one in known):
+            known.append(own)
+            found.append(AspectQuery(aspect, text))
+    return found
+
+
+def _text(work: Work) -> str:
+    return f"{work.title} {work.abstract[:MAX_ABSTRACT]}"
+
+
+def _words(text: str) -> list[str]:
+    words = (word for word in split(text) if word not in STOPWORDS and len(word) > 2)
+    return [word.decode() for word in dict.fromkeys(words) if not word.isdigit()]
+
+
+# Parts of the queries of a literature search.
+
+
+def filters_of(query: Query, understood: Understood) -> Query:
+    """The query's filters and those that its words name, without its words."""
+    found = structured(query) if understood.parts else query
+    typed = understood.query
+    return replace(
+        found,
+        text="",
+        paper=CitingPaper(),
+        typed_query=TypedQuery(none_of=typed.none_of, min_citations=typed.min_citations),
+    )
+
+
+# What a literature search reports of its question.
+
+EMPTY = Problem(
+    "explore-empty", "Empty search.", "Give words, an author, a venue, or papers that you keep."
+)
+NOTHING_FOUND = Problem(
+    "explore-nothing",
+    "The library holds no paper that matches.",
+    "Use other words, or add papers of the field with `citewell library add`.",
+)
+CUT = Problem(
+    "explore-long",
+    f"Only the first {MAX_TEXT:,} characters of the question were searched for.",
+    "Ask a shorter question.",
+)
+ONLY_EXCLUDES = Problem(
+    "explore-excludes",
+    "The question says only what to leave out, so the papers are in no order of relevance.",
+    "Add what they are about.",
+)
+
 
 DEPTH = 400
 """Papers that a search for the words gives."""
@@ -45,7 +230,7 @@ class Steps:
         self.kept = all_named(engine, request.kept) if request.kept else []
         self._rejected = all_named(engine, request.rejected) if request.rejected else []
         text = " ".join(request.text.split())
-        self.query = Query(
+        as_typed = Query(
             text=text[:MAX_TEXT],
             literature=True,
             author=request.author,
@@ -55,6 +240,7 @@ class Steps:
             paper=CitingPaper(references=tuple(map(Reference.of, self.kept))),
             exclude=tuple(work.id for work in self._rejected),
         )
+        self.query = in_sentence(as_typed, Options())
         self.problems: list[Problem] = [CUT] if len(text) > MAX_TEXT else []
         self.understood = Understood()
         self.found = ResultList(engine, request, self.kept, self._rejected, judge)
@@ -88,7 +274,7 @@ class Steps:
         if result.hits and self.found.asks_nothing:
             self.problems.append(ONLY_EXCLUDES)
         self._filters = filters_of(self.query, result.understood)
-        label = self.query.text or "the filters"
+        label = self.query.text or self.query.sentence or "the filters"
         self.found.keep("search", label, result)
         return [label]
 
@@ -208,4 +394,4 @@ class Steps:
 
 def _origin(work: Work) -> str:
     """The sources that the record came from: "OpenAlex, arXiv"; empty for one of the library."""
-    return ", ".join(dict.fromkeys(one.source for one in work.provenance))
+    return ", ".join(titles_of_work(work))

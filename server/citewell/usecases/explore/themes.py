@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from citewell.documents.sentences import split_sentences
-from citewell.llm.closed_sentences import is_closed
+from citewell.engine.contract import Engine
+from citewell.llm.literature import is_closed
 from citewell.model import Work
-from citewell.model.overview import CitedSentence, Theme
+from citewell.model.cancel import Cancel
+from citewell.model.overview import CitedSentence, Overview, Theme
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
@@ -164,3 +166,33 @@ def _terms_of(text: str) -> dict[str, str]:
         if all(telling) and not (first in _OF_ABSTRACTS and second in _OF_ABSTRACTS):
             out.setdefault(f"{one} {other}", f"{first} {second}")
     return out
+
+
+# An overview of the first papers of a list: themes by rules, and a text by the language model.
+
+PAPERS = 100
+"""How many papers of a list an overview covers."""
+MOST_THEMES = 8
+
+
+def overview(
+    engine: Engine,
+    works: Sequence[Work],
+    cancel: Cancel,
+    *,
+    question: str = "",
+    by_model: bool = False,
+) -> Overview:
+    """An overview of the first `PAPERS` works; with `by_model` the language model also writes what
+    they say about the question. Raises `Cancelled`."""
+    head = list(works[:PAPERS])
+    if not head:
+        return Overview()
+    cancel.check()
+    most = max(1, min(MOST_THEMES, round(math.sqrt(len(head) / 2))))
+    groups = engine.cluster([work.id for work in head], most)
+    if all(group < 0 for group in groups):
+        groups = [0] * len(head)
+    cancel.check()
+    written = engine.summarize(question, head, cancel=cancel) if by_model and question else None
+    return Overview(themes=themes(head, groups), summary=written)

@@ -36,6 +36,9 @@ export function bindKeys() {
   on.addEventListener("change", () => localStorage.setItem(OFF, on.checked ? "0" : "1"));
   $("help-button").addEventListener("click", () => $("help").showModal());
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest("form")?.requestSubmit();
+    // The empty search field has the focus from the beginning: whoever presses "/" wants to go there.
+    if (event.key === "/" && on.checked && event.target.id === "q" && !event.target.value) return event.preventDefault();
     const act = ACTIONS[event.key];
     if (!act || !on.checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest(FIELDS) || $("help").open) return;

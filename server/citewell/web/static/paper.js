@@ -3,6 +3,7 @@ import { ask, failed, recordPath } from "./api.js";
 import { announce, bdi, copyButton, disclosure, h, prose } from "./dom.js";
 import { address } from "./route.js";
 import { isKept, toggle } from "./store.js";
+import { VERDICTS } from "./words.js";
 
 const NAMED = { neurips: "NeurIPS", arxiv: "arXiv", corr: "CoRR" };
 const MAX_AUTHORS = 6;
@@ -19,8 +20,8 @@ export const venueName = (venue) => NAMED[venue] ?? (/^[a-z]{2,7}$/.test(venue) 
 /** An entry type as people say it. */
 export const kindName = (kind) => ({ inproceedings: "conference paper", proceedings: "conference", incollection: "chapter", inbook: "chapter", phdthesis: "PhD thesis", mastersthesis: "master's thesis", techreport: "report", misc: "other" })[kind] ?? kind;
 
-/** Names of the sources of a record, without its identifiers there. */
-export const sourcesOf = (paper) => [...new Set((paper.source ?? "").split("; ").map((one) => one.split(":")[0]).filter(Boolean))];
+/** Names of the sources of a record. */
+export const sourcesOf = (paper) => paper.origin ?? [];
 
 export function authorsOf(paper) {
   const names = paper.authors ?? [];
@@ -28,27 +29,13 @@ export function authorsOf(paper) {
   return [shown, names.length > MAX_AUTHORS ? ` and ${names.length - MAX_AUTHORS} more` : ""];
 }
 
-export function metaOf(paper) {
-  const parts = [
-    paper.authors?.length ? h("span", { class: "authors clamp" }, authorsOf(paper)) : null,
-    h("span", {}, [paper.venue && bdi(venueName(paper.venue)), paper.venue && paper.year ? " · " : "", paper.year && String(paper.year),
-      paper.citations ? ` · cited ${paper.citations.toLocaleString("en")} times` : "",
-      paper.retracted ? [" ", h("span", { class: "tag bad" }, "retracted")] : ""]),
-  ];
-  return h("p", { class: "meta" }, parts);
-}
+/** Authors and year, by which authors know a paper. */
+export const whoOf = (paper) => h("p", { class: "meta" }, paper.authors?.length ? h("span", { class: "authors clamp" }, authorsOf(paper), paper.year ? ` · ${paper.year}` : "") : paper.year && String(paper.year));
 
-/** A few words on why a paper is listed: matching words, else how the first pass found it. */
-export function whyOf(paper) {
-  const [first] = paper.reasons ?? [];
-  const text = paper.why ?? first?.detail ?? "";
-  const words = new Set([...text.matchAll(/\(([^)]*)\)/g)].flatMap((one) => one[1].split(", ")).filter((word) => !/^from \d+$/.test(word) && !/^\d+$/.test(word)));
-  if (words.size) return `Matches ${[...words].slice(0, 8).join(", ")}`;
-  if (first?.step === "kept") return "Kept by you";
-  if (first?.step === "references") return "Found with your words and the best papers together";
-  if (first && first.step !== "search") return `Found as ${first.query}${first.detail ? ` (${first.detail})` : ""}`;
-  return text ? "Found by meaning and by how others cite it" : "";
-}
+/** Venue and citations. */
+export const metaOf = (paper) => h("p", { class: "meta" },
+  [paper.venue && bdi(venueName(paper.venue)), paper.citations ? `cited ${paper.citations.toLocaleString("en")} ${paper.citations === 1 ? "time" : "times"}` : "",
+    paper.retracted ? h("span", { class: "tag bad" }, "retracted") : ""].filter(Boolean).flatMap((part, n) => [n ? " · " : "", part]));
 
 /** The texts of a paper to copy, in a panel. */
 export function citeForms(panel, id) {
@@ -102,15 +89,21 @@ export function keepButton(paper, props) {
 
 /** A paper as a list item; `first` is a button before the others, `level` that of its heading. */
 export function card(paper, { first = null, level = 2, note = null } = {}) {
-  const why = whyOf(paper);
   return h("li", { class: `paper${isKept(paper.id) ? " kept" : ""}`, "data-id": paper.id },
+    whoOf(paper),
     h(`h${level}`, { dir: "auto" }, h("a", { href: address({ view: "paper", id: paper.id }) }, paper.title || "Untitled")),
     metaOf(paper),
     note,
-    why && h("p", { class: "why clamp" }, bdi(why)),
+    paper.reason && h("p", { class: "why clamp" }, bdi(paper.reason[0].toUpperCase() + paper.reason.slice(1))),
     h("div", { class: "actions" },
       first, keepButton(paper),
-      disclosure("Abstract", (panel) => abstractOf(panel, paper.id)),
+      paper.has_abstract && disclosure("Abstract", (panel) => abstractOf(panel, paper.id)),
       disclosure("Cite", (panel) => citeForms(panel, paper.id)),
       paper.reasons?.length ? disclosure("Why", (panel) => panel.append(h("ul", {}, paper.reasons.map(reason)))) : null));
+}
+
+/** The verdict of a checked reference in its colour, a note's if it has notes. */
+export function tag(one) {
+  const tone = one.marked ? "" : VERDICTS[one.verdict].tone;
+  return h("span", { class: `tag ${tone === "good" && one.findings?.length ? "warn" : tone}` }, one.words);
 }

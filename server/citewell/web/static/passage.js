@@ -20,9 +20,10 @@ export async function show(main, given, signal, restore) {
   const modelLine = h("label", { class: "line", hidden: true }, model, "Let the language model choose");
   const out = h("div", { class: "stack" });
   const button = h("button", { class: "main" }, "Find citations");
+  const remember = () => Object.assign(written, { text: text.value, bib: bib.value, markup: markup.value });
   const submit = async (event) => {
     event.preventDefault();
-    Object.assign(written, { text: text.value, bib: bib.value, markup: markup.value });
+    remember();
     button.disabled = true;
     searched = null;
     out.replaceChildren(h("p", { class: "busy muted" }, "Searching"));
@@ -37,14 +38,14 @@ export async function show(main, given, signal, restore) {
     }
   };
   main.append(h("h1", {}, "Cite in a passage"),
-    h("form", { class: "stack passage", onsubmit: submit },
+    h("form", { class: "stack passage", onsubmit: submit, oninput: remember },
       h("p", { class: "muted" }, h("label", { for: "passage" }, "Paste a passage in LaTeX or Markdown. "), "Placeholders such as ", h("code", {}, MARK), ", ", h("code", {}, "\\cite{?}"), " or ", h("code", {}, "[@?words]"), " mark the places; without any, each sentence is looked at. Nothing is stored."),
       text,
       h("details", {}, h("summary", {}, "Your bibliography and options"),
         h("div", { class: "stack" }, h("label", { for: "bib" }, "The paper's .bib: its keys are used, and its papers tell what yours is about."), bib,
           h("div", { class: "row" }, h("label", { for: "markup" }, "Format"), markup), modelLine)),
       h("div", { class: "row" }, button,
-        h("button", { type: "button", class: "quiet", onclick: () => { text.value = EXAMPLE; text.focus(); } }, "Example"))),
+        h("button", { type: "button", class: "quiet", onclick: () => { text.value = EXAMPLE; remember(); text.focus(); } }, "Example"))),
     out);
   if (searched) places(out, searched, signal);
   restore();
@@ -116,20 +117,15 @@ function withMarks(letters, offsets) {
   return parts.join("") + letters.slice(from).join("");
 }
 
-/** As the editors say it, for the sentence of a place. */
-const LIKELY = 0.5;
-const SURE = 0.7;
-const certainty = (share) => `${share >= SURE ? "sure" : share >= LIKELY ? "likely" : "a guess"}, ${Math.round(share * 100)}%`;
-
 function section(place, n, total, mark, cited, choose) {
   const [before, ...after] = place.sentence.split(MARK);
   const buttons = [];
   const papers = place.papers.map((paper, rank) => {
     const button = h("button", { type: "button", class: "accept", "aria-pressed": String(paper.id === cited), "aria-label": `Cite here: ${paper.title}`.slice(0, 200), onclick: () => press(button, paper.id) }, paper.id === cited ? "Cited here" : "Cite here");
     buttons.push(button);
-    const confidence = paper.confidence ?? (rank === 0 ? place.confidence : null);
-    const note = confidence === null || confidence === undefined ? null
-      : h("p", { class: "why" }, h("span", { class: `tag ${paper.id === place.pick ? "good" : ""}` }, certainty(confidence)), paper.key ? [" key ", h("code", {}, bdi(paper.key)), " in your .bib"] : "");
+    const judged = paper.certainty ? paper : rank === 0 ? place : {};
+    const note = !judged.certainty ? null
+      : h("p", { class: "why" }, h("span", { class: `tag ${paper.id === place.pick ? "good" : ""}` }, `${judged.certainty}, ${Math.round(judged.confidence * 100)}%`), paper.key ? [" key ", h("code", {}, bdi(paper.key)), " in your .bib"] : "");
     return card(paper, { level: 3, first: button, note });
   });
   function press(button, id) {
@@ -144,7 +140,7 @@ function section(place, n, total, mark, cited, choose) {
   return h("section", { class: "place stack" },
     h("h2", { class: "small muted" }, `Place ${n + 1} of ${total}`, mark?.likely ? [" ", h("span", { class: "tag warn" }, "seldom without a citation")] : ""),
     h("p", { class: "quote", dir: "auto" }, before, h("mark", {}, "citation"), after.join("")),
-    mark && !mark.likely && papers.length && place.confidence < LIKELY ? h("p", { class: "muted" }, "This sentence probably needs no citation.") : null,
+    mark && !mark.likely && papers.length && place.certainty === "a guess" ? h("p", { class: "muted" }, "This sentence probably needs no citation.") : null,
     place.chosen ? h("p", { class: "small" }, bdi(place.chosen)) : null,
     papers.length ? shown : h("p", { class: "muted" }, "The library holds no paper for this place."));
 }

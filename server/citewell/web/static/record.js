@@ -1,11 +1,10 @@
 // One paper: its record with its origin, and its neighbours in the citation graph.
 import { ask, failed, recordPath } from "./api.js";
 import { bdi, count, h, outside, problems } from "./dom.js";
-import { card, citeForms, keepButton, kindName, metaOf, sourcesOf } from "./paper.js";
+import { card, citeForms, keepButton, kindName, metaOf, sourcesOf, tag, whoOf } from "./paper.js";
 import { address } from "./route.js";
 
 const BESIDE = { cites: "Cites", cited_by: "Cited by", cocited: "Cited together with" };
-const WORDS = { "verified": "good", "wrong-detail": "warn", "fabricated": "bad", "not-found": "warn", "unchecked": "warn" };
 const NEIGHBOURS = 12;
 
 export async function show(main, given, signal, restore) {
@@ -17,7 +16,7 @@ export async function show(main, given, signal, restore) {
   const beside = Object.entries(BESIDE).map(([direction, label]) => [direction, label, h("section", { class: "stack" }, h("h2", {}, label), h("p", { class: "busy muted" }, "Loading"))]);
   main.append(h("article", { class: "split wide-left" },
     h("div", { class: "stack" },
-      h("h1", { dir: "auto", class: "isolate" }, record.title), metaOf(record),
+      h("h1", { dir: "auto", class: "isolate" }, record.title), whoOf(record), metaOf(record),
       h("div", { class: "actions" }, keepButton(record), h("a", { class: "quiet-link", href: address({ like: id }) }, "More like this"),
         h("a", { class: "quiet-link", href: address({ view: "map", id }) }, "Map")),
       record.abstract ? h("p", { dir: "auto", class: "isolate" }, record.abstract) : h("p", { class: "muted" }, "The library has no abstract of this paper."),
@@ -39,7 +38,7 @@ export async function show(main, given, signal, restore) {
     const [one] = found.references;
     verdict.lastChild.remove();
     if (!one) return verdict.append(h("p", { class: "muted" }, "Nothing to check."));
-    verdict.append(h("p", {}, h("span", { class: `tag ${WORDS[one.verdict]}` }, one.verdict)),
+    verdict.append(h("p", {}, tag(one)),
       h("ul", { class: "small muted" }, [...(one.findings ?? []).map((each) => each.message), ...(one.evidence ?? [])].map((text) => h("li", {}, bdi(text)))));
   };
   const guarded = async (work, section) => {

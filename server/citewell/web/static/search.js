@@ -27,6 +27,7 @@ export async function show(main, given, signal, restore) {
       h("p", { class: "muted" }, "Ask in your own words. Authors, venues and years are understood. Every result is a record of your library."),
       form,
       h("ul", { class: "examples", "aria-label": "Examples" }, EXAMPLES.map((one) => h("li", {}, h("a", { href: address({ q: one }) }, one))))));
+    main.querySelector("#q").focus({ preventScroll: true });
     const status = await ask("v1/status", undefined, { signal });
     if (!status.ready) main.append(noLibrary(status));
     restore();
@@ -124,6 +125,8 @@ function results(given) {
     const done = answer.ending !== "" && answer.ending !== undefined;
     line.className = done ? "" : "busy";
     line.textContent = shown.length === papers.length ? count(papers.length, "paper") : `${shown.length} of ${count(papers.length, "paper")}`;
+    const more = answer.passes?.at(-1)?.cut ?? 0;
+    if (more) line.textContent += ` of ${(papers.length + more).toLocaleString("en")} found`;
     if (below) line.textContent += ` · ${count(below, "more paper")} added below`;
     const sorted = answer.papers.every((one, n) => papers[n]?.id === one.id);
     later.replaceChildren(...(done && !sorted ? ["Papers that were found later are at the end. ", h("button", { type: "button", class: "quiet", onclick: sort }, "Sort all")] : []));

@@ -1,6 +1,6 @@
 // The papers that the reader kept, in this browser.
 const NAME = "citewell-kept";
-const FIELDS = ["id", "source", "title", "authors", "year", "venue", "kind", "doi", "arxiv", "url", "citations"];
+const FIELDS = ["id", "source", "origin", "title", "authors", "year", "venue", "kind", "doi", "arxiv", "url", "citations", "has_abstract"];
 const listeners = [];
 
 export function kept() {

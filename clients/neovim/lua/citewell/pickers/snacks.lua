@@ -52,7 +52,7 @@ function M.open(find)
       end
     end,
     format = function(item)
-      return { { item.row.title }, { '  ' }, { show.byline(item.row), 'Comment' } }
+      return { { show.name(item.row) }, { '  ' }, { show.about(item.row), 'Comment' } }
     end,
     confirm = function(picker, item)
       picker:close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.sources.registry import titles_of_work
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
@@ -58,7 +59,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
             return found
         record = await _record(self.engine, entry)
         if record is not None and await projects.read(lambda: _changes(bib, entry, record)):
-            origin = record.provenance[0].source if record.provenance else record.id
+            origin = titles_of_work(record)[0] if record.provenance else record.id
             return [feature.normalise_action(entry, origin), *found]
         return found
 
@@ -86,7 +87,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
 
 def _whole_file(chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
     from citewell.features.actions import bib as feature
-    from citewell.features.bib.unused import unused_entries
+    from citewell.features.bib.sort import unused_entries
     from citewell.features.checking.lint_rule import LintPaper
 
     if chosen.name == "sort":

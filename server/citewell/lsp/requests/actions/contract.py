@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from lsprotocol import types
 from msgspec import Struct
 
+from citewell.lsp.state.picker_history import adds_entry, taken
 from citewell.model.document import Span
+from citewell.model.feedback import passed_over
 
 if TYPE_CHECKING:
+    from citewell.engine.contract import Engine
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.model import Query, Work
 
 Report = Callable[[str], None]
 """Shows the author what a long plan is doing."""
@@ -91,3 +97,29 @@ class Provider(Protocol):
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits of an action for the texts as they are now; None when its place is gone."""
         ...
+
+
+# The plan of a code action with the feedback that choosing it gives.
+
+
+async def with_choice(
+    plan: ActionPlan,
+    chosen: Chosen,
+    snapshot: Snapshot,
+    work: Work | None,
+    query: Query,
+    *,
+    engine: Engine,
+    variant: str = "",
+) -> ActionPlan:
+    """The plan of a code action, with the feedback of choosing it if it adds the work's entry.
+
+    The argument `above` holds the ids of the choices that were listed above this one.
+    """
+    if work is None or not adds_entry(plan):
+        return plan
+    ids = [name for name in chosen.text("above").split("\n") if name]
+    above = await asyncio.to_thread(engine.works, ids) if ids else []
+    dismissed = passed_over([*above, work], work.id)
+    feedback = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
+    return msgspec.structs.replace(plan, feedback=(feedback,))

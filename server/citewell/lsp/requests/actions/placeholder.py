@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.protocol.progress import on_thread
-from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.checking import Checking
 from citewell.model import Problem
@@ -131,7 +130,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
     ) -> tuple[Work, str] | ActionPlan:
         """The best paper of a longer search and the variant that found it, or only problems."""
         from citewell.features.actions import placeholder as feature
-        from citewell.features.text.model_choice import none_fits, picks
+        from citewell.features.text.evidence import none_fits, picks
         from citewell.usecases.find import find_papers
 
         (found,) = await on_thread(
@@ -156,7 +155,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
     async def _fill(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
         from citewell.features.action import ActionPlan
         from citewell.usecases.fill import FillTask, places_of
-        from citewell.usecases.fill_plan import fill_feedback
+        from citewell.usecases.fill_plan import detail_of, fill_feedback, left_open, summary_of
 
         projects, project = chosen.projects, snapshot.state.project
         if not snapshot.document.placeholders:
@@ -168,18 +167,27 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
         online = bool(sources.allow) and sources.search
         task = FillTask(self.engine, snapshot.options, online=online)
         await on_thread(partial(task.search, places), chosen.report)
+        # That may take long: the plan is made of what the files hold now.
+        snapshot = await projects.snapshot(chosen.uri, fresh=True) or snapshot
+        project, document = snapshot.state.project, snapshot.document
+        places = await projects.read(lambda: places_of(project, [document]))
+        await on_thread(partial(task.search, places), chosen.report)
         planned = await projects.read(lambda: task.plan(project, places))
         plan = await on_thread(partial(task.verify, planned), chosen.report)
         answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
         self.show_problems([answer.problem for answer in answers if answer.problem])
         problems = [problem for result in plan.results for problem in result.problems]
         if plan.open:
-            problems.append(_left_open(plan))
+            problems.append(left_open(plan))
+        details = [
+            {"line": one.line, "text": one.text, "message": detail_of(one)} for one in plan.open
+        ]
         return ActionPlan(
             edits=plan.edits,
             texts={Path(path): text for path, text in plan.texts.items()},
             label=f"Fill {len(plan.filled)} citations",
             message=_supported(plan),
+            report={"summary": summary_of(plan), "open": details},
             problems=tuple(dict.fromkeys(problems)),
             feedback=fill_feedback(plan, "fill"),
         )
@@ -193,7 +201,7 @@ def _only_problems(problems: Sequence[Problem]) -> ActionPlan:
 
 def _supported(plan: FillPlan) -> str:
     """The language model's opinions of the first papers' abstracts, if requested."""
-    from citewell.features.text.model_choice import what_it_says
+    from citewell.features.text.evidence import what_it_says
 
     opinions = [
         f"line {one.line}, {one.key}: {what_it_says(one.supported)}"
@@ -202,29 +210,3 @@ def _supported(plan: FillPlan) -> str:
     ]
     more = len(opinions) - VERIFIED
     return "\n".join([*opinions[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
-
-
-def _left_open(filled: FillPlan) -> Problem:
-    """Which lines are open and why, with the best papers of the first ones."""
-    from citewell.model.shorten import shorten
-    from citewell.usecases.fill_plan import NAMED
-
-    why: dict[str, list[str]] = {}
-    for one in filled.open:
-        why.setdefault(one.reason, []).append(str(one.line))
-    reasons = "; ".join(
-        f"{'line' if len(lines) == 1 else 'lines'} {', '.join(lines[:8])}: {reason}"
-        for reason, lines in why.items()
-    )
-    best = "; ".join(
-        f"line {one.line}: "
-        + ", ".join(f"“{shorten(hit.work.title, 60)}”" for hit in one.candidates[:NAMED])
-        for one in filled.open[:NAMED]
-        if one.candidates
-    )
-    return Problem(
-        "placeholders-left-open",
-        f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {reasons}."
-        + (f" Best for {best}." if best else ""),
-        "Choose from the list at the placeholder, or type words into it.",
-    )

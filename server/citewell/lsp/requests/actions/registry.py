@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.requests.actions.bib_path import BibPathActions
 from citewell.lsp.requests.actions.bibliography import BibliographyActions
 from citewell.lsp.requests.actions.contract import Provider
-from citewell.lsp.requests.actions.missing import MissingEntriesActions
 from citewell.lsp.requests.actions.placeholder import PlaceholderActions, ShowProblems
 from citewell.lsp.requests.actions.support import SupportActions
 from citewell.lsp.requests.actions.uncited import UncitedActions
-from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
+from citewell.lsp.requests.actions.undefined import MissingEntriesActions, UndefinedKeyActions
 from citewell.lsp.requests.actions.verification import VerificationActions
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.checking import Checking
@@ -33,9 +33,10 @@ def providers(
     return (
         UndefinedKeyActions(engine, zotero, citing),
         MissingEntriesActions(engine, zotero),
+        BibPathActions(),
         PlaceholderActions(engine, checks, citing, show_problems),
         UncitedActions(engine, citing),
-        VerificationActions(checks, buffers),
+        VerificationActions(checks, buffers, engine),
         BibliographyActions(engine),
         SupportActions(engine),
     )

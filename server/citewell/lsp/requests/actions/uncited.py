@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
 from citewell.lsp.requests.citing import Citing
 
 if TYPE_CHECKING:

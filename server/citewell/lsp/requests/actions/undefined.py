@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
 from citewell.lsp.requests.citing import Citing
+from citewell.lsp.state import picker_history
 from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.features.actions.undefined import Similar
+    from citewell.features.actions.undefined import Missing, Settled, Similar
     from citewell.features.citing.key_meaning import KeyMeaning
     from citewell.features.citing.undefined_key import Meaning
     from citewell.lsp.documents.project_state import ProjectState
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.model import Query, Work
+    from citewell.model import Query
     from citewell.model.document import Document, KeyUse
+    from citewell.model.feedback import Feedback
 
 
 class UndefinedKeyActions(Struct, frozen=True, eq=False):
@@ -103,7 +106,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
     async def _copied(self, uri: str, key: str) -> ActionPlan | None:
         """The entry of the author's Zotero under its own key."""
         from citewell.features.action import ActionPlan
-        from citewell.features.citing.zotero_library import SCHEME
+        from citewell.features.citing.insert import SCHEME
 
         work = await self.citing.find_work(SCHEME + key)
         found = await self.citing.plan_insertion(uri, work, key) if work is not None else None
@@ -135,14 +138,15 @@ async def meaning_of(
 ) -> tuple[Meaning, Query]:
     """The works that a key in a document of the paper may mean, and the sentence around
     it as a query."""
-    from citewell.features.citing.undefined_key import decide, questions
+    from citewell.features.citing.undefined_key import decide, identified, questions
 
     context = await projects.read(lambda: _context(paper, document, use))
-    known = asyncio.to_thread(_look_up, engine, meaning)
+    known = asyncio.to_thread(identified, engine, meaning)
     queries = questions(meaning, context)
     searches = [engine.find_async(query, count) for query, count in queries]
     works, results = await asyncio.gather(known, asyncio.gather(*searches))
-    return decide(meaning, works, [result.hits for result in results]), context
+    answers = [(query, one.hits) for (query, _), one in zip(queries, results, strict=True)]
+    return decide(meaning, works, answers), context
 
 
 def _context(paper: ProjectState, document: Document, use: KeyUse) -> Query:
@@ -159,9 +163,83 @@ def _context(paper: ProjectState, document: Document, use: KeyUse) -> Query:
     )
 
 
-def _look_up(engine: WorkerEngine, meaning: KeyMeaning) -> list[Work]:
-    """The works whose identifier the key is, or which a source gives this very key."""
-    found = list(engine.lookup(doi=meaning.doi, arxiv=meaning.arxiv, bibkey=meaning.key))
-    if meaning.anthology:
-        found += [w for w in engine.works([f"acl:{meaning.anthology}"]) if w is not None]
-    return found
+# Action on all cited keys of a paper that no .bib defines.
+
+
+class MissingEntriesActions(Struct, frozen=True, eq=False):
+    """Gives every undefined key of a paper its entry, where it is certain what it means."""
+
+    name = "missing-entries"
+    kinds = ("quickfix", "source.addMissingEntries")
+
+    engine: WorkerEngine
+    zotero: Zotero
+
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
+        """One action, where there are several such keys or the source as a whole is asked about."""
+        from citewell.features.actions.undefined import missing_action, missing_keys
+        from citewell.features.citing.site import key_at
+
+        projects, snapshot = request.projects, await request.snapshot()
+        if snapshot is None:
+            return ()
+        project = snapshot.state.project
+        missing = await projects.read(lambda: missing_keys(project))
+        if request.wants_source:
+            return (missing_action(len(missing)),) if missing else ()
+        found = key_at(snapshot.document, snapshot.index.offset(request.range.start))
+        if found is None or len(missing) < 2 or found[1].key not in {one.key for one in missing}:
+            return ()
+        return (missing_action(len(missing), found[1]),)
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The entries, in one step."""
+        from citewell.features.action import ActionPlan
+        from citewell.features.actions.undefined import missing_keys, plan_missing
+
+        projects = chosen.projects
+        snapshot = await projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        project = snapshot.state.project
+        missing = await projects.read(lambda: missing_keys(project))
+        if not missing:
+            name = snapshot.path.name
+            return ActionPlan(message=f"Every key that {name} and its paper cite has an entry.")
+        found: list[Settled] = []
+        feedback: dict[str, Feedback] = {}
+        for number, one in enumerate(missing, 1):
+            chosen.report(f"key {number} of {len(missing)}")
+            settled, learned = await self._settle(chosen, snapshot, one)
+            found.append(settled)
+            if learned is not None:
+                feedback[one.key] = learned
+        plan = await projects.read(partial(plan_missing, project, found, snapshot.options))
+        if not picker_history.adds_entry(plan):
+            return plan
+        return msgspec.structs.replace(plan, feedback=tuple(feedback.values()))
+
+    async def _settle(
+        self, chosen: Chosen, snapshot: Snapshot, one: Missing
+    ) -> tuple[Settled, Feedback | None]:
+        from citewell.features.actions.undefined import Settled
+        from citewell.features.citing.key_meaning import read_key
+
+        self.zotero.wake(one.key)
+        if self.zotero.entry(one.key) is not None:
+            bib = await self.zotero.fresh_entry(one.key)
+            if bib is not None and bib.by_key.get(one.key) is not None:
+                return Settled(one, copy_of=bib), None
+        meaning = read_key(one.key)
+        similar = await similar_to(chosen.projects, snapshot, meaning)
+        if any(other.certain for other in similar):
+            return Settled(one), None
+        document = snapshot.state.project.documents[Path(one.document.path)]
+        meant, query = await meaning_of(
+            chosen.projects, self.engine, document, one.use, meaning=meaning, paper=snapshot.state
+        )
+        if not meant.is_sure:
+            return Settled(one), None
+        work = meant.works[0]
+        feedback = picker_history.taken(snapshot, work, query, through="action")
+        return Settled(one, work=work), feedback

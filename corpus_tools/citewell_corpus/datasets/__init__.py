@@ -1,6 +1,0 @@
-"""Evaluation data in published schemas, read as `Question`s."""
-
-from citewell_corpus.datasets.contract import DataSet, Schema
-from citewell_corpus.datasets.registry import SCHEMAS, open_data, recognise
-
-__all__ = ["SCHEMAS", "DataSet", "Schema", "open_data", "recognise"]

@@ -1,0 +1,1 @@
+"""Evaluates, tunes and trains: data sets in, figures, programs and weights out."""

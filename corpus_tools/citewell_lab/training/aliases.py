@@ -1,0 +1,176 @@
+"""Collects the names by which others cite papers:
+`python -m citewell_lab.training.aliases --data ../shared/data --into WEIGHTS`.
+
+In "we train a ResNet [CITATION]" the cited paper is called ResNet. A name is kept where several
+papers use it for the same work and few use it for another. The table holds names, hashes of titles
+and counts; no sentence. `contexts/dev` is not read: what it measures must not be learned from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from citewell.corpus.aliases import GENERIC, Alias, alias_name, write_aliases
+from citewell.corpus.columns import title_key
+from citewell.model.query import MARK, OTHER
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell_lab.training.data import CORPORA, read_jsonl
+from citewell_lab.training.split import is_tuning
+
+CONTEXTS = ("contexts_train2", "train", "contexts_no_gold2", "train_no_gold")
+"""Files below `contexts`; those without a gold name works that the corpora lack."""
+LONGEST = 3
+"""Words of a name."""
+MOST_WORKS = 3
+"""Works kept of one name."""
+LEAST, SURE = 2, 4
+"""Minimum citing papers that use a name for a work, and the number from which a smaller share
+suffices."""
+SHAPED_SHARE, PLAIN_SHARE, LONG_SHARE = 0.34, 0.5, 0.34
+"""Least share of the citing papers that use a name, by its form: "ResNet", "tagger", "Penn
+Treebank"."""
+SURE_SHARE = 0.12
+"""Least share for names with the form of one, of works that many call so."""
+
+_TOKEN = re.compile(r"[^\W_][\w.+/'’-]*")
+_SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[A-Z][a-z])[\w.+/-]{2,30}")
+"""A name: two capitals, letters with a digit, or a capital; mid-sentence, few others have one."""
+
+
+class Uses(msgspec.Struct):
+    """Who uses one name."""
+
+    papers: set[str]
+    works: dict[int, set[str]]
+    """By title key: the citing papers that mean that work."""
+    forms: Counter[bool]
+    """How often the name has the form of one."""
+
+
+def names_before(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Candidate names before the mark of a sentence, and whether each has the form of a name."""
+    left = sentence.partition(MARK)[0].rstrip(" ~(,[;:")
+    if left.endswith(OTHER):
+        return
+    words: list[str] = []
+    end = len(left)
+    for match in reversed([*_TOKEN.finditer(left[-80:])]):
+        end_of = match.end() + max(0, len(left) - 80)
+        between = left[end_of:end].strip(" ~") if words else left[end_of:].strip(" ()~.'’\"”")
+        if between or len(words) > LONGEST:
+            break
+        words.insert(0, match[0].removesuffix("'s").removesuffix("’s").strip(".-/'’"))
+        end = match.start() + max(0, len(left) - 80)
+    for last in (len(words), len(words) - 1):
+        if last < len(words) and words[last:] and words[last].lower() not in GENERIC:
+            break
+        for size in range(1, min(LONGEST, last) + 1):
+            run = words[last - size : last]
+            if run and _is_name(run):
+                yield " ".join(run), any(_SHAPED.fullmatch(word) for word in run)
+
+
+def _is_name(run: list[str]) -> bool:
+    ends = (run[0].lower(), run[-1].lower())
+    if any(len(word) < 2 or word.encode() in STOPWORDS or word.isdigit() for word in ends):
+        return False
+    if len(run) == 1:
+        return ends[0] not in GENERIC
+    return all(_SHAPED.fullmatch(word) for word in (run[0], run[-1]))
+
+
+def uses_of(records: Iterable[dict[str, Any]], titles: dict[str, str]) -> dict[str, Uses]:
+    """Who uses which name for what, by the name as it is looked up."""
+    found: dict[str, Uses] = {}
+    for record in records:
+        title = titles.get(record.get("gold_id") or "", "") or record.get("gold_title") or ""
+        key = title_key(title)
+        if not key:
+            continue
+        paper = record.get("source_paper_id") or record.get("source_title") or record["id"]
+        for name, shaped in names_before(record["sentence"]):
+            plain = alias_name(name)
+            if len(plain) < 2 or plain.isdigit():
+                continue
+            uses = found.setdefault(plain, Uses(set(), defaultdict(set), Counter()))
+            uses.papers.add(paper)
+            uses.works[key].add(paper)
+            uses.forms[shaped and " " not in name] += 1
+    return found
+
+
+def table_of(
+    found: dict[str, Uses], longer: frozenset[str] = frozenset()
+) -> dict[str, tuple[Alias, ...]]:
+    """The names worth keeping, with their works; `longer` are names of several words."""
+    kept = {}
+    for name, uses in found.items():
+        shaped = uses.forms[True] * 2 > uses.forms.total()
+        share = SHAPED_SHARE if shaped else LONG_SHARE if name in longer else PLAIN_SHARE
+        least = LEAST if shaped or name in longer else SURE
+        every = len(uses.papers)
+        # A common name also refers to many works that only one paper cites.
+        agreed = len(set().union(*(p for p in uses.works.values() if len(p) >= LEAST)))
+        works = [
+            Alias(key, count, max(agreed, every // 2))
+            for key, count in ((key, len(papers)) for key, papers in uses.works.items())
+            if (count >= least and count >= share * every)
+            or (shaped and count >= SURE and count >= SURE_SHARE * every)
+        ]
+        if works:
+            works.sort(key=lambda one: (-one.papers, one.key))
+            kept[name] = tuple(works[:MOST_WORKS])
+    return kept
+
+
+def records_of(
+    data: Path, names: Iterable[str], *, tuning: bool = True
+) -> Iterator[dict[str, Any]]:
+    """The citations of the named files below `contexts`, with or without the papers that tune."""
+    for name in names:
+        for record in read_jsonl(data / "contexts" / f"{name}.jsonl.gz"):
+            if tuning or not is_tuning(record):
+                yield record
+
+
+def longer_names(records: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """Names of several words, as they are looked up."""
+    return frozenset(
+        alias_name(name)
+        for record in records
+        for name, _ in names_before(record["sentence"])
+        if " " in name
+    )
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
+@click.option("--contexts", multiple=True, default=CONTEXTS, help="Files that are read.")
+@click.option(
+    "--without-tuning", is_flag=True, help="Leave out the papers that tune: to train and tune with."
+)
+def main(data: Path, into: Path, contexts: tuple[str, ...], *, without_tuning: bool) -> None:
+    """Collect the names and write `aliases.tsv`."""
+    titles = {
+        record["id"]: record["title"] or ""
+        for name in CORPORA
+        for record in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")
+    }
+    records = list(records_of(data, contexts, tuning=not without_tuning))
+    known = table_of(uses_of(records, titles), longer_names(records))
+    path = into / "aliases.tsv"
+    write_aliases(known, path)
+    works = sum(map(len, known.values()))
+    click.echo(f"{len(known):,} names of {works:,} works, {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Readers of the shared data folder, in the form that training needs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import zstandard
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from citewell.engine.local import LocalEngine
+from citewell.model import CitingPaper, Query
+from citewell.options import Options
+from citewell.ranking.contract import Ranker
+from citewell.retrieval.tokens import Vocabulary
+from citewell.retrieval.zones import query_tokens
+
+CORPORA = ("acl", "ml")
+
+
+class Paper(msgspec.Struct, frozen=True):
+    """One record of the corpora."""
+
+    id: str
+    title: str
+    abstract: str
+    authors: tuple[str, ...]
+    year: int | None
+    venue: str
+
+
+class Context(msgspec.Struct, frozen=True):
+    """One real citation of a paper."""
+
+    id: str
+    source: str
+    """The citing repository."""
+    paper: str
+    """The citing paper, as far as the data set identifies it."""
+    title: str
+    sentence: str
+    before: tuple[str, ...]
+    after: str
+    gold: tuple[str, ...]
+    """Ids that count as the cited paper; empty when the corpora do not hold it."""
+    siblings: tuple[str, ...]
+    """Ids of the other papers of the same cite command."""
+    year: int | None
+    clean: bool
+    origin: str
+    form: str = "latex"
+    """What the citing text was taken from: latex, markdown, html, or text of a PDF."""
+    group: int = 1
+    """Papers of the same cite command or marker, the cited one included."""
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """Records of a .jsonl.gz or .jsonl.zst file."""
+    if path.suffix == ".zst":
+        with path.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
+            for line in io.TextIOWrapper(stream, encoding="utf-8"):
+                yield json.loads(line)
+    else:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+
+
+def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[Paper]:
+    """Every paper of the named corpora, in file order; extra abstracts filled in."""
+    extra: dict[str, str] = {}
+    more = data / "corpus" / "abstracts_extra.jsonl.gz"
+    if more.exists():
+        extra = {r["id"]: r["abstract"] for r in read_jsonl(more) if r.get("abstract")}
+    return [
+        Paper(
+            r["id"],
+            r["title"] or "",
+            r["abstract"] or extra.get(r["id"], ""),
+            tuple(r["authors"] or ()),
+            r["year"],
+            r["venue"] or "",
+        )
+        for name in names
+        for r in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")
+    ]
+
+
+def read_contexts(path: Path) -> list[Context]:
+    """Every citation of a contexts file."""
+    return [context_of(record) for record in read_jsonl(path)]
+
+
+def context_of(r: dict[str, Any]) -> Context:
+    """The citation of a record."""
+    return Context(
+        r["id"],
+        r["source_repo"],
+        paper_of(r),
+        r["source_title"] or "",
+        r["sentence"],
+        tuple(r.get("context_before_list") or ()),
+        r.get("context_after") or "",
+        tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ())))) if r["gold_id"] else (),
+        tuple(g for g in r["group_gold_ids"] or () if g and g != r["gold_id"]),
+        r["gold_year"],
+        bool(r["clean"]),
+        r.get("source_dataset") or "dev",
+        r.get("format") or "latex",
+        max(len(r.get("group_keys") or ()), len(r["group_gold_ids"] or ()), 1),
+    )
+
+
+def paper_of(record: dict[str, Any]) -> str:
+    """The citing paper of a record, as far as the data set identifies it."""
+    if record.get("source_paper_id"):
+        return f"{record['source_repo']}|{record['source_paper_id']}"
+    # The folder identifies the paper within a repository if the title is unknown.
+    folder = record["file"].rpartition("/")[0].split("/")
+    place = "/".join(folder[:2])
+    return f"{record['source_repo']}|{record['source_title'] or place}"
+
+
+def fold_title(title: str) -> str:
+    """A title's letters and digits alone, lower-case: how titles are compared."""
+    text = unicodedata.normalize("NFKD", title.lower())
+    return re.sub(r"[^a-z0-9]+", "", text)
+
+
+# Opens a library as the trainers of rankers need it.
+
+
+def open_library(library: Path, ranker: Ranker) -> LocalEngine:
+    """The engine with this ranker; nothing that was learned from use, nothing of sources."""
+    options = Options()
+    options = replace(
+        options,
+        library=replace(options.library, path=library.parent, name=library.name, starter=False),
+        learning=replace(options.learning, enabled=False),
+        sources=replace(options.sources, keep=False),
+    )
+    return LocalEngine.open(options, ranker=ranker)
+
+
+# Bags of tokens: texts as flat arrays that a training step slices.
+
+
+class Bags(msgspec.Struct, frozen=True):
+    """Texts end to end: tokens and zones of text i are [starts[i], starts[i + 1])."""
+
+    tokens: NDArray[np.int32]
+    zones: NDArray[np.int8]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Tokens, zones and offsets of the named texts, end to end."""
+        begin, count = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
+        ends = np.cumsum(count)
+        inside = np.arange(int(ends[-1])) - np.repeat(ends - count, count)
+        place = np.repeat(begin, count) + inside
+        return (
+            self.tokens[place].astype(np.int64),
+            self.zones[place].astype(np.int64),
+            ends - count,
+        )
+
+
+def pack(parts: Iterable[tuple[Sequence[int], Sequence[int] | int]]) -> Bags:
+    """Bags of (tokens, zones) pairs; one number stands for the same zone throughout."""
+    tokens: list[NDArray[np.int32]] = []
+    zones: list[NDArray[np.int8]] = []
+    lengths = [0]
+    for numbers, zone in parts:
+        tokens.append(np.asarray(numbers, np.int32))
+        zones.append(
+            np.full(len(numbers), zone, np.int8)
+            if isinstance(zone, int)
+            else np.asarray(zone, np.int8)
+        )
+        lengths.append(len(numbers))
+    return Bags(
+        np.concatenate(tokens) if tokens else np.zeros(0, np.int32),
+        np.concatenate(zones) if zones else np.zeros(0, np.int8),
+        np.cumsum(lengths),
+    )
+
+
+def paper_bags(papers: Iterable[Paper], vocabulary: Vocabulary, longest: int = 400) -> Bags:
+    """Title (zone 0) and abstract (zone 1) of each paper."""
+
+    def parts() -> Iterable[tuple[list[int], list[int]]]:
+        for paper in papers:
+            title = vocabulary.encode(paper.title)
+            abstract = vocabulary.encode(paper.abstract)[:longest]
+            yield title + abstract, [0] * len(title) + [1] * len(abstract)
+
+    return pack(parts())
+
+
+def as_query(context: Context) -> Query:
+    """The question that a context asks."""
+    return Query(
+        sentence=context.sentence,
+        before=context.before[-3:],
+        after=(context.after,) if context.after else (),
+        paper=CitingPaper(title=context.title),
+    )
+
+
+def query_bags(queries: Iterable[Query], vocabulary: Vocabulary) -> Bags:
+    """Tokens of queries with their zones."""
+    return pack(query_tokens(vocabulary, query) for query in queries)

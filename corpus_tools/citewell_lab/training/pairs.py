@@ -1,0 +1,149 @@
+"""Training pairs: what cites what, with the test papers and their doubles left out."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from citewell_lab.training.data import Context, Paper, fold_title, read_contexts, read_jsonl
+from citewell_lab.training.split import Learner, dev_part, learner, tunes
+
+SHARED_GOLDS = 6
+SHARED_PART = 0.4
+CONTEXTS = ("train", "contexts_train2")
+LISTS = ("citation_lists_train", "citation_lists_train2")
+"""Files below `contexts`; those that are missing are passed over."""
+EDGES = ("edges", "edges2")
+"""Files below `graph`."""
+FORM_WEIGHT = {"text": 1.0, "html": 2.0, "markdown": 2.0}
+"""How much a context counts by the form of its text. Text of a PDF has lost spaces and maths."""
+LATEX_WEIGHT = 3.0
+
+
+Role = Learner | Literal["tune"]
+
+
+class CitingList(msgspec.Struct, frozen=True):
+    """A paper and what it cites, as rows of the corpora."""
+
+    title: str
+    row: int
+    """The citing paper's own row; -1 when the corpora lack it."""
+    cited: tuple[int, ...]
+
+
+class Citations(msgspec.Struct, frozen=True):
+    """Everything that may teach: contexts and lists, disjoint from valid and test by paper."""
+
+    contexts: list[Context]
+    lists: list[CitingList]
+    dropped: dict[str, int]
+    """How many were left out, and why."""
+
+
+def load(data: Path, papers: list[Paper]) -> Citations:
+    """Contexts and citation lists that share no citing paper with the valid and test parts of dev.
+
+    A list is a double of a held paper if the titles agree or if it shares `SHARED_GOLDS` cited
+    papers making up `SHARED_PART` of the shorter of the two lists.
+    """
+    row = {p.id: n for n, p in enumerate(papers)}
+    dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
+    held_titles, held_lists = _held(dev, row)
+    dropped: dict[str, int] = defaultdict(int)
+    contexts = [c for c in dev if c.gold and dev_part(c.source) == "train"]
+    for path in _existing(data / "contexts", CONTEXTS, ".jsonl.gz"):
+        for context in read_contexts(path):
+            if not context.gold:
+                dropped["contexts: no record of the cited paper"] += 1
+            elif fold_title(context.title) in held_titles and context.title:
+                dropped["contexts: title of a held paper"] += 1
+            else:
+                contexts.append(context)
+    lists: list[CitingList] = []
+    for entry in _lists(data, papers, row):
+        cited = set(entry.cited)
+        if fold_title(entry.title) in held_titles:
+            dropped["lists: title of a held paper"] += 1
+        elif any(_double(cited, other) for other in held_lists):
+            dropped["lists: cites what a held paper cites"] += 1
+        else:
+            lists.append(entry)
+    by_title: dict[str, CitingList] = {}
+    for entry in lists:
+        key = fold_title(entry.title) or str(len(by_title))
+        old = by_title.get(key)
+        if old is not None:
+            merged = tuple(dict.fromkeys(old.cited + entry.cited))
+            entry = CitingList(old.title, max(old.row, entry.row), merged)
+        by_title[key] = entry
+    return Citations(contexts, list(by_title.values()), dict(dropped))
+
+
+def _held(dev: list[Context], row: dict[str, int]) -> tuple[set[str], list[set[int]]]:
+    titles: set[str] = set()
+    cited: dict[str, set[int]] = defaultdict(set)
+    for context in dev:
+        if dev_part(context.source) == "train":
+            continue
+        if len(fold_title(context.title)) > 12:
+            titles.add(fold_title(context.title))
+        cited[context.paper].update(row[g] for g in context.gold[:1] if g in row)
+    return titles, [c for c in cited.values() if len(c) >= SHARED_GOLDS]
+
+
+def _double(one: set[int], other: set[int]) -> bool:
+    shared = len(one & other)
+    return shared >= SHARED_GOLDS and shared >= SHARED_PART * min(len(one), len(other))
+
+
+def _lists(data: Path, papers: list[Paper], row: dict[str, int]) -> Iterable[CitingList]:
+    by_title = {fold_title(p.title): n for n, p in enumerate(papers)}
+    for path in _existing(data / "contexts", LISTS, ".jsonl.gz"):
+        for record in read_jsonl(path):
+            if record["origin"] == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
+                continue
+            cited = tuple(row[i] for i in dict.fromkeys(record["cited_ids"]) if i in row)
+            title = record["source_title"] or ""
+            if cited:
+                yield CitingList(title, by_title.get(fold_title(title), -1) if title else -1, cited)
+    edges: dict[int, list[int]] = defaultdict(list)
+    for path in _existing(data / "graph", EDGES, ".tsv.gz"):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                citing, cited_id = line.rstrip("\n").split("\t")[:2]
+                if citing in row and cited_id in row:
+                    edges[row[citing]].append(row[cited_id])
+    for citing_row, rows in edges.items():
+        yield CitingList(papers[citing_row].title, citing_row, tuple(dict.fromkeys(rows)))
+
+
+def _existing(folder: Path, names: Iterable[str], ending: str) -> list[Path]:
+    return [path for name in names if (path := folder / f"{name}{ending}").exists()]
+
+
+def role(context: Context) -> Role:
+    """What the citing paper of a context does: it teaches the encoder or the head, or it tunes."""
+    if tunes(context.paper, context.origin, context.form):
+        return "tune"
+    return learner(context.paper, context.form)
+
+
+def lists_of_encoder(citations: Citations) -> list[CitingList]:
+    """Lists with a title, of papers that neither teach the head nor tune."""
+    others = {fold_title(c.title) for c in citations.contexts if role(c) != "encoder"}
+    return [one for one in citations.lists if one.title and fold_title(one.title) not in others]
+
+
+def weight(context: Context) -> float:
+    """How much a context counts in training: less as text of a PDF, less beside other papers.
+
+    Of a marker with several papers, each is less surely what the sentence is about.
+    """
+    return FORM_WEIGHT.get(context.form, LATEX_WEIGHT) / math.sqrt(context.group)

@@ -1,0 +1,76 @@
+"""Which papers train, tune and test: the one statement of the split.
+
+The unit is the citing source (a repository), so that no paper, author or phrase of a test question
+is seen in training. `Pinafore/publications` holds 41% of the clean records of `contexts/dev`; it
+trains, because as a test it would measure one group's habits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from citewell.model import Question
+from citewell_lab.training.data import paper_of
+
+Part = Literal["train", "valid", "test"]
+Learner = Literal["encoder", "head"]
+
+SALT = "citewell-split-1"
+TRAIN_REPOSITORIES = frozenset({"Pinafore/publications"})
+NEWER_SOURCES = frozenset({"github-tex2", "deepscholar-bench"})
+"""Data sets of `contexts_train2` with papers' own LaTeX."""
+TUNING_SHARE = 0.3
+
+
+def fraction(name: str, salt: str = SALT) -> float:
+    """A number in [0, 1) that depends on the name alone."""
+    digest = hashlib.sha256(f"{salt}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def dev_part(repository: str) -> Part:
+    """Part of a repository of `contexts/dev`: a quarter trains, a quarter tunes, half tests."""
+    if repository in TRAIN_REPOSITORIES:
+        return "train"
+    place = fraction(repository)
+    return "test" if place < 0.5 else "valid" if place < 0.75 else "train"
+
+
+def citation_part(question: Question) -> Part:
+    """Part of a citation of `contexts/dev`."""
+    repository = next(tag[11:] for tag in question.tags if tag.startswith("repository:"))
+    return dev_part(repository)
+
+
+def question_part(qid: str) -> Part:
+    """Part of a literature-search question (AutoScholar, SPARBench): a third each."""
+    place = fraction(qid)
+    return "test" if place < 1 / 3 else "valid" if place < 2 / 3 else "train"
+
+
+def fold(paper: str, folds: int = 2) -> int:
+    """Fold of a training paper, by its name alone."""
+    return int(fraction(paper, "citewell-fold-1") * folds)
+
+
+def learner(paper: str, form: str) -> Learner:
+    """What a training paper teaches: the encoder and the head never learn from the same one.
+
+    The head ranks for authors who write LaTeX or Markdown: half of such papers teach it, and a
+    fifth of those known as text of a PDF.
+    """
+    first_of_head = 8 if form == "text" else 5
+    return "head" if fold(paper, 10) >= first_of_head else "encoder"
+
+
+def tunes(paper: str, origin: str, form: str) -> bool:
+    """Whether a training paper tunes instead: 30% of the newer LaTeX sources."""
+    newer = origin in NEWER_SOURCES and form == "latex"
+    return newer and fraction(paper, "citewell-tune-1") < TUNING_SHARE
+
+
+def is_tuning(record: dict[str, Any]) -> bool:
+    """`tunes` for a record of a contexts file."""
+    form = record.get("format") or "latex"
+    return tunes(paper_of(record), record.get("source_dataset") or "dev", form)

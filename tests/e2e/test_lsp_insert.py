@@ -264,7 +264,7 @@ async def test_an_entry_is_planned_again_while_another_program_writes_its_bib(st
             with bib.open("a") as file:
                 file.write(f"@misc{{other{appended},\n  title = {{Other {appended}}}\n}}\n")
             appended += 1
-            time.sleep(0.01)
+            time.sleep(0.1)
 
     writer = threading.Thread(target=write)
     writer.start()

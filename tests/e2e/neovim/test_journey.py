@@ -369,6 +369,7 @@ def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(start_neovim: An
     editor.wait("vim.api.nvim_get_mode().mode == 'n'")
     code_action(editor, "Cite Veli")
     editor.wait_for_file("refs.bib", "velickovic2018graph")
+    editor.wait("vim.api.nvim_get_current_line():find('velickovic2018graph', 1, true)")
     cited = paper.replace(rest, f" \\citep{{velickovic2018graph}}{rest}")
     assert editor.text() == cited
 

@@ -219,15 +219,18 @@ class Window:
         box = self.find(".quick-input-widget:visible input[type=text]").first
         row = self.find(".quick-input-widget:visible .monaco-list-row", has_text=title).first
 
-        def is_listed() -> bool:
+        def is_chosen() -> bool:
             self.press("F1")
             if not self._comes(box, "visible"):
                 return False
             box.fill(f">{title}")
-            return self._comes(row, "visible")
+            try:
+                row.click(timeout=3000)
+            except Late:
+                return False
+            return True
 
-        self.wait(is_listed)
-        row.click()
+        self.wait(is_chosen)
 
     def choose(self, row: str) -> None:
         """Choose the row of the open list that holds these words."""

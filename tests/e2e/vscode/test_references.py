@@ -51,7 +51,9 @@ def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_f
     code.open("paper.tex")
     code.wait_ready()
 
-    # Underlined and listed, in the paper and in a .bib that is not open.
+    # Underlined and listed, in the paper and in a .bib that is not open; all rows are in view.
+    code.problems()
+    code.command("View: Toggle Maximized Panel")
     for words in (
         YEAR,
         AUTHORS,
@@ -63,6 +65,7 @@ def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_f
     code.wait(lambda: sum(INVENTED in row for row in code.problems()) == 2)
     assert not any(NOBODY in row for row in code.problems())
     code.screenshots("problems")
+    code.command("View: Toggle Maximized Panel")
 
     # A hover explains the citation.
     code.goto_text("paper.tex", "curie2017")

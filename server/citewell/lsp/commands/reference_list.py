@@ -72,6 +72,7 @@ def _reference(locator: Locator, one: DocumentReference) -> dict[str, Any]:
     return {
         "key": one.key,
         "state": one.state,
+        "sign": one.sign,
         "words": one.words,
         "title": one.title,
         "authors": one.authors,

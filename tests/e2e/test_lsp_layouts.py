@@ -230,6 +230,30 @@ async def test_a_missing_bib_is_found_by_its_name(start_editor, name, text, fixe
     await editor.wait_for(lambda: ("undefined-key", "nowhere1999") in codes(editor, name))
 
 
+async def test_a_key_that_the_bibliography_defines_is_no_placeholder(start_editor):
+    keys = ("who?", "TODO", "two words", "韓非子")
+    entries = "".join(ENTRY.replace("held2001", key).replace("Held", key) for key in keys)
+    body = "\\cite{who?}, \\cite{held2001, TODO}, \\cite{two words}, \\cite{韓非子,nowhere1999}"
+    files = {"a.tex": tex(end="\\bibliography{refs}", body=body), "refs.bib": ENTRY + entries}
+    editor = await start_editor(files=files)
+    editor.open("a.tex")
+    await editor.wait_for(lambda: codes(editor, "a.tex") == {("undefined-key", "nowhere1999")})
+    for key in keys:
+        assert f"A {key} Paper" in await editor.hover("a.tex", key)
+    # Without their entries they are words again; an edit of the paper changes nothing in that.
+    editor.open("refs.bib", language="bibtex")
+    start = editor.text("refs.bib").index("@article{who?")
+    editor.replace("refs.bib", start, len(editor.text("refs.bib")), "")
+    editor.type("a.tex", editor.text("a.tex").index(".\n"), " again")
+    shown = editor.client.diagnostics
+    await editor.wait_for(
+        lambda: (
+            [one.code for one in shown[editor.uri("a.tex")]].count("unresolved-placeholder")
+            == len(keys)
+        )
+    )
+
+
 async def test_no_file_is_named_for_a_missing_bib_where_two_have_its_name(start_editor):
     text = tex("\\addbibresource{refs.bib}")
     files = {"a.tex": text, "b/refs.bib": ENTRY, "c/refs.bib": ENTRY}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -71,13 +71,16 @@ class KeyList(msgspec.Struct, frozen=True):
         return PlaceholderKind.FREE_TEXT if self.query else PlaceholderKind.EMPTY
 
 
-def split_keys(pieces: Iterable[KeyPiece]) -> KeyList:
-    """Sort the pieces of a key list into keys and words; all words make one query."""
+def split_keys(pieces: Iterable[KeyPiece], defined: Collection[str] = ()) -> KeyList:
+    """Sort the pieces of a key list into keys and words; all words make one query.
+
+    `defined` are keys of the bibliographies that would else be taken for words ("who?").
+    """
     keys: list[KeyPiece] = []
     words: list[KeyPiece] = []
     empty: list[KeyPiece] = []
     for piece in pieces:
-        text = free_text(piece.text)
+        text = None if piece.text in defined else free_text(piece.text)
         if text is None:
             keys.append(piece)
         elif text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
@@ -21,11 +21,13 @@ def scan_document(
     cite_commands: Sequence[str] = (),
     packages: Sequence[str] = (),
     include_macros: Sequence[IncludeMacro] = (),
+    defined_keys: Collection[str] = (),
 ) -> Document:
     """Read a manuscript by its suffix; text of an unknown kind is read as LaTeX.
 
     `cite_commands`, `include_macros` and `packages` are what other files of the project bring:
-    macros that the root file defines, packages that it loads.
+    macros that the root file defines, packages that it loads. `defined_keys` are keys of its
+    bibliographies that would else be taken for words.
     """
     options = options or DocumentOptions()
     commands = (*options.cite_commands, *cite_commands)
@@ -40,4 +42,5 @@ def scan_document(
         placeholders=options.placeholders,
         packages=packages,
         include_macros=include_macros,
+        defined_keys=defined_keys,
     )

@@ -365,7 +365,14 @@ def _parted(
         words: set[str] = set()
         if _may_be_several(author):
             words = {*display_words(author), *joined_words(author)}
-        inside = [n for n, name in enumerate(theirs) if name.family in words]
+        others = [author_name(other) for other in given if words and other is not author]
+        inside = [
+            n
+            for n, name in enumerate(theirs)
+            # A middle name may be the surname of a co-author, who then stands in the list, too.
+            if name.family in words
+            and not any(name.equals(other) and not other.words <= words for other in others)
+        ]
         if len({theirs[n].family for n in inside}) > 1:
             out += [known[n] for n in inside]
         else:

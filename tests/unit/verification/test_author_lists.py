@@ -203,3 +203,13 @@ def test_a_surname_of_two_letters_before_initials_is_found(given):
     assert found.verdict is Verdict.VERIFIED
     other = check([record("dblp", "Hongfei Xu, Qiuhui Liu, Kaiming He")], "Xu H and Liu Q and He B")
     assert other.verdict is Verdict.WRONG_DETAIL
+
+
+def test_a_middle_name_that_is_a_coauthors_surname_divides_no_name():
+    names = "Mohaimenul Azam Khan Raiaan, Md. Saddam Hossain Mukta, Sami Azam"
+    given = people(names.replace("Md. Saddam", "Md Saddam"))
+    assert compare_people(given, people(names)).difference is Difference.SAME
+    together = (Author("Ann Ash Dan Dogwood"), *people("Sami Azam"))
+    assert compare_people(together, people("Ann Ash, Dan Dogwood, Sami Azam")).difference is (
+        Difference.SAME
+    )

@@ -180,6 +180,8 @@ class CiteReader:
         self.arguments = arguments
         self.apacite = apacite
         """apacite is loaded: `<see>{}` is then its prefix."""
+        self.defined: frozenset[str] = frozenset()
+        """Keys of the bibliographies that look like words."""
         self._groups = KeyGroupReader(text)
 
     def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
@@ -206,7 +208,7 @@ class CiteReader:
             group = self._groups.read(group_start)
             words = None
             if group.closed:
-                listed = split_keys(self._groups.pieces(group))
+                listed = split_keys(self._groups.pieces(group), self.defined)
                 end = group.after
             else:
                 listed, words = self._open_list(group)
@@ -366,7 +368,7 @@ class CiteReader:
         keys: list[KeyPiece] = []
         end = group.start
         for piece in self._groups.pieces(group):
-            wanted = free_text(piece.text)
+            wanted = None if piece.text in self.defined else free_text(piece.text)
             if wanted is None:
                 # The full stop is the sentence's, whose end nothing shows yet.
                 key = piece.text.rstrip(".")

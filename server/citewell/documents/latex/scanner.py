@@ -7,7 +7,7 @@ close unless it does. One pass over the commands; the time is linear in the leng
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from citewell.documents.latex import commands as known
@@ -43,14 +43,17 @@ def scan_latex(
     placeholders: Sequence[str] = (),
     packages: Sequence[str] = (),
     include_macros: Sequence[IncludeMacro] = (),
+    defined_keys: Collection[str] = (),
 ) -> Document:
     """Read a LaTeX source, whole or broken; never raises.
 
     `cite_commands` are additional cite commands ("figcite", or "figcite#2" when the keys are in the
     second group), `placeholders` additional literal marks, `packages` those that the root file
-    loads, `include_macros` the include commands that other files define.
+    loads, `include_macros` the include commands that other files define, `defined_keys` keys of the
+    bibliographies that look like words ("who?").
     """
     scanner = _Scanner(text, path, cite_commands, placeholders, packages)
+    scanner.cites.defined = frozenset(defined_keys)
     scanner.including = {macro.name: macro for macro in include_macros}
     return scanner.scan()
 

@@ -195,6 +195,7 @@ class FileCache:
         cite_commands: Sequence[str] = (),
         packages: Sequence[str] = (),
         include_macros: Sequence[IncludeMacro] = (),
+        defined_keys: frozenset[str] = frozenset(),
     ) -> Document:
         """The document of a file, scanned again only when its text or what bears on it changed."""
         commands = tuple(
@@ -202,7 +203,7 @@ class FileCache:
         )
         loaded = tuple(name for name in packages if name == "apacite")
         macros = tuple(macro for macro in include_macros if "\\" + macro.name in text)
-        depends = (commands, loaded, macros, self.options)
+        depends = (commands, loaded, macros, defined_keys, self.options)
         known = self._documents.get(path)
         if known is None or (known[0] is not text and known[0] != text):
             self._documents[path] = known = (text, {})
@@ -218,6 +219,7 @@ class FileCache:
                 cite_commands=commands,
                 packages=loaded,
                 include_macros=macros,
+                defined_keys=defined_keys,
             )
         return scans[depends]
 

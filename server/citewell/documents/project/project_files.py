@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
@@ -30,10 +30,14 @@ from citewell.model.document import (
     FileContents,
     Format,
     IncludeMacro,
+    Placeholder,
+    PlaceholderKind,
     Span,
 )
 from citewell.model.problem import Problem
 from citewell.options.tree import BibOptions
+
+_KEY_LISTS = (PlaceholderKind.EMPTY, PlaceholderKind.FREE_TEXT)
 
 
 class ProjectFiles:
@@ -60,6 +64,8 @@ class ProjectFiles:
         self._cache = cache
         self.root = root or self._find_root()
         """The file from which the paper is built."""
+        self.bibs: dict[Path, BibFile] = {}
+        """The bibliographies in the order of their declaration."""
         self.documents: dict[Path, Document] = {}
         """Every source of the paper in reading order, and the file that was opened."""
         self.styles: dict[Path, Document] = {}
@@ -71,9 +77,8 @@ class ProjectFiles:
         self._shadowed: dict[Path, tuple[Path, FileContents]] = {}
         """Files that LaTeX writes from a `filecontents` environment: its document, and itself."""
         self._declared = tuple(self._declarations())
-        self.bibs: dict[Path, BibFile] = {}
-        """The bibliographies in the order of their declaration."""
         self._load_bibs()
+        self.documents = self._scanned_again()
 
     @classmethod
     def root_of(
@@ -117,6 +122,7 @@ class ProjectFiles:
             bibs[path] = found
         changed = copy.copy(self)
         changed.documents, changed.bibs = documents, bibs
+        changed.documents = changed._scanned_again()
         return changed
 
     def with_document(self, path: Path, document: Document) -> Self:
@@ -129,9 +135,26 @@ class ProjectFiles:
     def scan(self, path: Path, text: str) -> Document:
         """A text of the paper, read with what its other files define."""
         macros, packages, includes = self._defined
-        return self._cache.document(
-            path, text, cite_commands=macros, packages=packages, include_macros=includes
+        read = partial(
+            self._cache.document,
+            path,
+            text,
+            cite_commands=macros,
+            packages=packages,
+            include_macros=includes,
         )
+        document = read()
+        keys = frozenset(
+            key
+            for placeholder in document.placeholders
+            for key in _listed(document, placeholder)
+            if any(key in bib.by_key for bib in self.bibs.values())
+        )
+        return read(defined_keys=keys) if keys else document
+
+    def _scanned_again(self) -> dict[Path, Document]:
+        """The documents, in which a key of the present bibliographies is no placeholder."""
+        return {path: self.scan(path, old.text) for path, old in self.documents.items()}
 
     @cached_property
     def _defined(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[IncludeMacro, ...]]:
@@ -358,6 +381,14 @@ class ProjectFiles:
         # A chapter that nothing includes yet, in a workspace with one .bib.
         found = self._cache.listed_bibs(self.roots)
         return found[0] if len(found) == 1 else None
+
+
+def _listed(document: Document, placeholder: Placeholder) -> list[str]:
+    """The pieces of a key list that were taken for words."""
+    if document.format is not Format.LATEX or placeholder.kind not in _KEY_LISTS:
+        return []
+    words = document.text[placeholder.query_span.start : placeholder.query_span.end]
+    return [piece.strip() for piece in words.split(",")]
 
 
 def shape_of(document: Document) -> object:

@@ -495,6 +495,17 @@ def test_an_entry_is_replaced_by_its_record_or_by_what_was_meant(
     assert texts(tmp_path)["refs.bib"].count("Hochreiter, Sepp") == 2
 
 
+def test_the_parent_of_an_entry_is_removed_with_it_alone(doubted: Run, tmp_path: Path) -> None:
+    child = "@inbook{child, title = {A Part of It}, pages = {1--2}, crossref = {fake}}\n\n"
+    (tmp_path / "refs.bib").write_text(child + DOUBTED, encoding="utf-8")
+    run = doubted("check", "refs.bib", "--remove", "fake", "--write")
+    assert run.returncode == 2
+    assert "'child' refers to 'fake'" in " ".join(run.stderr.split())
+    assert texts(tmp_path)["refs.bib"] == child + DOUBTED
+    run = doubted("check", "refs.bib", "--remove", "fake", "--remove", "child", "--write")
+    assert "fake: removed" in run.stderr and "child: removed" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

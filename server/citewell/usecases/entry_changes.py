@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.bib.edit import PARENTS
 from citewell.documents.bib.marks import mark_edit
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache, Overlay
@@ -141,18 +142,32 @@ def mark_edits(bib: BibFile, entry: BibEntry, check: Check) -> tuple[TextEdit, .
 def removal_edits(
     bib: BibFile, entries: Sequence[BibEntry], documents: Iterable[Document]
 ) -> dict[str, FileEdit]:
-    """Remove entries; each citation of them becomes `?`, an open placeholder. By path."""
+    """Remove entries; each citation of them becomes `?`, an open placeholder. By path.
+
+    Raises `CitewellError` if an entry that stays names one of them as its parent.
+    """
     keys = {entry.key for entry in entries}
+    for entry in bib.entries:
+        parents = {key.strip() for name in PARENTS for key in entry.get(name).split(",")} & keys
+        if parents and entry.key not in keys:
+            raise _impossible(
+                f"{entry.key!r} refers to {min(parents)!r}, which cannot be removed alone.",
+                "Remove both, or take the reference out of the entry first.",
+            )
     edits = {
         bib.path: FileEdit(
             bib.path, without(bib, entries), removes=tuple(one.key for one in entries)
         )
     }
+    return edits | {edit.path: edit for edit in _opened(documents, keys)}
+
+
+def _opened(documents: Iterable[Document], keys: Collection[str]) -> Iterator[FileEdit]:
+    """The edits that make citations of these keys open placeholders."""
     for document in documents:
         changes = tuple(TextEdit(use.span, "?") for use in _uses(document, keys))
         if changes:
-            edits[document.path] = FileEdit(document.path, changes)
-    return edits
+            yield FileEdit(document.path, changes)
 
 
 def _uses(document: Document, keys: Collection[str]) -> Iterator[KeyUse]:
@@ -258,13 +273,12 @@ def plan_changes(
         citations = 0
         texts[bib.path] = bib.text
         if changes[key] == REMOVE:
-            documents = citing(bib, key)
-            texts |= {document.path: document.text for document in documents.values()}
-            citations = sum(len(list(_uses(one, {key}))) for one in documents.values())
+            documents = citing(bib, key).values()
+            texts |= {document.path: document.text for document in documents}
+            citations = sum(len(list(_uses(one, {key}))) for one in documents)
             gone.setdefault(bib.path, []).append(entry)
-            for path, edit in removal_edits(bib, [entry], documents.values()).items():
-                if path != bib.path:
-                    edits[path] = _joined(edits.get(path), edit)
+            for edit in _opened(documents, {key}):
+                edits[edit.path] = _joined(edits.get(edit.path), edit)
         else:
             new = _edits(bib, entry, found, changes[key], work_named)
             edits[bib.path] = _joined(edits.get(bib.path), FileEdit(bib.path, new))

@@ -176,7 +176,8 @@ def _between(text: str, at: int, newline: str, gap: int) -> tuple[int, str, str]
 # Taking an entry from one .bib to another: its text as it stands, and what it leans on.
 
 MAX_PARENTS = 20
-_PARENTS = ("crossref", "xdata", "xref")
+PARENTS = ("crossref", "xdata", "xref")
+"""The fields that name the parents of an entry."""
 _MACRO = re.compile(r"(?:^|#)\s*([^\s#{}\"(),=]+)\s*(?=#|$)")
 
 
@@ -190,7 +191,7 @@ def with_parents(bib: BibFile, key: str) -> list[BibEntry]:
             # A parent that two entries name goes behind the later one.
             found.pop(entry.key, None)
             found[entry.key] = entry
-            named = (name.strip() for f in _PARENTS for name in entry.get(f).split(","))
+            named = (name.strip() for f in PARENTS for name in entry.get(f).split(","))
             waiting += [name for name in named if name and name not in found]
     return list(found.values())
 

@@ -20,7 +20,8 @@ from citewell.model.work import Work
 
 
 _CONFERENCES = {
-    "neurips": r"neural info(?:rmation)? proc|nips|neurips|adv(?:ances)? neural inf",
+    "neurips": r"neural info(?:rmation)? proc(?:ess(?:ing)?)? sys|nips|neurips|adv(?:ances)? (?:in )?neural inf|^neural info(?:rmation)? proc(?:ess(?:ing)?)?$",
+    "iconip": r"international conference (?:on )?neural info(?:rmation)? processing(?! sys)",
     "icml": r"(?:intl?|international) (?:conf|conference) (?:on )?mach(?:ine)? learn(?:ing)?\b(?! and)(?! for)",
     "iclr": r"learning representations|conf learn represent",
     "cvpr": r"computer vision and pattern recog|comput vis pattern recog|computer vision pattern recog",
@@ -56,7 +57,7 @@ _CONFERENCES = {
     "cscw": r"computer supported cooperative",
     "acl": r"annual meeting of the association for computational linguistics|meeting of the association for computational ling|association for computational linguistics",
     "naacl": r"north american (?:chapter|association)|human language technolog",
-    "eacl": r"european chapter of the association",
+    "eacl": r"european (?:chapter of the )?association",
     "aacl": r"asia pacific chapter of the association",
     "emnlp": r"empirical methods in natural language",
     "conll": r"computational natural language learning",

@@ -31,7 +31,7 @@ _NAMES = {
     "iclr": "learning representations iclr",
     "cvpr": "computer vision pattern recognition cvpr",
     "iccv": "computer vision iccv",
-    "eccv": "computer vision eccv",
+    "eccv": "european computer vision eccv",
     "aaai": "aaai artificial intelligence",
     "acl": "computational linguistics acl",
     "emnlp": "empirical methods natural language processing emnlp",
@@ -43,6 +43,8 @@ _NAMES = {
     "uai": "uncertainty artificial intelligence uai",
 }
 """Telling words of the meetings' own names: with any other, a text names something else."""
+_REGIONS = frozenset("african asia asian european iberian latin pacific world".split())
+"""Words with which the name of a meeting names another one."""
 WITH_WORKSHOPS = frozenset({"neurips", "icml", "iclr", "cvpr", "iccv", "eccv"})
 """Meetings whose workshop papers are in no proceedings, and are cited as the meeting's."""
 LIKE_AUTHORS = 0.6
@@ -94,6 +96,8 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
     words = content_words(claim.venue.partition(",")[0])
     words = [found[1] if (found := _CODED.match(word)) else word for word in words]
     own = _NAMES[venue].split()
+    if _REGIONS.difference(own) & set(normalise_title(claim.venue).split()):
+        return None
     return (venue, claim.year) if all(word in own or word.isdigit() for word in words) else None
 
 

@@ -37,6 +37,7 @@ class Session:
         A flag that cannot hold is a usage error: who named another model for this run must not be
         served by the usual one.
         """
+        from citewell.options.folders import working_folder
         from citewell.options.load import load, wrong_flags
 
         flags = self.flags()
@@ -46,7 +47,7 @@ class Session:
         loaded = load(
             None,
             overrides=flags,
-            document=document or Path.cwd(),
+            document=document or working_folder(),
             user_file=self.config,
         )
         if self.verbosity >= 0:
@@ -129,10 +130,11 @@ def own_bibs(paths: Sequence[Path]) -> list[BibFile]:
     from citewell.documents.project.declared_bibs import lone_bib
     from citewell.documents.textfile import read_text
     from citewell.model import CitewellError
+    from citewell.options.folders import working_folder
 
     if paths:
         return [parse_bib(read_text(path).text, str(path)) for path in paths]
-    own = lone_bib(Path.cwd())
+    own = lone_bib(working_folder())
     try:
         return [] if own is None else [parse_bib(read_text(own).text, str(own))]
     except CitewellError as error:

@@ -69,6 +69,14 @@ CACHE_VARIABLE = "CITEWELL_CACHE"
 _NAME = "citewell"
 
 
+def working_folder() -> Path:
+    """The folder in which the process runs; the home folder if that was removed meanwhile."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
 def config_folder() -> Path:
     """The user's configuration folder."""
     from platformdirs import user_config_path

@@ -19,6 +19,7 @@ from citewell.options.files import (
     default_user_file,
     find_workspace_file,
 )
+from citewell.options.folders import working_folder
 from citewell.options.merge import Loaded, Merge, Origin
 
 
@@ -49,7 +50,7 @@ def load(
     if wire:
         merge.mapping("editor", wire, "editor settings", base=workspace, wire=True)
     if overrides:
-        merge.mapping("flag", overrides, "flags", base=Path.cwd(), textual=True)
+        merge.mapping("flag", overrides, "flags", base=working_folder(), textual=True)
     return merge.finish()
 
 
@@ -67,7 +68,7 @@ def library_settings(name: str) -> dict[str, str]:
 def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
     """The problems of `overrides`, independent of the layers below."""
     merge = Merge()
-    merge.mapping("flag", overrides, "flags", base=Path.cwd(), textual=True)
+    merge.mapping("flag", overrides, "flags", base=working_folder(), textual=True)
     return tuple(merge.problems)
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import fields, replace
 
 from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
+from citewell.options.folders import working_folder
 from citewell.options.schema import (
     ENVIRONMENT_PREFIX,
     SECRETS,
@@ -91,7 +92,9 @@ class Merge:
             setting = by_variable.get(variable)
             if setting is not None:
                 origin = Origin("environment", variable)
-                self._put(setting, environ[variable], origin, variable, Path.cwd(), textual=True)
+                self._put(
+                    setting, environ[variable], origin, variable, working_folder(), textual=True
+                )
             elif variable.startswith(prefixes) and variable not in SECRETS:
                 self._unknown(variable, list(by_variable), "the environment", "", None)
 

@@ -22,6 +22,7 @@ from citewell.model.closing import Closing
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.options import Options
+from citewell.options.folders import working_folder
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import SLICE, CheckTask
 from citewell.usecases.fill import CANDIDATES, Choose, FillTask, with_unattended
@@ -58,7 +59,7 @@ def open_library(
     flags = {**(settings or {}), **library_settings(name)}
     if wrong := wrong_flags(flags):
         raise CitewellError(wrong[0])
-    return Library(load(None, overrides=flags, document=Path.cwd()).options, online=online)
+    return Library(load(None, overrides=flags, document=working_folder()).options, online=online)
 
 
 class Library(Closing):
@@ -282,7 +283,7 @@ class Library(Closing):
             return CheckTask(self.checker, claims).run().checks
 
         def plan() -> FixPlan:
-            planned = plan_fixes(checks, recheck, unsafe=unsafe, root=Path.cwd())
+            planned = plan_fixes(checks, recheck, unsafe=unsafe, root=working_folder())
             return replace(planned, again=plan)
 
         return plan()

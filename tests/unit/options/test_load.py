@@ -343,3 +343,13 @@ def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> No
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}
     open_ones = {s.name for s in settings() if not (s.trusted_only or s.stays_inside)}
     assert named & open_ones <= harmless
+
+
+def test_the_working_folder_may_be_removed(
+    user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    loaded = load(None, environ={"CITEWELL_LIBRARY_PATH": "papers"}, user_file=user_file)
+    assert loaded.options.library.path == Path.home() / "papers"

@@ -21,6 +21,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.options import Options
+from citewell.options.folders import working_folder
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import Reading
@@ -138,7 +139,7 @@ class Buffers:
 
         roots = self._editor.roots
         return Reading(
-            path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
+            path=(roots[-1] if roots else working_folder()) / ".citewell-no-file",
             text="",
             texts=self.texts(),
             roots=tuple(roots),

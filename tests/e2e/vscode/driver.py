@@ -223,8 +223,8 @@ class Window:
             self.press("F1")
             if not self._comes(box, "visible"):
                 return False
-            box.fill(f">{title}")
             try:
+                box.fill(f">{title}", timeout=3000)
                 row.click(timeout=3000)
             except Late:
                 return False

@@ -49,6 +49,33 @@ async def test_a_document_is_filled_over_the_pipes(
     assert "@inproceedings{vaswani2017attention," in bib
 
 
+async def test_a_pattern_of_bibliographies_is_expanded_and_never_written(
+    env: dict[str, str], tmp_path: Path, client: Any, structured: Any
+) -> None:
+    text = PAPER.replace("\\bibliography{refs}", "\\addbibresource[glob]{bib/*.bib}")
+    (tmp_path / "main.tex").write_text(text)
+    (tmp_path / "bib").mkdir()
+    (tmp_path / "bib" / "refs.bib").write_text(BIB)
+    async with client(env, "--root", str(tmp_path), "--allow-write") as session:
+        for arguments in ({"text": text, "path": "main.tex"}, {"text": text}):
+            found = await structured(session, "find_citations", **arguments, k=1)
+            keys = [place["papers"][0].get("key") for place in found["places"]]
+            assert keys == [None, "hochreiter1997long" if "path" in arguments else None]
+        assert await structured(session, "check_references", text=text)
+        for tool, named in (("add_entry", {"id": "fx:1"}), ("add_entries", {"ids": ["fx:1"]})):
+            arguments = {**named, "bib": "bib/*.bib", "write": True}
+            refused = await session.call_tool(tool, arguments)
+            assert refused.is_error and "bib/refs.bib" in refused.content[0].text
+        assert (await structured(session, "fill_document", path="main.tex", write=True))["written"]
+        checked = await structured(session, "check_references", path="main.tex")
+    assert checked["counts"] == {"verified": 2}
+    assert [one.name for one in (tmp_path / "bib").iterdir()] == ["refs.bib"]
+    assert (tmp_path / "bib" / "refs.bib").read_text().count("\n@") == 1
+    assert (tmp_path / "main.tex").read_text() == FILLED.replace(
+        "\\bibliography{refs}", "\\addbibresource[glob]{bib/*.bib}"
+    )
+
+
 async def test_two_agents_at_once_add_every_paper_once(
     env: dict[str, str], tmp_path: Path, client: Any, structured: Any
 ) -> None:

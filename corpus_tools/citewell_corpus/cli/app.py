@@ -8,6 +8,7 @@ import click
 
 from citewell import __version__
 from citewell.model import CitewellError
+from citewell.model.cancel import was_interrupted
 from citewell_corpus.cli.library import library
 from citewell_corpus.cli.library_group import show_problem
 from citewell_corpus.cli.starter import starter
@@ -33,10 +34,12 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show()
         return BROKEN
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; run the same command again to continue.", err=True)
-        return INTERRUPTED
-    except CitewellError as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, click.Abort) or was_interrupted(error):
+            click.echo("Interrupted; run the same command again to continue.", err=True)
+            return INTERRUPTED
+        if not isinstance(error, CitewellError):
+            raise
         show_problem(error.problem, error=True)
         return BROKEN
     return code if isinstance(code, int) else 0

@@ -181,7 +181,9 @@ def _ended(error: BaseException, arguments: Sequence[str]) -> int:
         vars(error)["message"] = visible(error.message)
         error.show()
         return BROKEN
-    if isinstance(error, click.Abort) or _was_interrupted(error):
+    from citewell.model.cancel import was_interrupted
+
+    if isinstance(error, click.Abort) or was_interrupted(error):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -208,15 +210,6 @@ def _is_of_output(error: OSError) -> bool:
     """True where standard output failed: an error of the commands' own files names its file."""
     failures = {errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
     return error.filename is None and error.errno in failures
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    """True for what a module makes of Ctrl+C in the middle of its import."""
-    for _ in range(20):
-        if error is None or isinstance(error, KeyboardInterrupt):
-            break
-        error = error.__cause__ or error.__context__
-    return isinstance(error, KeyboardInterrupt)
 
 
 def _problem_of(error: BaseException) -> Problem:

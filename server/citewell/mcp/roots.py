@@ -19,6 +19,7 @@ MAX_FOLDERS = 5_000
 NAMED = 12
 """Files that an error names."""
 _NAMED = frozenset({".bib", *PAPER_SUFFIXES})
+_PATTERN = frozenset("*?{")
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
@@ -143,6 +144,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _may_be_made(path: Path) -> bool:
+    # No file is meant by `bib/*.bib`, which a paper may declare.
+    if not _PATTERN.isdisjoint(path.name):
+        return False
     try:
         return path.parent.is_dir() and not path.exists()
     except OSError:

@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorData, J
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from citewell.model.display_text import whole_texts
+from citewell.model.display_text import whole_json, whole_texts
 from citewell.model.json_log import FIELDS, log_as_json
 from citewell.options.serve import ServeOptions
 from citewell.serving.address import BasePath, bind, url_of
@@ -149,6 +149,23 @@ async def answer_prompts(ctx: ServerRequestContext[Any, Any], call_next: CallNex
         raise MCPError(INVALID_PARAMS, str(error)) from None
 
 
+def whole_requests(app: ASGIApp) -> ASGIApp:
+    """The application; in what it is sent U+FFFD stands for each half surrogate pair."""
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != PATH:
+            await app(scope, receive, send)
+            return
+        messages = await _body(receive)
+        last = messages[-1]
+        if last["type"] == "http.request" and not last.get("more_body", False):
+            body = whole_json(b"".join(message.get("body", b"") for message in messages))
+            messages = [{"type": "http.request", "body": body}]
+        await app(scope, _replay(messages, receive), send)
+
+    return call
+
+
 def one_by_one(app: ASGIApp) -> ASGIApp:
     """The application; of two requests of a session that have the same id, the second waits for
     the answer to the first, which would else never come."""
@@ -161,10 +178,7 @@ def one_by_one(app: ASGIApp) -> ASGIApp:
             return
         messages = await _body(receive)
         name = _id_of(b"".join(message.get("body", b"") for message in messages))
-
-        async def replay() -> Message:
-            return messages.pop(0) if messages else await receive()
-
+        replay = _replay(messages, receive)
         if name is None:
             await app(scope, replay, send)
             return
@@ -192,6 +206,15 @@ async def _body(receive: Receive) -> list[Message]:
         if not message.get("more_body", False):
             break
     return messages
+
+
+def _replay(messages: list[Message], receive: Receive) -> Receive:
+    """What gives the messages that were read, then those that follow."""
+
+    async def replay() -> Message:
+        return messages.pop(0) if messages else await receive()
+
+    return replay
 
 
 def _id_of(body: bytes) -> str | None:
@@ -284,6 +307,6 @@ def http_app(
     )
     app.router.routes.extend(metrics_routes(metrics))
     return guarded(
-        labelled(one_by_one(app)),
+        labelled(whole_requests(one_by_one(app))),
         Admission.at(host, port, token=token, origins=origins, hosts=allowed_hosts),
     )

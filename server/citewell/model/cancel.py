@@ -101,3 +101,12 @@ def stepper() -> Callable[[], None]:
 
 def _nothing() -> None:
     """Reports nothing."""
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """True for what a module makes of Ctrl+C in the middle of its import."""
+    for _ in range(20):
+        if error is None or isinstance(error, KeyboardInterrupt):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)

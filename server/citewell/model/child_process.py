@@ -2,7 +2,7 @@
 
 Each child holds the read end of a pipe whose other end only this process has: its standard input,
 or, in a pool, the one that `multiprocessing` makes. The system closes it with this process. One
-such child removes a temporary folder.
+such child removes a temporary folder, and ends the programs of others that use it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ENDS_WITH_INPUT = "CITEWELL_ENDS_WITH_INPUT"
 """Environment variable of a command whose standard input is such a pipe and nothing else."""
+_END_USERS = "--end-users"
 _GRACE_SECONDS = 10.0
 """How long an interrupted command may take to put things away."""
 _AGAIN_SECONDS = 0.05
@@ -80,14 +81,16 @@ def run_program(
 
 
 @contextlib.contextmanager
-def temporary_folder(parent: str | None = None) -> Iterator[Path]:
+def temporary_folder(parent: str | None = None, *, end_users: bool = False) -> Iterator[Path]:
     """A folder, in the system's folder for temporary files or in `parent`. It is removed after the
-    block, or by a process of its own once this one is gone. Raises `OSError`."""
+    block, or by a process of its own once this one is gone; `end_users`: other processes that have
+    a file of it open are killed before (needs psutil). Raises `OSError`."""
     from tempfile import TemporaryDirectory
 
     nowhere = subprocess.DEVNULL
     with TemporaryDirectory(prefix="citewell-", dir=parent, ignore_cleanup_errors=True) as folder:
-        ours = [sys.executable, "-P", "-m", __name__, folder]
+        flags = (_END_USERS,) if end_users else ()
+        ours = [sys.executable, "-P", "-m", __name__, *flags, folder]
         with start_child(ours, stdout=nowhere, stderr=nowhere) as child:
             try:
                 yield Path(folder)
@@ -159,8 +162,10 @@ def _begin(watched: Connection, begin: Callable[..., None], arguments: tuple[Any
 
 def _main() -> None:
     """Run a program of others in a folder: `python -m citewell.model.child_process FOLDER ...`;
-    without one, remove the folder once standard input ends."""
+    without one, remove the folder once standard input ends: `[--end-users] FOLDER`."""
     folder, *command = sys.argv[1:]
+    if folder == _END_USERS:
+        return _remove_with_input(Path(*command), end_users=True)
     if not command:
         return _remove_with_input(Path(folder))
     nowhere = subprocess.DEVNULL
@@ -169,7 +174,7 @@ def _main() -> None:
     sys.exit(program.wait())
 
 
-def _remove_with_input(folder: Path) -> None:
+def _remove_with_input(folder: Path, *, end_users: bool = False) -> None:
     import shutil
     import signal
     import time
@@ -182,9 +187,26 @@ def _remove_with_input(folder: Path) -> None:
     # Processes of others that end with the parent may still write into it.
     last = time.monotonic() + _GRACE_SECONDS
     while folder.exists() and time.monotonic() < last:
+        if end_users:
+            _end_users(folder)
         shutil.rmtree(folder, ignore_errors=True)
         if folder.exists():
             time.sleep(_AGAIN_SECONDS)
+
+
+def _end_users(folder: Path) -> None:
+    """Kill the processes, but the parent, that have a file of the folder open: their command lines
+    may have changed, and their parents may have ended."""
+    try:
+        import psutil
+    except ImportError:  # the extra ray has it
+        return
+    folder = folder.resolve()
+    for process in psutil.process_iter():
+        if process.pid != os.getppid():
+            with contextlib.suppress(psutil.Error):
+                if any(Path(one.path).is_relative_to(folder) for one in process.open_files()):
+                    process.kill()
 
 
 if __name__ == "__main__":

@@ -49,6 +49,33 @@ async def test_a_document_is_filled_over_the_pipes(
     assert "@inproceedings{vaswani2017attention," in bib
 
 
+async def test_a_pattern_of_bibliographies_is_expanded_and_never_written(
+    env: dict[str, str], tmp_path: Path, client: Any, structured: Any
+) -> None:
+    text = PAPER.replace("\\bibliography{refs}", "\\addbibresource[glob]{bib/*.bib}")
+    (tmp_path / "main.tex").write_text(text)
+    (tmp_path / "bib").mkdir()
+    (tmp_path / "bib" / "refs.bib").write_text(BIB)
+    async with client(env, "--root", str(tmp_path), "--allow-write") as session:
+        for arguments in ({"text": text, "path": "main.tex"}, {"text": text}):
+            found = await structured(session, "find_citations", **arguments, k=1)
+            keys = [place["papers"][0].get("key") for place in found["places"]]
+            assert keys == [None, "hochreiter1997long" if "path" in arguments else None]
+        assert await structured(session, "check_references", text=text)
+        for tool, named in (("add_entry", {"id": "fx:1"}), ("add_entries", {"ids": ["fx:1"]})):
+            arguments = {**named, "bib": "bib/*.bib", "write": True}
+            refused = await session.call_tool(tool, arguments)
+            assert refused.is_error and "bib/refs.bib" in refused.content[0].text
+        assert (await structured(session, "fill_document", path="main.tex", write=True))["written"]
+        checked = await structured(session, "check_references", path="main.tex")
+    assert checked["counts"] == {"verified": 2}
+    assert [one.name for one in (tmp_path / "bib").iterdir()] == ["refs.bib"]
+    assert (tmp_path / "bib" / "refs.bib").read_text().count("\n@") == 1
+    assert (tmp_path / "main.tex").read_text() == FILLED.replace(
+        "\\bibliography{refs}", "\\addbibresource[glob]{bib/*.bib}"
+    )
+
+
 async def test_two_agents_at_once_add_every_paper_once(
     env: dict[str, str], tmp_path: Path, client: Any, structured: Any
 ) -> None:
@@ -229,6 +256,61 @@ def test_every_line_is_answered_and_none_with_a_traceback(
     codes = {answer["error"]["code"] for answer in answers if "error" in answer}
     assert codes <= {-32700, -32600, -32601, -32602}
     assert "Traceback" not in log
+
+
+HALF = "ab \ud83d"
+NEEDED: dict[str, dict[str, Any]] = {
+    "find_citations": {"text": "Attention."}, "get_papers": {"ids": ["fx:1"]},
+    "related_papers": {"id": "fx:1", "direction": "cites"}, "fill_document": {"path": "main.tex"},
+    "add_entry": {"id": "fx:1", "bib": "refs.bib"}, "add_entries": {"ids": ["fx:1"], "bib": "refs.bib"},
+}  # fmt: skip
+"""Arguments without which a tool is not called."""
+HALF_VALUES = {
+    "string": (HALF, f"\\cite<{HALF}> @misc{{{HALF}, title={{{HALF}}}}}"),
+    "array": ([HALF],), "object": ({HALF: HALF},),
+}  # fmt: skip
+
+
+def test_half_a_surrogate_pair_is_replaced_wherever_it_stands_over_http(
+    env: dict[str, str], serving: Any, tmp_path: Path
+) -> None:
+    import httpx2
+
+    (tmp_path / "main.tex").write_text(PAPER)
+    (tmp_path / "refs.bib").write_text(BIB)
+    log: list[str] = []
+    session: dict[str, str] = {}
+    with (
+        serving(env, "--root", tmp_path, "--allow-write", log=log) as (address, _),
+        httpx2.Client(headers=ACCEPT | {"Content-Type": "application/json"}, timeout=120) as http,
+    ):
+
+        def ask(method: str, params: dict[str, Any]) -> Any:
+            body = {"jsonrpc": "2.0", "id": HALF, "method": method, "params": params}
+            found = http.post(address, content=json.dumps(body), headers=session)
+            assert found.status_code == 200, (params, found.text)
+            *_, line = [one for one in found.text.splitlines() if one.startswith("data: {")]
+            session.update({"mcp-session-id": found.headers["mcp-session-id"]})
+            answer = json.loads(line.removeprefix("data: "))
+            assert answer["id"] == "ab \ufffd"
+            return answer
+
+        client = {"name": HALF, "version": HALF}
+        ask("initialize", CALL["params"] | {"clientInfo": client})
+        for tool in ask("tools/list", {})["result"]["tools"]:
+            for name, field in tool["inputSchema"]["properties"].items():
+                for value in HALF_VALUES.get(field.get("type", "string"), ()):
+                    arguments = NEEDED.get(tool["name"], {}) | {name: value}
+                    params = {"name": tool["name"], "arguments": arguments}
+                    assert ask("tools/call", params)["result"]["content"], params
+        unknown = ask("tools/call", {"name": "get_papers", "arguments": {"ids": [HALF]}})
+        assert unknown["result"]["structuredContent"]["unknown_ids"] == ["ab \ufffd"]
+        for method, params in (
+            (HALF, {}), ("tools/call", {"name": HALF}), ("prompts/get", {"name": HALF}),
+            ("resources/read", {"uri": f"citewell://{HALF}"}),
+        ):  # fmt: skip
+            ask(method, params)
+    assert "Traceback" not in "".join(log)
 
 
 async def test_two_requests_with_one_id_are_both_answered_over_http(url: str) -> None:

@@ -85,6 +85,32 @@ def test_a_document_without_a_bib_gets_one(client: Any) -> None:
     assert "$\\alpha$" in found["texts"]["paper.md"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path", "target"),
+    [
+        ("*.bib", "main.tex", "own.bib"),
+        ("bib/*.bib", "main.tex", "bib/own.bib"),
+        ("../{x,bib/o*}.bib", "paper/main.tex", "bib/own.bib"),
+    ],
+)
+def test_a_pattern_names_the_bibliographies_that_were_sent(
+    client: Any, pattern: str, path: str, target: str
+) -> None:
+    text = LATEX.replace("\\bibliography{refs}", f"\\addbibresource[glob]{{{pattern}}}")
+    found = filled(client, text=text, path=path, files={target: BIB, "more/x.bib": ""}, texts=True)
+    assert found["placeholders"][1]["key"] == "mine"
+    assert set(found["texts"]) == {target, path}
+    assert found["texts"][path].count("bibresource") == 1
+    assert "{vaswani2017attention," in found["texts"][target]
+
+
+def test_where_a_pattern_names_nothing_the_usual_bib_is_made(client: Any) -> None:
+    text = LATEX.replace("\\bibliography{refs}", "\\addbibresource[glob]{*.bib}")
+    found = filled(client, text=text, path="main.tex", texts=True)
+    assert set(found["texts"]) == {"references.bib", "main.tex"}
+    assert "\\addbibresource{references.bib}" in found["texts"]["main.tex"]
+
+
 def test_choices_are_taken_and_the_others_judged(client: Any) -> None:
     body = {"text": LATEX, "path": "main.tex"}
     found = filled(

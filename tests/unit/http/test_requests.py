@@ -6,6 +6,7 @@ import json
 import threading
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio
 import msgspec
@@ -14,6 +15,8 @@ import pytest
 from citewell.engine.local import LocalEngine
 from citewell.http.app import create_app
 from citewell.http.contract import Endpoint, Nothing, Service
+from citewell.http.endpoints import ENDPOINTS
+from citewell.http.openapi import openapi_document
 from citewell.http.reading import MAX_BODY
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
@@ -385,10 +388,40 @@ def test_answers_are_not_kept_by_anybody_between(client: Any) -> None:
     assert json.loads(found.content)["status"] == "ok"
 
 
-def test_half_a_surrogate_pair_is_replaced(client: Any) -> None:
-    found = client.post(
-        "/v1/search",
-        content=b'{"query": "graph attention \\ud83d"}',
-        headers={"Content-Type": "application/json"},
-    )
-    assert found.status_code == 200
+HALF = "ab \ud83d"
+NEEDED: dict[str, dict[str, Any]] = {
+    "/v1/related": {"ids": ["fx:1"]}, "/v1/map": {"ids": ["fx:1"]}, "/v1/papers": {"ids": ["fx:1"]},
+    "/v1/verify": {"sentence": "Attention.", "id": "fx:1"}, "/v1/fill": {"text": "\\cite<attention>"},
+    "/v1/check": {"text": "@misc{a, title={Attention}}"},
+}  # fmt: skip
+"""Fields without which an endpoint does nothing, where the field `text` is not enough."""
+HALF_VALUES = {
+    "string": (HALF, f"\\cite<{HALF}> @misc{{{HALF}, title={{{HALF}}}}}"),
+    "array": ([HALF],), "object": ({HALF: HALF},),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
+def test_half_a_surrogate_pair_is_replaced_wherever_it_stands(client: Any, one: Any) -> None:
+    schemas = openapi_document(ENDPOINTS)["components"]["schemas"]
+    fields = schemas.get(one.request.__name__, {}).get("properties", {})
+    needed = NEEDED.get(one.path, {"text": "Attention [CITATION]."} if "text" in fields else {})
+    requests = [{HALF: HALF}] + [
+        needed | {name: value}
+        for name, field in fields.items()
+        for value in HALF_VALUES.get(field.get("type", "string"), ())
+    ]
+    for request in requests:
+        if one.method == "POST":
+            headers = {"Content-Type": "application/json"}
+            found = client.post(one.path, content=json.dumps(request), headers=headers)
+        else:
+            query = urlencode(request, errors="surrogatepass")
+            found = client.get(f"{one.path.replace('{id}', '%ED%A0%BD')}?{query}")
+        assert found.status_code in (200, 400, 403, 404, 422), (request, found.text)
+
+
+def test_of_half_a_surrogate_pair_remains_the_replacement_character(client: Any) -> None:
+    headers = {"Content-Type": "application/json"}
+    found = client.post("/v1/papers", content=json.dumps({"ids": [HALF]}), headers=headers)
+    assert found.json()["unknown_ids"] == ["ab \ufffd"]

@@ -78,13 +78,17 @@ class BibPlaces:
         macros: Mapping[str, str],
         is_file: Callable[[Path], bool],
         text_of: Text,
+        *,
+        matching: Callable[[Path, str], Iterable[Path]],
     ) -> None:
+        """`matching`: the files that a pattern matches, seen from a folder."""
         self.root = root
         self.roots = roots
         self.macros = macros
         """What the paper's commands without arguments stand for."""
         self.is_file = is_file
         self.text_of = text_of
+        self.matching = matching
         self._inputs: list[Path] | None = None
 
     def paths(self, declaration: BibDeclaration, source: Path) -> tuple[Path, ...] | None:
@@ -109,7 +113,7 @@ class BibPlaces:
         near = [source.parent, self.root.parent] if is_yaml else [self.root.parent, source.parent]
         if declaration.has_glob and _GLOB.search(name):
             for folder in dict.fromkeys(near):
-                if matches := _glob(folder, name):
+                if matches := self._glob(folder, name):
                     yield from matches
                     return
             return
@@ -125,6 +129,20 @@ class BibPlaces:
             name = name.lstrip("/")
             first = absolute(near[0] / name)
         yield next((path for path in places if self.is_file(path)), first)
+
+    def _glob(self, folder: Path, pattern: str) -> list[Path]:
+        """The files that a pattern of biblatex matches, in order."""
+        matches: set[Path] = set()
+        for one in _alternatives(pattern):
+            try:
+                for path in self.matching(folder, one):
+                    if path.suffix.lower() in _BIB_SUFFIXES:
+                        matches.add(absolute(path))
+                    if len(matches) >= _MAX_GLOB:
+                        break
+            except (OSError, ValueError, NotImplementedError):
+                continue
+        return sorted(matches)
 
     def _folders(self, near: Iterable[Path], source: Path) -> Iterator[Path]:
         yield from near
@@ -174,21 +192,6 @@ def _with_subfolders(base: Path, written: str) -> Iterator[Path]:
                 return
             inner[:] = sorted(name for name in inner if not name.startswith("."))
             yield Path(folder)
-
-
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    """The files that a pattern of biblatex matches, in order."""
-    matches: set[Path] = set()
-    for one in _alternatives(pattern):
-        try:
-            for path in folder.glob(one):
-                if path.is_file() and path.suffix.lower() in _BIB_SUFFIXES:
-                    matches.add(absolute(path))
-                if len(matches) >= _MAX_GLOB:
-                    break
-        except (OSError, ValueError, NotImplementedError):
-            continue
-    return sorted(matches)
 
 
 def _alternatives(pattern: str) -> list[str]:

@@ -338,7 +338,14 @@ class ProjectFiles:
 
     def _bib_places(self, documents: Iterable[Document], root: Path | None = None) -> BibPlaces:
         macros = {name: text for document in documents for name, text in document.text_macros}
-        return BibPlaces(root or self.root, self.roots, macros, self._is_file, self._text)
+        top = root or self.root
+        return BibPlaces(
+            top, self.roots, macros, self._is_file, self._text, matching=self._matching
+        )
+
+    def _matching(self, folder: Path, pattern: str) -> Iterable[Path]:
+        """The files that a pattern matches, seen from a folder."""
+        return filter(Path.is_file, folder.glob(pattern))
 
     def _load_bibs(self) -> None:
         paths = [path for path, _ in self._declared]

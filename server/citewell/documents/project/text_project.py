@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from citewell.documents.project.files import FileCache, Overlay
+from citewell.documents.project.includes import absolute
 from citewell.documents.project.paper_project import Project
 from citewell.model.problem import CitewellError, Problem
 from citewell.options import Options
@@ -64,6 +65,10 @@ class TextProject(Project):
 
     def _is_file(self, path: Path) -> bool:
         return self._read is not None and self._read(path) is not None
+
+    def _matching(self, folder: Path, pattern: str) -> Iterable[Path]:
+        whole = str(absolute(folder / pattern))
+        return (path for path in self._paths if path.match(whole))
 
     def _lone_bib(self) -> Path | None:
         beside = [path for path in self._paths if path.parent == self.root.parent]

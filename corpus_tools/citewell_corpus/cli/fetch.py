@@ -94,7 +94,7 @@ async def _fetch(
     from citewell.options.folders import sources_folder
     from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
-    from citewell_corpus.fetching.run import Fetching
+    from citewell_corpus.fetching.run import FetchRun
 
     own = options.sources
     web = Web(
@@ -107,7 +107,7 @@ async def _fetch(
         ),
     )
     try:
-        fetching = Fetching(feed, selection, folder, web)
+        fetching = FetchRun(feed, selection, folder, web)
         estimate = await fetching.begin(refresh=flags.get("refresh", False))
         if flags.get("dry_run"):
             return estimate

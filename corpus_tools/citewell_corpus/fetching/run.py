@@ -143,7 +143,7 @@ class FetchReport(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem | None = None
 
 
-class Fetching:
+class FetchRun:
     """One selection of one source."""
 
     def __init__(

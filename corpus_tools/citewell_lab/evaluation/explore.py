@@ -20,7 +20,13 @@ from citewell_lab.evaluation import scoring
 from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
 from citewell_lab.evaluation.matching import Gold, Offered, judge, targets_of
 from citewell_lab.evaluation.plan import Reporter
-from citewell_lab.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell_lab.evaluation.statistics import (
+    Estimate,
+    Groups,
+    PairedDifference,
+    bootstrap,
+    compare,
+)
 
 DEPTH = 200
 RANKED = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
@@ -88,7 +94,7 @@ class Line(msgspec.Struct, frozen=True):
     requests: float = 0.0
     tokens: float = 0.0
     relevant: float = 0.0
-    gains: dict[str, Difference] = {}
+    gains: dict[str, PairedDifference] = {}
     """By metric, of the whole over an ablation."""
 
 

@@ -25,7 +25,13 @@ from citewell.options import Options
 from citewell_lab.evaluation.matching import Gold, letters_only, targets_of
 from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.results import EvaluationError, Setting
-from citewell_lab.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell_lab.evaluation.statistics import (
+    Estimate,
+    Groups,
+    PairedDifference,
+    bootstrap,
+    compare,
+)
 
 Scope = Literal["paper", "repository", "everyone"]
 """Where what was learned is forgotten: at the end of a paper; of a repository, whose papers share
@@ -66,7 +72,7 @@ class Line(msgspec.Struct, frozen=True):
     questions: int
     without: Estimate
     learned: Estimate
-    difference: Difference
+    difference: PairedDifference
 
 
 def replay(

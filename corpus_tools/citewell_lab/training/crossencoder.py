@@ -30,7 +30,7 @@ from citewell.ranking.learned import Model, head_scores
 from citewell.retrieval.encoders.onnx import TOKENIZER
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
-from citewell_lab.training.data import Context, Paper, read_papers
+from citewell_lab.training.data import CitationContext, Paper, read_papers
 from citewell_lab.training.pairs import Role, load, role
 from citewell_lab.training.questions import OLD_SETS, Known, ask, training_references
 from citewell_lab.training.split import fraction
@@ -77,14 +77,14 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def sample(
-    contexts: Iterable[Context], most: int, roles: Collection[Role] = LEARNERS
-) -> list[Context]:
+    contexts: Iterable[CitationContext], most: int, roles: Collection[Role] = LEARNERS
+) -> list[CitationContext]:
     """At most `most` contexts of papers with these roles that make examples: two from LaTeX,
     Markdown or HTML for each from the text of a PDF while there are any, in random order."""
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
-    marked: list[Context] = []
-    plain: list[Context] = []
+    marked: list[CitationContext] = []
+    plain: list[CitationContext] = []
     pool = [
         context
         for context in contexts
@@ -114,7 +114,9 @@ def sample(
     return [*mixed, *marked[2 * pairs :], *plain[pairs:]][:most]
 
 
-def mine(world: World, head: Path, contexts: Sequence[Context], known: Known) -> Iterable[Example]:
+def mine(
+    world: World, head: Path, contexts: Sequence[CitationContext], known: Known
+) -> Iterable[Example]:
     """Each context whose cited paper is a candidate, with the first papers of the pipeline."""
     trees = Model(head).trees
     questions = ask(world, contexts, known, WARM, UNTITLED, apart=True)

@@ -32,7 +32,7 @@ from citewell.model.child_process import temporary_folder
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation.plan import Reporter
-from citewell_lab.evaluation.statistics import Difference, compare
+from citewell_lab.evaluation.statistics import PairedDifference, compare
 from citewell_lab.tuning.examples import Example, Examples, hard_first
 from citewell_lab.tuning.metric import Measured, measure, reach_of, untouched
 from citewell_lab.tuning.optimizers import optimize
@@ -222,7 +222,7 @@ class _Run:
         )
         return step, measured
 
-    def _compared(self, a: Measured, b: Measured) -> Difference:
+    def _compared(self, a: Measured, b: Measured) -> PairedDifference:
         units = [one.paper for one in a.tried]
         if len(set(units)) < FEW_PAPERS:
             units = [one.id for one in a.tried]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell_lab.evaluation.statistics import Difference, compare
+from citewell_lab.evaluation.statistics import PairedDifference, compare
 from citewell_lab.tuning.examples import Example
 from citewell_lab.tuning.metric import Measured, Tried
 
@@ -53,7 +53,7 @@ class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
     test_now: Filled
     """At the setting `llm.pick_threshold`."""
     test_ranker: Filled
-    difference: Difference
+    difference: PairedDifference
     """Worth on the test papers: the best threshold against the ranker without a model."""
 
     @property

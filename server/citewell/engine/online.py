@@ -21,7 +21,7 @@ from citewell.options import Options
 from citewell.options.online import SourceOptions
 from citewell.sources.answers import Answer, Wanted
 from citewell.sources.registry import allowed
-from citewell.sources.service import ONLINE_SECONDS, Budget, SourceAnswers, Sources
+from citewell.sources.service import ONLINE_SECONDS, SourceAnswers, Sources, TimeBudget
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class Online:
         self,
         wanted: Sequence[Wanted],
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
         """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.by_ids(wanted, budget), cancel)
@@ -94,7 +94,7 @@ class Online:
         self,
         dois: Sequence[str],
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from a source that reports retractions. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.notices(dois, budget), cancel)
@@ -104,28 +104,30 @@ class Online:
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
         """What the sources have under the titles. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
 
-    def search(self, text: str, limit: int, budget: Budget | None = None) -> Future[list[Answer]]:
+    def search(
+        self, text: str, limit: int, budget: TimeBudget | None = None
+    ) -> Future[list[Answer]]:
         """What the sources find for words, once they have answered. Never blocks."""
         return self._submit(lambda sources: sources.search(text, limit, budget))
 
     def search_each(
-        self, texts: Mapping[str, str], limit: int, budget: Budget, cancel: Cancel
+        self, texts: Mapping[str, str], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[Answer]:
         """What each named source finds for its own text. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
 
     def links(
-        self, wanted: Sequence[Wanted], limit: int, budget: Budget, cancel: Cancel
+        self, wanted: Sequence[Wanted], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of works. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.links(wanted, limit, budget), cancel)
 
-    def look_up(self, wanted: Wanted, budget: Budget | None = None) -> Future[list[Answer]]:
+    def look_up(self, wanted: Wanted, budget: TimeBudget | None = None) -> Future[list[Answer]]:
         """What the sources have under a DOI or arXiv identifier, once they have answered. Never
         blocks."""
 
@@ -137,7 +139,7 @@ class Online:
 
     def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
         """Whether each source answers now."""
-        budget = Budget(ONLINE_SECONDS)
+        budget = TimeBudget(ONLINE_SECONDS)
         return self._wait(lambda sources: sources.reach(budget), cancel)
 
     def close(self) -> None:
@@ -240,7 +242,7 @@ class OnlineAct:
     def __init__(self, online: Online, seconds: float | None) -> None:
         self.names = online.names
         self._online = online
-        self._budget = Budget(seconds)
+        self._budget = TimeBudget(seconds)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

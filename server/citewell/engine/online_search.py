@@ -26,7 +26,7 @@ from citewell.retrieval.facets import passes_kind_and_language
 from citewell.retrieval.filters import is_of_venue
 from citewell.sources.answers import Answer, Found, Wanted
 from citewell.sources.merge import Merged, merge, same_works
-from citewell.sources.service import Budget, failures
+from citewell.sources.service import TimeBudget, failures
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class OnlineSearch:
         A source that has not answered after `seconds`, or is silent for too long, is a problem of
         the answers. Raises `Cancelled`; requests that are still waiting are given up.
         """
-        budget = Budget(seconds)
+        budget = TimeBudget(seconds)
         wanted = {key: text for text in texts if len(key := normalise_title(text)) >= LEAST}
         with self._lock:
             self._drop_timer()
@@ -153,7 +153,7 @@ class OnlineSearch:
             self._drop_timer()
 
     def _ask(
-        self, key: str, text: str, budget: Budget | None = None
+        self, key: str, text: str, budget: TimeBudget | None = None
     ) -> Future[list[Answer]] | None:
         """The request that was sent, if one was."""
         with self._lock:
@@ -171,7 +171,7 @@ class OnlineSearch:
         future.add_done_callback(lambda done: self._take(key, done))
         return future
 
-    def _send(self, text: str, budget: Budget | None) -> Future[list[Answer]]:
+    def _send(self, text: str, budget: TimeBudget | None) -> Future[list[Answer]]:
         """An identifier is sent as one, anything else as words."""
         identifier = identifier_of(text)
         if identifier is None:

@@ -17,7 +17,7 @@ from citewell.model.cancel import Cancel
 from citewell.sources.answers import Found, Wanted
 from citewell.sources.fields import fields_of, keywords_of, sources_for, words_of
 from citewell.sources.registry import source_named
-from citewell.sources.service import Budget, failures
+from citewell.sources.service import TimeBudget, failures
 
 
 class SourceMethods:
@@ -90,7 +90,7 @@ class SourceSearch:
     ) -> SourcesFound:
         """What the sources of the question's field find for it. Raises `Cancelled`."""
         texts = self._texts(query.text, around)
-        budget = Budget(SECONDS if seconds is None else seconds)
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
         answers = self._online.search_each(texts, LIMIT, budget, cancel)
         merged = [one.work for one in fused(answers)]
         self._offered.remember(merged)
@@ -105,7 +105,7 @@ class SourceSearch:
         as far as they arrive in time. Raises `Cancelled`."""
         starts = [work for work in works if work.doi or work.arxiv][:FOLLOWED]
         wanted = [Wanted(doi=work.doi, arxiv=work.arxiv) for work in starts]
-        budget = Budget(SECONDS if seconds is None else seconds)
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
         found = self._online.links(wanted, LINKS, budget, cancel)
         lists: list[LinkedPapers] = []
         problems = []

@@ -47,7 +47,7 @@ class Literature(TypedDict):
     notes: NotRequired[str]
 
 
-class Exploring:
+class ExploringTools:
     """The method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:

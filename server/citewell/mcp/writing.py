@@ -122,7 +122,7 @@ class AddedEntries(TypedDict):
     diff: str
 
 
-class Writing:
+class WritingTools:
     """Each method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:

@@ -26,7 +26,7 @@ from citewell.sources.service import SourceAnswers, failures
 from citewell.verification.checker import FOREIGN, Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
 from citewell.verification.likeness import TitleLike, title_likeness
-from citewell.verification.records import Candidates, rank_by_title
+from citewell.verification.records import ClaimCandidates, rank_by_title
 
 # No reference is reported as wrong on the evidence of a single source.
 #
@@ -48,7 +48,9 @@ ALONE = 0.6
 """Confidence of what one source alone says against a reference: a note."""
 
 
-def corroborated(check: Check, found: Candidates, library: Candidates, year_now: int) -> Check:
+def corroborated(
+    check: Check, found: ClaimCandidates, library: ClaimCandidates, year_now: int
+) -> Check:
     """What rests on the record of one source alone becomes a note, whatever the field.
 
     The library is a judge; of the sources two independent ones must say the same.
@@ -94,12 +96,12 @@ def corroborated(check: Check, found: Candidates, library: Candidates, year_now:
     )
 
 
-def _held(check: Check, found: Candidates) -> bool:
+def _held(check: Check, found: ClaimCandidates) -> bool:
     """True when the work of the check was identified, not only met under an identifier."""
     return check.work is not None and fits(check.claim, check.work)
 
 
-def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
+def _by_witness(found: ClaimCandidates, library: ClaimCandidates) -> list[ClaimCandidates]:
     """What each independent source has, by itself; the library's own left out."""
     held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
     witnesses = dict.fromkeys(
@@ -112,7 +114,7 @@ def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
         return tuple(work for work in works if id(work) not in held and witness(work) == name)
 
     return [
-        Candidates(
+        ClaimCandidates(
             by_doi=of(name, found.by_doi),
             by_arxiv=of(name, found.by_arxiv),
             by_identifier=of(name, found.by_identifier),
@@ -123,7 +125,7 @@ def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
     ]
 
 
-def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
+def _codes_against(claim: Claim, found: ClaimCandidates, year_now: int) -> set[str]:
     """Codes of the findings that count, were this all that is known."""
     return {
         one.code
@@ -132,7 +134,7 @@ def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
     }
 
 
-def undecided(found: Candidates) -> Verdict:
+def undecided(found: ClaimCandidates) -> Verdict:
     return Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED
 
 
@@ -269,7 +271,7 @@ def _both(one: SourceAnswers, other: SourceAnswers) -> SourceAnswers:
 
 def judge_online(
     claim: Claim,
-    library: Candidates,
+    library: ClaimCandidates,
     answers: SourceAnswers,
     year_now: int,
     places: tuple[str, ...],
@@ -289,7 +291,7 @@ def judge_online(
     near: tuple[Work, ...] = ()
     if not by_title and claim.title:
         near = rank_by_title(claim.title, [*library.near, *_distinct(offered)])
-    found = Candidates(
+    found = ClaimCandidates(
         by_doi=doi_works,
         by_arxiv=arxiv_works,
         by_identifier=library.by_identifier,
@@ -309,7 +311,7 @@ def judge_online(
     return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
 
 
-def _disagreements(check: Check, found: Candidates) -> list[str]:
+def _disagreements(check: Check, found: ClaimCandidates) -> list[str]:
     """The fields in which the records of the work disagree, with the sources of each value."""
     if check.work is None:
         return []

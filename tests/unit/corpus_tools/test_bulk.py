@@ -26,7 +26,7 @@ from citewell_corpus import citing_stage, clusters
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.file_pool import read_files
-from citewell_corpus.importers.contract import Cited, Citing
+from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
 from citewell_corpus.staging import KeyCollector, KeyTable, map_tables, save_table
@@ -247,7 +247,7 @@ def test_records_are_clustered_alike_whatever_is_sorted_at_once(
 
 def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path: Path) -> None:
     writer = CitingWriter(tmp_path)
-    papers = [Citing(f"Paper {n}", tuple(Cited(f"Cited {n} {k}") for k in range(4)))
+    papers = [PaperCitations(f"Paper {n}", tuple(CitedWork(f"Cited {n} {k}") for k in range(4)))
               for n in range(200)]  # fmt: skip
     for paper in papers:
         writer.cites(paper)

@@ -22,7 +22,7 @@ from citewell_lab.training.crossencoder import (
     sample,
     write_examples,
 )
-from citewell_lab.training.data import Context
+from citewell_lab.training.data import CitationContext
 from citewell_lab.training.pairs import role
 
 
@@ -32,8 +32,8 @@ def example(gold_score: float = 1.0, *, marked: bool = False) -> Example:
     return Example(Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked)
 
 
-def context(number: int, **changes: Any) -> Context:
-    plain = Context(
+def context(number: int, **changes: Any) -> CitationContext:
+    plain = CitationContext(
         f"c{number}", f"repo{number}", f"repo{number}|1", "", "A [CITATION].", ("Before.",), "",
         (f"p:{number}",), (), 2020, True, "github-tex2", "text",
     )  # fmt: skip

@@ -17,8 +17,6 @@ from msgspec import Meta, Struct
 
 from citewell.lsp.commands.picker import (
     Picker,
-    Position,
-    Range,
     problems_of,
     range_of,
     understood_of,
@@ -26,6 +24,7 @@ from citewell.lsp.commands.picker import (
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
+from citewell.lsp.protocol.wire import Position, Range
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel

@@ -14,9 +14,9 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Handlers, Request, Switches
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.cards import Cards
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class HoverCards(Struct, frozen=True, eq=False):
 
     editor: Editor
     projects: Projects
-    checks: Checking
+    checks: ReferenceChecks
     engine: WorkerEngine
     cards: Cards
-    citing: Citing
+    citing: CitationService
     zotero: Zotero
     switches: Switches
 

@@ -53,7 +53,7 @@ _DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "
 """Papers that should cite a work are found among those by which it is cited."""
 
 
-class Conditions:
+class QuestionConditions:
     """The conditions of one question over one engine."""
 
     def __init__(self, engine: Engine, typed: TypedQuery) -> None:
@@ -273,7 +273,7 @@ class ResultList:
         self._engine = engine
         self._request = request
         self._judge = judge
-        self._conditions = Conditions(engine, TypedQuery())
+        self._conditions = QuestionConditions(engine, TypedQuery())
         self.count = min(request.count, MAX_COUNT)
         """Papers that the list has room for."""
         self._kept, self._rejected = kept, rejected
@@ -305,7 +305,7 @@ class ResultList:
 
     def require(self, typed: TypedQuery) -> None:
         """List papers that meet more of these conditions first."""
-        self._conditions = Conditions(self._engine, typed)
+        self._conditions = QuestionConditions(self._engine, typed)
         asks = typed != TypedQuery(none_of=typed.none_of)
         asks = asks or bool(self._kept or self._request.author or self._request.venue)
         self.asks_nothing = bool(typed.none_of) and not asks

@@ -34,7 +34,7 @@ from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
-from citewell_corpus.importers.contract import CitedWork, FullText, PaperCitations
+from citewell_corpus.importers.contract import CitedWork, PaperCitations, PaperText
 from citewell_corpus.progress import Progress
 from citewell_corpus.publish import next_number
 from citewell_corpus.segment_writer import seal, write_whole
@@ -66,7 +66,7 @@ class CitingWriter:
         self.lists += 1
         self.passages += len(citing.passages)
 
-    def text(self, text: FullText) -> None:
+    def text(self, text: PaperText) -> None:
         """The text of one more paper."""
         data = self._encoder.encode(text)
         self._texts.write(LENGTH.pack(len(data)) + data)
@@ -106,7 +106,7 @@ count."""
 _BATCH = 512
 _NO_KEY = 1 << 64
 """Above every title key."""
-_Frame = TypeVar("_Frame", PaperCitations, FullText)
+_Frame = TypeVar("_Frame", PaperCitations, PaperText)
 
 
 @cache
@@ -181,7 +181,7 @@ def _has_citations(staged: Path) -> bool:
 
 def _write_texts(parts: Sequence[Path], folder: Path, progress: Progress) -> int:
     """Index the full text of the papers of a source; their number."""
-    texts = {title_key(text.title): text for text in _frames(parts, TEXTS, FullText)}
+    texts = {title_key(text.title): text for text in _frames(parts, TEXTS, PaperText)}
     progress.stage("Index the full text", len(texts))
 
     def build(works: Callable[[], Iterable[Work]], count: int, into: Path) -> None:

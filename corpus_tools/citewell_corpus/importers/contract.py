@@ -35,7 +35,7 @@ class PaperCitations(msgspec.Struct, frozen=True, array_like=True):
     """An index into `cited` and the citing sentence with the citation as `[CITATION]`."""
 
 
-class FullText(msgspec.Struct, frozen=True, array_like=True):
+class PaperText(msgspec.Struct, frozen=True, array_like=True):
     """The text of a paper in passages, each with its page."""
 
     title: str
@@ -52,7 +52,7 @@ class ImportReport:
         listed: int = LISTED,
         on_bytes: Callable[[int], None] | None = None,
         on_citing: Callable[[PaperCitations], None] | None = None,
-        on_text: Callable[[FullText], None] | None = None,
+        on_text: Callable[[PaperText], None] | None = None,
         pdf: PdfReading | None = None,
     ) -> None:
         """`pdf` reads PDFs and identifies their papers; without it an importer has its own."""
@@ -97,7 +97,7 @@ class ImportReport:
         if self._on_citing is not None:
             self._on_citing(citing)
 
-    def full_text(self, text: FullText) -> None:
+    def full_text(self, text: PaperText) -> None:
         """Hand on the text of a paper."""
         if self._on_text is not None:
             self._on_text(text)

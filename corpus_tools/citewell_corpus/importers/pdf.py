@@ -24,9 +24,9 @@ from citewell_corpus.importers import fields
 from citewell_corpus.importers.contract import (
     MAX_CITED,
     CitedWork,
-    FullText,
     ImportReport,
     PaperCitations,
+    PaperText,
 )
 from citewell_corpus.importers.folder import FileImporter
 from citewell_corpus.pdf_reading import PdfReading
@@ -169,7 +169,7 @@ def _read(path: Path, reading: PdfReading, report: ImportReport) -> Work | None:
             (one.reference, one.text) for one in sentences if cited[one.reference].title
         )
         report.cites(PaperCitations(work.title, cited, work.abstract or paper.abstract, passages))
-    report.full_text(FullText(work.title, passages_of(paper.body)))
+    report.full_text(PaperText(work.title, passages_of(paper.body)))
     return work
 
 

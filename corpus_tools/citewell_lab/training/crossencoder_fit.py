@@ -38,7 +38,7 @@ from citewell_lab.training.figures import by_paper, gains
 from citewell_lab.training.pairs import load
 from citewell_lab.training.questions import (
     CandidateQuestion,
-    Known,
+    CitingFacts,
     ask,
     dev_contexts,
     dev_references,
@@ -170,7 +170,7 @@ def main(data: Path, work: Path, weights: Path, model: Path, *, papers: int, tes
     of_newer = training_references(data, world, citations)
     newer = tuning_contexts(citations)
 
-    def lists(contexts: Sequence[CitationContext], known: Known, warm: float) -> list[Listed]:
+    def lists(contexts: Sequence[CitationContext], known: CitingFacts, warm: float) -> list[Listed]:
         return list(listed(world, head, loaded, ask(world, contexts, known, warm), papers))
 
     found = {

@@ -50,7 +50,7 @@ class CandidateQuestion(msgspec.Struct, frozen=True):
     """Rows of what the sentence and those before it cite; empty in the cold setting."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class CitingFacts(msgspec.Struct, frozen=True):
     """What the warm setting knows of the citing papers."""
 
     references: Callable[[CitationContext], Iterable[int]]
@@ -59,7 +59,7 @@ class Known(msgspec.Struct, frozen=True):
     """Rows that are cited around each context, by its id."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class CandidateTable(msgspec.Struct, frozen=True):
     """Candidates of many questions end to end: question i has `size[i]` rows."""
 
     features: NDArray[np.float32]
@@ -77,7 +77,7 @@ def tabulate(
     *,
     thin: Thin | None = None,
     jobs: int = 1,
-) -> Table:
+) -> CandidateTable:
     """Every question's candidates with their features; `thin` chooses those that are kept.
 
     With several jobs, as many processes share the questions; their order stays.
@@ -106,7 +106,7 @@ def tabulate(
         if number % 500 == 499:
             found = np.mean([r.any() for r in right])
             click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
-    return Table(
+    return CandidateTable(
         np.concatenate(tables),
         np.concatenate(right),
         np.array([len(t) for t in tables], np.int64),
@@ -121,14 +121,14 @@ _shared: list[tuple[World, Thin | None]] = []
 """What forked processes inherit: the world is too large to send."""
 
 
-def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> Table:
+def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> CandidateTable:
     world, thin = _shared[-1]
     return tabulate(world, questions, label, thin=thin)
 
 
-def joined_tables(tables: Sequence[Table]) -> Table:
+def joined_tables(tables: Sequence[CandidateTable]) -> CandidateTable:
     """The questions of all tables, one table after the other."""
-    return Table(
+    return CandidateTable(
         np.concatenate([t.features for t in tables]),
         np.concatenate([t.right for t in tables]),
         np.concatenate([t.size for t in tables]),
@@ -140,7 +140,7 @@ def joined_tables(tables: Sequence[Table]) -> Table:
 def ask(
     world: World,
     contexts: Iterable[CitationContext],
-    known: Known,
+    known: CitingFacts,
     warm: float,
     untitled: float = 0.0,
     *,
@@ -255,7 +255,7 @@ def unanswerable_contexts(data: Path, most: int) -> list[CitationContext]:
     return sorted(found, key=lambda c: fraction(c.id, "head"))[:most]
 
 
-def training_references(data: Path, world: World, citations: Citations) -> Known:
+def training_references(data: Path, world: World, citations: Citations) -> CitingFacts:
     """What each training paper cites, by any of the data."""
     from citewell.corpus.columns import title_key
 
@@ -268,10 +268,10 @@ def training_references(data: Path, world: World, citations: Citations) -> Known
             cited[paper_key(context)].add(row[context.gold[0]])
     names = [name for name in (*CONTEXTS, "dev") if _contexts_file(data, name).exists()]
     every = [c for name in names for c in read_contexts(_contexts_file(data, name))]
-    return Known(lambda context: cited[paper_key(context)], nearby_rows(world, every))
+    return CitingFacts(lambda context: cited[paper_key(context)], nearby_rows(world, every))
 
 
-def dev_references(data: Path, world: World) -> Known:
+def dev_references(data: Path, world: World) -> CitingFacts:
     """What each paper of `contexts/dev` cites."""
     row = {p.id: n for n, p in enumerate(world.papers)}
     cited: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -283,7 +283,7 @@ def dev_references(data: Path, world: World) -> Known:
             row[c["gold_id"]] for c in record["cited"] if c["gold_id"] in row
         )
     nearby = nearby_rows(world, read_contexts(_contexts_file(data, "dev")))
-    return Known(lambda context: cited[context.source, context.title], nearby)
+    return CitingFacts(lambda context: cited[context.source, context.title], nearby)
 
 
 def _contexts_file(data: Path, name: str) -> Path:

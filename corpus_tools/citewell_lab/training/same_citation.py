@@ -27,7 +27,7 @@ from citewell.engine.local import RANKER, TYPED, LocalEngine
 from citewell.model import Query, Question
 from citewell.model.query import Reference
 from citewell.ranking.contract import Ordering, Signals
-from citewell.ranking.features import Evidence
+from citewell.ranking.features import FeatureInputs
 from citewell.ranking.learned import WEIGHTS, LearnedRanker, same_citation
 from citewell_lab.datasets import open_data
 from citewell_lab.evaluation.matching import Gold
@@ -50,7 +50,7 @@ class Recorder(LearnedRanker):
     def _order_sentence(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,

@@ -24,7 +24,7 @@ from citewell_lab.evaluation.statistics import (
     compare,
 )
 from citewell_lab.tuning import Tunable
-from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import CUTS, Measured, measure, parts_of, untouched
 
 RANKER = "ranker"
@@ -100,7 +100,7 @@ def named(text: str, options: LlmOptions) -> LlmOptions:
 def compare_models(
     models: Sequence[tuple[str, LlmOptions]],
     program: Tunable,
-    examples: Sequence[Example],
+    examples: Sequence[TuningExample],
     reporter: Reporter,
     *,
     seed: int = 0,

@@ -19,7 +19,7 @@ from citewell.model.installing import install_command
 from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.options.online import SourceOptions
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.registry import allowed
 from citewell.sources.service import ONLINE_SECONDS, SourceAnswers, Sources, TimeBudget
 
@@ -83,7 +83,7 @@ class Online:
 
     def by_ids(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         cancel: Cancel | None = None,
         budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
@@ -101,7 +101,7 @@ class Online:
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
         budget: TimeBudget | None = None,
@@ -122,12 +122,14 @@ class Online:
         return self._wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
 
     def links(
-        self, wanted: Sequence[Wanted], limit: int, budget: TimeBudget, cancel: Cancel
+        self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of works. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.links(wanted, limit, budget), cancel)
 
-    def look_up(self, wanted: Wanted, budget: TimeBudget | None = None) -> Future[list[Answer]]:
+    def look_up(
+        self, wanted: SourceQuery, budget: TimeBudget | None = None
+    ) -> Future[list[Answer]]:
         """What the sources have under a DOI or arXiv identifier, once they have answered. Never
         blocks."""
 
@@ -249,7 +251,9 @@ class OnlineAct:
         """Problems that name the sources that did not answer in time."""
         return self._budget.problems
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
+    def by_ids(
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]:
         return self._online.by_ids(wanted, cancel, self._budget)
 
     def notices(
@@ -259,7 +263,7 @@ class OnlineAct:
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]:

@@ -24,7 +24,7 @@ from citewell.model.names import is_by
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.facets import passes_kind_and_language
 from citewell.retrieval.filters import is_of_venue
-from citewell.sources.answers import Answer, Found, Wanted
+from citewell.sources.answers import Answer, Matched, SourceQuery
 from citewell.sources.merge import Merged, merge, same_works
 from citewell.sources.service import TimeBudget, failures
 
@@ -180,7 +180,7 @@ class OnlineSearch:
         if identifier.kind == "acl":
             doi = f"10.18653/v1/{identifier.value.lower()}"
         if doi or identifier.arxiv:
-            return self._online.look_up(Wanted(doi=doi, arxiv=identifier.arxiv), budget)
+            return self._online.look_up(SourceQuery(doi=doi, arxiv=identifier.arxiv), budget)
         nothing: Future[list[Answer]] = Future()
         nothing.set_result([])
         return nothing
@@ -220,7 +220,7 @@ class OnlineSearch:
 
 def fused(answers: Sequence[Answer]) -> list[Merged]:
     """The works of all answers, each once, by reciprocal rank over the sources."""
-    found = [answer for answer in answers if isinstance(answer, Found)]
+    found = [answer for answer in answers if isinstance(answer, Matched)]
     records = [work for answer in found for work in answer.works]
     rank = {
         work.id: 1 / (60 + place)

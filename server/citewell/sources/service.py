@@ -12,7 +12,7 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.model.query import Direction
-from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
+from citewell.sources.answers import Answer, Failed, NoMatch, Reason, SourceQuery
 from citewell.sources.contract import Ask, Fetch, Source
 from citewell.sources.registry import SOURCES, source_named
 
@@ -166,7 +166,7 @@ class Sources:
 
         async def listening(
             source: type[Source], ask: Ask, decode: Callable[[bytes], T]
-        ) -> T | Nothing | Failed:
+        ) -> T | NoMatch | Failed:
             answer = await fetch(source, ask, decode)
             if not isinstance(answer, Failed):
                 self.last_responses.note(source.name)
@@ -175,7 +175,7 @@ class Sources:
         self.by_name: Mapping[str, Source] = {name: source_named(name)(listening) for name in names}
 
     async def by_ids(
-        self, wanted: Sequence[Wanted], budget: TimeBudget | None = None
+        self, wanted: Sequence[SourceQuery], budget: TimeBudget | None = None
     ) -> list[SourceAnswers]:
         """What every source knows by the DOIs, arXiv identifiers and ISBNs, in order."""
         found = await asyncio.gather(
@@ -197,7 +197,7 @@ class Sources:
 
     async def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
@@ -205,7 +205,7 @@ class Sources:
         turn = asyncio.Semaphore(MATCHES_AT_ONCE)
         able = [source for source in self.by_name.values() if "match" in source.can]
 
-        async def one(reference: Wanted) -> SourceAnswers:
+        async def one(reference: SourceQuery) -> SourceAnswers:
             async with turn:
                 answers = await asyncio.gather(
                     *(
@@ -251,7 +251,7 @@ class Sources:
         )
 
     async def links(
-        self, wanted: Sequence[Wanted], limit: int, budget: TimeBudget | None = None
+        self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget | None = None
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of each work, from the first source that lists both; empty where
         none does, or where it cannot look the work up."""

@@ -19,7 +19,7 @@ from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id, isbn13, literal_url, normalise_doi
 from citewell.model.titles import title_key
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.merge import merge, same_works
 from citewell.sources.registry import source_titles
 from citewell.sources.service import SourceAnswers, failures
@@ -164,7 +164,7 @@ class Asker(Protocol):
     names: tuple[str, ...]
 
     def by_ids(
-        self, wanted: Sequence[Wanted], cancel: Cancel | None = None
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
     ) -> list[SourceAnswers]: ...
 
     def notices(
@@ -173,7 +173,7 @@ class Asker(Protocol):
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]: ...
@@ -225,7 +225,9 @@ class OnlineChecker:
             unsettled = [n for n in unsettled if not _settled(checks[n]) and claims[n].title]
         return checks
 
-    def _match(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
+    def _match(
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]:
         return self._asker.match(wanted, None, cancel)
 
 
@@ -252,9 +254,9 @@ def _asks(check: Check) -> bool:
     return bool(claim.title or claim.doi or claim.arxiv or claim.isbn)
 
 
-def _wanted(claim: Claim) -> Wanted:
+def _wanted(claim: Claim) -> SourceQuery:
     families = tuple(author.family for author in claim.authors[:3])
-    return Wanted(
+    return SourceQuery(
         doi=claim.doi, arxiv=claim.arxiv, isbn=claim.isbn or isbn13(claim.raw),
         title=claim.title[:300], authors=families, year=claim.year,
     )  # fmt: skip
@@ -279,7 +281,7 @@ def judge_online(
     """The verdict on a claim, given what the library has and what the sources answered."""
     failed = failures(answers.all)
     silent = {one.source for one in failed}
-    names = [answer.source for answer in answers.all if isinstance(answer, Found | Nothing)]
+    names = [answer.source for answer in answers.all if isinstance(answer, Matched | NoMatch)]
     answered = (*places, *dict.fromkeys(name for name in names if name not in silent))
     doi_works = _credible(claim, library.by_doi, _works(answers.doi), answers.title)
     arxiv_works = _credible(claim, library.by_arxiv, _works(answers.arxiv), answers.title)
@@ -301,7 +303,7 @@ def judge_online(
         problem=library.problem or _silence(failed),
         meeting=None if by_title else library.meeting,
     )
-    titled = {answer.source for answer in answers.title if isinstance(answer, Found | Nothing)}
+    titled = {answer.source for answer in answers.title if isinstance(answer, Matched | NoMatch)}
     looked = tuple(name for name in answered if name in places or not titled or name in titled)
     check = msgspec.structs.replace(
         judge(claim, found, year_now, looked, online=True), sources=answered
@@ -378,7 +380,7 @@ def with_address(check: Check, gone: Mapping[str, int]) -> Check:
 
 
 def _works(answers: Iterable[Answer]) -> list[Work]:
-    return [work for answer in answers if isinstance(answer, Found) for work in answer.works]
+    return [work for answer in answers if isinstance(answer, Matched) for work in answer.works]
 
 
 def _distinct(works: Iterable[Work]) -> list[Work]:
@@ -410,7 +412,7 @@ def _credible(
     if agreeing or any(fits(claim, work) for work in library):
         return (*(work for work in library if fits(claim, work)), *agreeing)
     against = [work for work in found if not fits(claim, work)]
-    unknown = {answer.source for answer in titles if isinstance(answer, Nothing)}
+    unknown = {answer.source for answer in titles if isinstance(answer, NoMatch)}
     credible = list(library)
     for work in against:
         key = title_key(work.title)
@@ -427,8 +429,8 @@ def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
     No other status than "there is none" counts, and of another registry's DOI a source knows
     nothing: only what doi.org says starts this.
     """
-    none = {answer.source for answer in answers.doi if isinstance(answer, Nothing)}
-    known = any(isinstance(answer, Found) for answer in answers.doi)
+    none = {answer.source for answer in answers.doi if isinstance(answer, NoMatch)}
+    known = any(isinstance(answer, Matched) for answer in answers.doi)
     if "doi" not in none or known or any(one.field == "doi" for one in check.findings):
         return check
     agreed = len(none) > 1
@@ -441,7 +443,7 @@ def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
     )  # fmt: skip
     verdict = check.verdict
     if one.confidence >= SURE:
-        unknown = {answer.source for answer in answers.title if isinstance(answer, Nothing)}
+        unknown = {answer.source for answer in answers.title if isinstance(answer, NoMatch)}
         alone = check.work is None
         if alone and len(unknown) > 1 and verdict in (Verdict.NOT_FOUND, Verdict.WRONG_DETAIL):
             # Two signals: the identifier is not registered, and no source knows the title.

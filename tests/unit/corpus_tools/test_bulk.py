@@ -29,7 +29,7 @@ from citewell_corpus.file_pool import read_files
 from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
-from citewell_corpus.staging import KeyCollector, KeyTable, map_tables, save_table
+from citewell_corpus.staging import KeyCollector, RecordKeyTable, map_tables, save_table
 
 PARTS = 4
 TITLES = ("Hedgehogs", "Tunnels", "Gardens", "Fences", "Cameras", "Highways", "Meadows", "Ponds")
@@ -217,7 +217,7 @@ def test_a_process_that_dies_is_a_problem_that_says_how_to_go_on() -> None:
     assert "--jobs" in caught.value.problem.hint
 
 
-def tables(made_up: Callable[..., list[dict[str, Any]]]) -> list[KeyTable]:
+def tables(made_up: Callable[..., list[dict[str, Any]]]) -> list[RecordKeyTable]:
     """Records in three tables, a fifth of them twice."""
     found = []
     for seed in range(3):

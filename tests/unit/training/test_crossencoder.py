@@ -15,7 +15,7 @@ from citewell_lab.training.crossencoder import (
     NEAREST,
     PER_GOLD,
     PER_MARKED_GOLD,
-    Example,
+    CrossEncoderExample,
     batches,
     choose,
     read_examples,
@@ -26,10 +26,12 @@ from citewell_lab.training.data import CitationContext
 from citewell_lab.training.pairs import role
 
 
-def example(gold_score: float = 1.0, *, marked: bool = False) -> Example:
+def example(gold_score: float = 1.0, *, marked: bool = False) -> CrossEncoderExample:
     wrong = tuple(range(100, 150))
     scores = tuple(0.0 for _ in wrong)
-    return Example(Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked)
+    return CrossEncoderExample(
+        Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked
+    )
 
 
 def context(number: int, **changes: Any) -> CitationContext:

@@ -194,7 +194,7 @@ class _Completion(Struct, frozen=True, eq=False):
 
     async def resolve(self, item: types.CompletionItem) -> types.CompletionItem:
         """The item with its card."""
-        from citewell.features.text.card import Known, entry_card, work_card
+        from citewell.features.text.card import EntryFacts, entry_card, work_card
 
         data = item.data if isinstance(item.data, dict) else {}
         found = self.lists.recall(data.get("list"))
@@ -219,7 +219,7 @@ class _Completion(Struct, frozen=True, eq=False):
                 entry=entry,
             )
         elif candidate.entry is not None:
-            card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
+            card = entry_card(candidate.entry, candidate.bib, EntryFacts(check=candidate.check))
         else:
             return item
         markdown = self.editor.flags.markdown_documentation

@@ -34,7 +34,7 @@ from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
-from citewell_corpus.importers.contract import Cited, Citing, FullText
+from citewell_corpus.importers.contract import CitedWork, PaperCitations, PaperText
 from citewell_corpus.progress import Progress
 from citewell_corpus.publish import next_number
 from citewell_corpus.segment_writer import seal, write_whole
@@ -59,14 +59,14 @@ class CitingWriter:
         self.passages = 0
         self.texts = 0
 
-    def cites(self, citing: Citing) -> None:
+    def cites(self, citing: PaperCitations) -> None:
         """One more citing paper."""
         data = self._encoder.encode(citing)
         self._stream.write(LENGTH.pack(len(data)) + data)
         self.lists += 1
         self.passages += len(citing.passages)
 
-    def text(self, text: FullText) -> None:
+    def text(self, text: PaperText) -> None:
         """The text of one more paper."""
         data = self._encoder.encode(text)
         self._texts.write(LENGTH.pack(len(data)) + data)
@@ -106,7 +106,7 @@ count."""
 _BATCH = 512
 _NO_KEY = 1 << 64
 """Above every title key."""
-_Frame = TypeVar("_Frame", Citing, FullText)
+_Frame = TypeVar("_Frame", PaperCitations, PaperText)
 
 
 @cache
@@ -181,7 +181,7 @@ def _has_citations(staged: Path) -> bool:
 
 def _write_texts(parts: Sequence[Path], folder: Path, progress: Progress) -> int:
     """Index the full text of the papers of a source; their number."""
-    texts = {title_key(text.title): text for text in _frames(parts, TEXTS, FullText)}
+    texts = {title_key(text.title): text for text in _frames(parts, TEXTS, PaperText)}
     progress.stage("Index the full text", len(texts))
 
     def build(works: Callable[[], Iterable[Work]], count: int, into: Path) -> None:
@@ -227,7 +227,7 @@ def gather(
     passages: list[tuple[int, int, str]] = []
     per_paper: Counter[int] = Counter()
     frames = {one.frame: n for n, one in enumerate(kept)}
-    for frame, citing in enumerate(_frames(parts, FRAMES, Citing)):
+    for frame, citing in enumerate(_frames(parts, FRAMES, PaperCitations)):
         if frame not in frames:
             continue
         about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
@@ -276,7 +276,7 @@ class _TitleKeys:
         order = np.argsort(number, kind="stable")
         self._number, self._key = number[order], key[order]
 
-    def of(self, cited: Sequence[Cited]) -> list[int]:
+    def of(self, cited: Sequence[CitedWork]) -> list[int]:
         """The key of each reference; 0 for one that no record names."""
         keys = [title_key(one.title) if one.title else 0 for one in cited]
         places = [at for at, one in enumerate(cited) if one.id and not one.title]
@@ -299,7 +299,7 @@ def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list
     """
     lists: dict[int, _List] = {}
     highest = _NO_KEY
-    for frame, citing in enumerate(_frames(parts, FRAMES, Citing)):
+    for frame, citing in enumerate(_frames(parts, FRAMES, PaperCitations)):
         own = title_key(citing.title)
         if not own or own > highest:
             continue

@@ -32,7 +32,7 @@ from citewell_corpus.staging import (
     OWN_DOI,
     PREPRINT,
     WORKSHOP,
-    KeyTable,
+    RecordKeyTable,
 )
 
 _BUCKET = 400
@@ -70,7 +70,7 @@ class Clusters(msgspec.Struct):
 
 
 def cluster(
-    table: KeyTable, title_of: Callable[[int], str], earlier: Earlier | None = None
+    table: RecordKeyTable, title_of: Callable[[int], str], earlier: Earlier | None = None
 ) -> Clusters:
     """Partition the records; deterministic for a given order.
 
@@ -81,7 +81,9 @@ def cluster(
 
 
 class _Clustering:
-    def __init__(self, table: KeyTable, title_of: Callable[[int], str], earlier: Earlier) -> None:
+    def __init__(
+        self, table: RecordKeyTable, title_of: Callable[[int], str], earlier: Earlier
+    ) -> None:
         self.table = table
         self.earlier = earlier
         self._title_of = title_of

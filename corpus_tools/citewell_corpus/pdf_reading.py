@@ -94,7 +94,7 @@ def _authors_in(work: Work, head: str) -> int:
 def sources_lookup(options: Options) -> Lookup:
     """The sources that the user has allowed. Raises `CitewellError` where there are none."""
     from citewell.engine.online import OFF, missing_package, shared
-    from citewell.sources.answers import Found, Wanted
+    from citewell.sources.answers import Matched, SourceQuery
 
     if not options.sources.allow:
         raise CitewellError(OFF)
@@ -104,9 +104,9 @@ def sources_lookup(options: Options) -> Lookup:
 
     def look(*, doi: str = "", arxiv: str = "", title: str = "") -> list[Work]:
         act = online.within(SECONDS)
-        wanted = [Wanted(doi=doi, arxiv=arxiv, title=title)]
+        wanted = [SourceQuery(doi=doi, arxiv=arxiv, title=title)]
         (answers,) = act.match(wanted) if title else act.by_ids(wanted)
-        found = [work for one in answers.all if isinstance(one, Found) for work in one.works]
+        found = [work for one in answers.all if isinstance(one, Matched) for work in one.works]
         return [work for work in found if not title or title_key(work.title) == title_key(title)]
 
     return look

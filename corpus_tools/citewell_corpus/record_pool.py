@@ -20,8 +20,8 @@ from citewell_corpus.importers import fields
 from citewell_corpus.staging import (
     ONLY_IDS,
     KeyCollector,
-    KeyTable,
     RecordFile,
+    RecordKeyTable,
     RecordWriter,
     concatenate,
     map_tables,
@@ -326,7 +326,9 @@ class RecordPool:
     def source(self, record: int) -> str:
         return self.names[int(np.searchsorted(self.ends, record, side="right"))]
 
-    def _related(self, folder: Path, table: KeyTable, base: Library) -> tuple[KeyTable, RecordFile]:
+    def _related(
+        self, folder: Path, table: RecordKeyTable, base: Library
+    ) -> tuple[RecordKeyTable, RecordFile]:
         """Works of the library that share a key with a new record, and those that lose a source
         but keep another, copied to the staging area."""
         numbers = np.unique(

@@ -73,7 +73,7 @@ _SHORT = 12
 _LONG = 24
 
 
-class KeyTable(msgspec.Struct):
+class RecordKeyTable(msgspec.Struct):
     """Numbers per record, one array element each; 0: none."""
 
     doi: NDArray[np.int64]
@@ -112,7 +112,7 @@ ONLY_IDS = 64
 """A record without a title, which says which ids name one work, or withdraws one (`withdraws`)."""
 
 
-def withdraws(table: KeyTable) -> NDArray[np.int64]:
+def withdraws(table: RecordKeyTable) -> NDArray[np.int64]:
     """The numbers of the records that withdraw others: they have no title and a single id."""
     found: NDArray[np.int64] = np.flatnonzero((table.flags & ONLY_IDS) != 0)
     begin = np.where(found > 0, table.own_end[found - 1], 0)
@@ -124,7 +124,7 @@ class KeyCollector:
     """Gathers the numbers of works one by one."""
 
     def __init__(self) -> None:
-        self._columns = {name: array("q") for name in KeyTable.__struct_fields__}
+        self._columns = {name: array("q") for name in RecordKeyTable.__struct_fields__}
         self._add = {name: column.append for name, column in self._columns.items()}
 
     def add(self, work: Work, offset: int) -> None:
@@ -169,9 +169,9 @@ class KeyCollector:
         add["id_end"](len(self._columns["ids"]))
         add["offset"](offset)
 
-    def table(self) -> KeyTable:
+    def table(self) -> RecordKeyTable:
         """Everything added so far."""
-        return KeyTable(
+        return RecordKeyTable(
             **{
                 name: np.frombuffer(column, np.int64).astype(_TYPES.get(name, np.int64))
                 for name, column in self._columns.items()
@@ -197,20 +197,20 @@ _RUNS = {"name_end": "names", "own_end": "own", "id_end": "ids"}
 """Columns that say where a record's numbers end, and the column with these."""
 
 
-def concatenate(tables: Sequence[KeyTable]) -> KeyTable:
+def concatenate(tables: Sequence[RecordKeyTable]) -> RecordKeyTable:
     """One table of all records; `offset` stays that of each record's own file."""
     joined = {}
-    for name in KeyTable.__struct_fields__:
+    for name in RecordKeyTable.__struct_fields__:
         pieces = [getattr(table, name) for table in tables]
         if name in _RUNS:
             lengths = [len(getattr(table, _RUNS[name])) for table in tables]
             before = np.cumsum([0, *lengths[:-1]])
             pieces = [piece + add for piece, add in zip(pieces, before, strict=True)]
         joined[name] = np.concatenate(pieces)
-    return KeyTable(**joined)
+    return RecordKeyTable(**joined)
 
 
-def map_tables(paths: Sequence[Path], folder: Path) -> tuple[KeyTable, list[int]]:
+def map_tables(paths: Sequence[Path], folder: Path) -> tuple[RecordKeyTable, list[int]]:
     """One table of what `save_table` wrote into the files, and the number of records of each.
 
     It is mapped from files in `folder`, which is replaced.
@@ -218,7 +218,7 @@ def map_tables(paths: Sequence[Path], folder: Path) -> tuple[KeyTable, list[int]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     lengths: dict[str, list[int]] = {}
-    for name in sorted(KeyTable.__struct_fields__, key=_RUNS.__contains__):
+    for name in sorted(RecordKeyTable.__struct_fields__, key=_RUNS.__contains__):
         with (folder / name).open("wb") as stream:
             before = 0
             lengths[name] = []
@@ -231,7 +231,7 @@ def map_tables(paths: Sequence[Path], folder: Path) -> tuple[KeyTable, list[int]
                     before += lengths[_RUNS[name]][at]
                 stream.write(piece.data)
     columns = {name: _mapped(folder / name, _TYPES.get(name, np.int64)) for name in lengths}
-    return KeyTable(**columns), lengths["offset"]
+    return RecordKeyTable(**columns), lengths["offset"]
 
 
 def _mapped(path: Path, kind: type[np.generic]) -> NDArray[Any]:
@@ -240,9 +240,9 @@ def _mapped(path: Path, kind: type[np.generic]) -> NDArray[Any]:
     return np.memmap(path, kind, mode="r")
 
 
-def save_table(table: KeyTable, path: Path) -> None:
+def save_table(table: RecordKeyTable, path: Path) -> None:
     """Write the table as an .npz."""
-    arrays = {name: getattr(table, name) for name in KeyTable.__struct_fields__}
+    arrays = {name: getattr(table, name) for name in RecordKeyTable.__struct_fields__}
     with path.open("wb") as stream:
         np.savez(stream, **arrays)
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
-from citewell.usecases.explore.contract import ExploreRequest
+from citewell.usecases.explore.contract import ExploreQuery
 from citewell.usecases.explore.passes import explore
 from citewell_lab.datasets import open_data
 
@@ -43,7 +43,7 @@ def main() -> None:
     for number, text in enumerate(texts[: WARM_UP + arguments.questions]):
         wall = begin = time.perf_counter()
         cpu = begin_cpu = time.process_time()
-        for state in explore(engine, ExploreRequest(text=text)):
+        for state in explore(engine, ExploreQuery(text=text)):
             now, now_cpu = time.perf_counter(), time.process_time()
             if number >= WARM_UP:
                 record = (now - wall, now_cpu - cpu)

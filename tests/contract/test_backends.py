@@ -39,9 +39,9 @@ from citewell.retrieval.backend.contract import (
     Batch,
     Between,
     Condition,
-    Found,
+    ScoredPoints,
     State,
-    Terms,
+    TermWeights,
     backend_error,
     point_numbers,
 )
@@ -206,9 +206,9 @@ def requests(monkeypatch: pytest.MonkeyPatch, address: str) -> list[tuple[str, i
         def counted(
             backend: Backend, query: Any, k: int, where: Any = (), *more: Any,
             name: str = name, real: Any = real,
-        ) -> Found:  # fmt: skip
+        ) -> ScoredPoints:  # fmt: skip
             calls.append((name, len(where)))
-            found: Found = real(backend, query, k, where, *more)
+            found: ScoredPoints = real(backend, query, k, where, *more)
             return found
 
         monkeypatch.setattr(kind, name, counted)
@@ -363,7 +363,7 @@ def test_filters_hold_in_a_library_below_and_while_the_back_end_is_late(
     assert any(row >= 220 for row in expected[1][0]) and expected[2][0] and not codes
     assert rows(over(plain, address)) == expected and not codes
 
-    def late(*args: Any) -> Found:
+    def late(*args: Any) -> ScoredPoints:
         raise backend_error("backend-late", "It did not answer in time.")
 
     kind = type(open_backend(address))
@@ -399,7 +399,9 @@ def test_few_works_that_others_cite_are_compared_by_the_embedded_retriever(
 def numbers(backend: Backend, *where: Condition) -> list[int]:
     """Rows of the first segment that meet the conditions, by both kinds of vectors."""
     meaning = backend.nearest(np.array([1, 0, 0, 0], np.float32), 50, where)
-    words = backend.weighted(Terms(np.array([7], np.uint32), np.array([1], np.float32)), 50, where)
+    words = backend.weighted(
+        TermWeights(np.array([7], np.uint32), np.array([1], np.float32)), 50, where
+    )
     assert sorted(meaning.points.tolist()) == sorted(words.points.tolist())
     return sorted((words.points - point_numbers("000001-a", np.array([0]))).tolist())
 
@@ -489,7 +491,7 @@ def _write_until_killed(address: str, ready: Any) -> None:
 
 
 def _batch(rows: Any, years: Any) -> Batch:
-    one = Terms(np.array([7], np.uint32), np.array([0.5], np.float32))
+    one = TermWeights(np.array([7], np.uint32), np.array([0.5], np.float32))
     vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(rows), 1))
     payloads = [
         {YEAR: year, AUTHOR: [row, row + 100], KIND: [row % 4]}
@@ -543,7 +545,7 @@ def test_deleted_points_are_not_found_and_a_copy_answers_alike(
 ) -> None:
     backend = _filled(address)
     backend.delete(point_numbers("000001-a", np.arange(5)))
-    term = Terms(np.array([7], np.uint32), np.array([2.0], np.float32))
+    term = TermWeights(np.array([7], np.uint32), np.array([2.0], np.float32))
     hits = backend.weighted(term, 50)
     assert sorted(hits.points.tolist()) == point_numbers("000001-a", np.arange(5, 20)).tolist()
     np.testing.assert_allclose(hits.scores, 1.0, rtol=1e-6)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from citewell.sources.answers import Failed, Found, Nothing, Reason, Wanted
+from citewell.sources.answers import Failed, Matched, NoMatch, Reason, SourceQuery
 from citewell.sources.contract import Source
 from citewell.sources.registry import SOURCES, source_named
 
@@ -118,7 +118,7 @@ def title_for(name: str) -> str:
 def one_question(source: Source) -> Any:
     """A question that the source can answer from the fake's records."""
     if "match" in source.can:
-        return source.match(Wanted(title=title_for(source.name)))
+        return source.match(SourceQuery(title=title_for(source.name)))
     return source.by_id("doi", KNOWN["doi"])
 
 
@@ -132,7 +132,7 @@ async def test_a_known_identifier_brings_the_record_with_its_origin(
     for kind in source.ids:
         value = OTHER.get(name, {}).get(kind, KNOWN[kind])
         answer = await source.by_id(kind, value)
-        assert isinstance(answer, Found), answer
+        assert isinstance(answer, Matched), answer
         work = answer.works[0]
         assert work.title and work.authors and work.year
         assert [origin.source for origin in work.provenance] == [name]
@@ -145,7 +145,7 @@ async def test_an_unknown_identifier_is_nothing_and_no_failure(
 ) -> None:
     source = opened(name)
     for kind in source.ids:
-        assert await source.by_id(kind, ABSENT[kind]) == Nothing(name)
+        assert await source.by_id(kind, ABSENT[kind]) == NoMatch(name)
 
 
 async def test_many_identifiers_are_answered_in_order(
@@ -156,7 +156,7 @@ async def test_many_identifiers_are_answered_in_order(
         known = OTHER.get(name, {}).get(kind, KNOWN[kind])
         before = len(fake_sources.of(name))
         answers = await source.by_ids(kind, [ABSENT[kind], known, ABSENT[kind] + "8"])
-        assert [type(answer) for answer in answers] == [Nothing, Found, Nothing]
+        assert [type(answer) for answer in answers] == [NoMatch, Matched, NoMatch]
         if source.batch > 2:
             assert len(fake_sources.of(name)) == before + 1
 
@@ -171,11 +171,11 @@ async def test_an_identifier_of_an_unknown_kind_is_no_question_for_the_source(
 
 async def test_a_reference_is_matched_by_its_title(name: str, opened: Opened, quick: None) -> None:
     source = opened(name)
-    answer = await source.match(Wanted(title=title_for(name), authors=("Devlin",), year=2019))
+    answer = await source.match(SourceQuery(title=title_for(name), authors=("Devlin",), year=2019))
     if "match" not in source.can:
         assert isinstance(answer, Failed) and answer.reason is Reason.UNABLE
         return
-    assert isinstance(answer, Found)
+    assert isinstance(answer, Matched)
     assert answer.works[0].title.lower() == title_for(name).lower()
 
 
@@ -184,19 +184,19 @@ async def test_a_title_that_nobody_knows_is_nothing_though_sources_always_offer_
 ) -> None:
     source = opened(name)
     if "match" in source.can:
-        wanted = Wanted(
+        wanted = SourceQuery(
             title="Long Patience of Bidirectional Kettles Is All Attention Memory Needs"
         )
-        assert await source.match(wanted) == Nothing(name)
+        assert await source.match(wanted) == NoMatch(name)
 
 
 async def test_words_are_searched(name: str, opened: Opened, quick: None) -> None:
     source = opened(name)
     answer = await source.search(title_for(name), 3)
     if "search" in source.can:
-        assert isinstance(answer, Found) and 1 <= len(answer.works) <= 3
-        assert await source.search("zzz qqq xxx", 3) == Nothing(name)
-        assert await source.search("  ", 3) == Nothing(name)
+        assert isinstance(answer, Matched) and 1 <= len(answer.works) <= 3
+        assert await source.search("zzz qqq xxx", 3) == NoMatch(name)
+        assert await source.search("  ", 3) == NoMatch(name)
     else:
         assert isinstance(answer, Failed) and answer.reason is Reason.UNABLE
 
@@ -209,7 +209,7 @@ async def test_references_and_citations_come_from_those_that_have_them(
     for what, ask in (("references", source.references), ("citations", source.citations)):
         answer = await ask("doi", doi, 10)
         if what in source.can:
-            assert isinstance(answer, Found) and answer.works[0].title
+            assert isinstance(answer, Matched) and answer.works[0].title
         else:
             assert isinstance(answer, Failed) and answer.reason is Reason.UNABLE
 
@@ -237,7 +237,7 @@ async def test_a_failure_is_a_value_with_its_reason_and_is_never_stored(
         assert isinstance(answer, Failed) and answer.reason is Reason.RESTING
         return
     answer = await one_question(opened(name))
-    assert isinstance(answer, Found), "the failure was remembered"
+    assert isinstance(answer, Matched), "the failure was remembered"
 
 
 @pytest.mark.parametrize("status", [404, 410])
@@ -248,23 +248,23 @@ async def test_absence_counts_only_where_a_record_was_asked_for(
     fake_sources.fail(name, fakes.Fault(status=status))
     answer = await source.search(title_for(name), 3)
     if name in EMPTY_IS_ABSENT:
-        assert answer == Nothing(name)
+        assert answer == NoMatch(name)
     elif "search" in source.can:
         assert isinstance(answer, Failed) and answer.reason is Reason.REFUSED
     kinds = source.ids & {"doi"} if name not in SEARCHES_DOIS else frozenset()
     for kind in kinds:
-        assert await source.by_id(kind, KNOWN["doi"]) == Nothing(name)
+        assert await source.by_id(kind, KNOWN["doi"]) == NoMatch(name)
     fake_sources.fail(name)
     for kind in kinds:
         value = OTHER.get(name, {}).get(kind, KNOWN[kind])
-        assert isinstance(await source.by_id(kind, value), Found), "absence was stored"
+        assert isinstance(await source.by_id(kind, value), Matched), "absence was stored"
 
 
 async def test_a_source_that_recovers_within_the_tries_is_no_failure(
     name: str, opened: Opened, quick: None, fake_sources: Any, fakes: Any
 ) -> None:
     fake_sources.fail(name, fakes.Fault(status=503), fakes.Fault(kind="truncated"), fakes.Fault())
-    assert isinstance(await one_question(opened(name)), Found)
+    assert isinstance(await one_question(opened(name)), Matched)
 
 
 async def test_a_short_wait_that_is_asked_for_is_waited(
@@ -272,7 +272,7 @@ async def test_a_short_wait_that_is_asked_for_is_waited(
 ) -> None:
     patience = fakes.Fault(status=429, headers={"retry-after": "1"})
     fake_sources.fail(name, patience, fakes.Fault())
-    assert isinstance(await one_question(opened(name)), Found)
+    assert isinstance(await one_question(opened(name)), Matched)
     first, second = fake_sources.of(name)[:2]
     assert second.at - first.at >= 1.0
 
@@ -352,7 +352,7 @@ async def test_a_key_goes_to_the_source_and_nowhere_else(
     monkeypatch.setenv(policy.key_variables[0], secret)
     caplog.set_level(logging.DEBUG)
     source = opened(name)
-    assert isinstance(await one_question(source), Found)
+    assert isinstance(await one_question(source), Matched)
     for one in fake_sources.of(name):
         held = one.headers.get(policy.key_header.lower(), "")
         assert secret in held + dict(one.params).get(policy.key_parameter, "")
@@ -409,7 +409,7 @@ async def test_an_answer_that_is_no_longer_fresh_is_asked_after_and_not_sent_aga
     source = opened("crossref")
     first = await source.by_id("doi", KNOWN["doi"])
     again = await opened("crossref").by_id("doi", KNOWN["doi"])
-    assert again == first and isinstance(first, Found)
+    assert again == first and isinstance(first, Matched)
     assert fake_sources.log[1].headers["if-none-match"] == '"v1"'
 
 

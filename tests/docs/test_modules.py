@@ -11,7 +11,7 @@ BOUNDS = {
     "corpus tools and lab: lines": 25500,
     "corpus tools and lab: files": 160,
     "files with fewer than 60 lines": 73,
-    "class names that occur more than once": 104,
+    "class names that occur more than once": 56,
     "most files in one folder": 37,
 }
 """The figures of `scripts/size.py` that were reached: they only fall."""

@@ -313,7 +313,7 @@ def test_sources_are_asked_only_with_online_and_their_papers_say_so(
 def test_papers_of_sources_are_listed_alike_when_a_question_is_asked_again(
     tmp_path: Path, env: dict[str, str], fake_sources: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from citewell.usecases.explore.contract import ExploreRequest
+    from citewell.usecases.explore.contract import ExploreQuery
     from citewell.usecases.library import open_library
 
     monkeypatch.setenv("CITEWELL_CONFIG", env["CITEWELL_CONFIG"])
@@ -325,7 +325,7 @@ def test_papers_of_sources_are_listed_alike_when_a_question_is_asked_again(
         "sources.keep": False,
     }
     with open_library(online=True, settings=settings) as library:
-        request = ExploreRequest(text="the patience of kettles")
+        request = ExploreQuery(text="the patience of kettles")
         lists = []
         for _ in range(2):
             *_, found = library.explore(request)

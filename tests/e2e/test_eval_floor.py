@@ -17,7 +17,7 @@ from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.plan import Plan, Silent
 from citewell_lab.evaluation.results import DataInfo, Evaluation
-from citewell_lab.evaluation.typed import Line, lines_of
+from citewell_lab.evaluation.typed import TypedFigures, lines_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -110,12 +110,12 @@ def test_every_offered_paper_is_in_the_library_and_no_retriever_was_left_out(eva
 
 
 @pytest.fixture(scope="module")
-def typed(options: Options) -> dict[str, Line]:
+def typed(options: Options) -> dict[str, TypedFigures]:
     """The figures of words typed into the placeholders of thirty citations, by kind."""
     return typed_lines(options, None)
 
 
-def typed_lines(options: Options, half_typed: str | None) -> dict[str, Line]:
+def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigures]:
     from citewell.cli.eval_data import select
     from citewell.cli.eval_typed import evaluate_typed
     from citewell_lab.datasets import open_data

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
 from citewell.options.online import LlmOptions
-from citewell.usecases.explore.contract import Exploration, ExploreRequest
+from citewell.usecases.explore.contract import Exploration, ExploreQuery
 from citewell.usecases.explore.passes import explore
 
 pytest.importorskip("dspy")
@@ -65,7 +65,7 @@ def engine(
 
 
 def explored(engine: LocalEngine, text: str = TOPIC) -> Exploration:
-    *_, last = explore(engine, ExploreRequest(text=text, overview=True, rounds=1))
+    *_, last = explore(engine, ExploreQuery(text=text, overview=True, rounds=1))
     return last
 
 
@@ -124,7 +124,7 @@ def test_a_search_without_the_model_asks_it_nothing(
         return chat.Reply("{}")
 
     server.script = script
-    request = ExploreRequest(text="attention without a model", overview=True, model=False)
+    request = ExploreQuery(text="attention without a model", overview=True, model=False)
     *_, last = explore(engine, request)
     assert requests == []
     assert last.papers and last.overview is not None and last.overview.summary is None

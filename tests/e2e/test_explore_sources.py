@@ -10,7 +10,7 @@ import pytest
 
 from citewell.model.work import Work
 from citewell.options.load import load
-from citewell.usecases.explore.contract import Exploration, ExploreRequest
+from citewell.usecases.explore.contract import Exploration, ExploreQuery
 from citewell.usecases.explore.export import exported
 from citewell.usecases.library import open_library
 
@@ -38,7 +38,7 @@ def explored(env: dict[str, str], sources: Any, allow: list[str], **request: Any
         "sources.keep": False,
     }
     with open_library(online=True, settings=settings) as library:
-        *_, last = library.explore(ExploreRequest(**request))
+        *_, last = library.explore(ExploreQuery(**request))
     return last
 
 
@@ -107,9 +107,9 @@ def test_papers_of_sources_can_be_kept_and_rejected(env: dict[str, str], sources
     }
     text = "the patience of kettles"
     with open_library(online=True, settings=settings) as library:
-        *_, first = library.explore(ExploreRequest(text=text))
+        *_, first = library.explore(ExploreQuery(text=text))
         (paper, *_) = of_sources(first)
-        *_, kept = library.explore(ExploreRequest(text=text, kept=(paper.id,)))
-        *_, rejected = library.explore(ExploreRequest(text=text, rejected=(paper.id,)))
+        *_, kept = library.explore(ExploreQuery(text=text, kept=(paper.id,)))
+        *_, rejected = library.explore(ExploreQuery(text=text, rejected=(paper.id,)))
     assert kept.papers[0].work.id == paper.id
     assert paper.id not in [one.work.id for one in rejected.papers]

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from citewell_lab.tuning.compare_models import Comparison
+from citewell_lab.tuning.compare_models import ModelComparison
 from citewell_lab.tuning.plan import Tuning
 
 pytest.importorskip("dspy")
@@ -111,7 +111,7 @@ def test_real_models_are_compared_with_the_ranker(
         "--json", "models.json", "--html", "models.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = msgspec.json.decode((folder / "models.json").read_bytes(), type=Comparison)
+    found = msgspec.json.decode((folder / "models.json").read_bytes(), type=ModelComparison)
     ranker, model = found.models
     assert ranker.model == "ranker" and ranker.usage.requests == 0
     assert model.usage.requests == 3 and model.p50 > 0

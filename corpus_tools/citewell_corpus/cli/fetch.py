@@ -18,7 +18,7 @@ from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.identifiers import identifier_of
 from citewell.options import Options
 from citewell.options.folders import private_writes
-from citewell.sources.answers import Wanted
+from citewell.sources.answers import SourceQuery
 from citewell_corpus.cli.library_group import show_problem, write_json
 from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.fetching.feeds import FEEDS
@@ -94,7 +94,7 @@ async def _fetch(
     from citewell.options.folders import sources_folder
     from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
-    from citewell_corpus.fetching.run import Fetching
+    from citewell_corpus.fetching.run import FetchRun
 
     own = options.sources
     web = Web(
@@ -107,7 +107,7 @@ async def _fetch(
         ),
     )
     try:
-        fetching = Fetching(feed, selection, folder, web)
+        fetching = FetchRun(feed, selection, folder, web)
         estimate = await fetching.begin(refresh=flags.get("refresh", False))
         if flags.get("dry_run"):
             return estimate
@@ -198,14 +198,14 @@ def harvest_into(
     names, _ = allowed(options.sources.allow)
     chosen = source or next((name for name in HARVESTED if name in names), HARVESTED[0])
     see_permission(options, chosen in names, chosen)
-    wanted: list[Wanted] = []
+    wanted: list[SourceQuery] = []
     queries: list[str] = []
     for seed in seeds:
         path = Path(seed)
         if path.suffix.lower() in _FILES and path.is_file():
             wanted += _references(path.absolute(), options)
         elif (found := identifier_of(seed)) is not None and (found.doi or found.arxiv):
-            wanted.append(Wanted(doi=found.doi if not found.arxiv else "", arxiv=found.arxiv))
+            wanted.append(SourceQuery(doi=found.doi if not found.arxiv else "", arxiv=found.arxiv))
         else:
             queries.append(seed)
     digest = hashlib.blake2b("\0".join((chosen, *seeds)).encode(), digest_size=6).hexdigest()
@@ -219,7 +219,7 @@ async def _harvest(
     options: Options,
     folder: Path,
     source: str,
-    wanted: list[Wanted],
+    wanted: list[SourceQuery],
     queries: list[str],
     limits: dict[str, int],
 ) -> HarvestReport:
@@ -264,12 +264,12 @@ def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
         show_problem(report.problem)
 
 
-def _references(path: Path, options: Options) -> list[Wanted]:
+def _references(path: Path, options: Options) -> list[SourceQuery]:
     """The entries of a `.bib`, or those that a paper cites, as queries to a source."""
     from citewell_corpus.coverage import references_of
 
     return [
-        Wanted(
+        SourceQuery(
             doi=work.doi,
             arxiv=work.arxiv,
             title=work.title,

@@ -7,12 +7,12 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from citewell.sources.answers import Failed, Nothing
+from citewell.sources.answers import Failed, NoMatch
 from citewell.sources.contract import Ask, Source
 
 T = TypeVar("T")
 
-Request = Callable[[type[Source], Ask, Callable[[bytes], T]], Awaitable[T | Nothing | Failed]]
+Request = Callable[[type[Source], Ask, Callable[[bytes], T]], Awaitable[T | NoMatch | Failed]]
 """Sends one request of a source; see `citewell.sources.web.client.Web`."""
 
 
@@ -38,7 +38,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return frozenset(name for name in self.__struct_fields__ if getattr(self, name))
 
 
-class Page(msgspec.Struct, frozen=True):
+class FetchedPage(msgspec.Struct, frozen=True):
     """One answer: its records and the way to the next one."""
 
     records: tuple[bytes, ...]
@@ -76,7 +76,7 @@ class Feed(Protocol):
         8601 date or empty, leaves out what is older where the source can."""
         ...
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """Decode the answer to `ask` with this selection and cursor. Raises `NonsenseError` for
         one that is not what was asked for."""
         ...

@@ -18,7 +18,7 @@ import msgspec
 from citewell.corpus.errors import LibraryError
 from citewell.model import Problem, Work
 from citewell.sources.adapters.openalex import OpenAlex
-from citewell.sources.answers import Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import Ask, Fetch, NonsenseError, Source, children, json_object
 from citewell.sources.openalex_work import work_of_openalex
 from citewell.sources.record_line import record_line
@@ -49,7 +49,7 @@ class ReferenceGraph(Protocol):
     """A source of the references of works. Every method raises `LibraryError` "fetch-stopped" if
     the source does not respond."""
 
-    async def seeds(self, wanted: Sequence[Wanted]) -> list[Node]:
+    async def seeds(self, wanted: Sequence[SourceQuery]) -> list[Node]:
         """The works of references, of which some may not be found."""
         ...
 
@@ -69,7 +69,7 @@ class SourceGraph:
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    async def seeds(self, wanted: Sequence[Wanted]) -> list[Node]:
+    async def seeds(self, wanted: Sequence[SourceQuery]) -> list[Node]:
         found: list[Node] = []
         for one in wanted:
             for kind, value in (("doi", one.doi), ("arxiv", one.arxiv)):
@@ -80,7 +80,7 @@ class SourceGraph:
                 answer = await self._source.match(one)
             if isinstance(answer, Failed):
                 raise stopped(answer)
-            if isinstance(answer, Found):
+            if isinstance(answer, Matched):
                 found.append(Node(answer.works[0]))
         return found
 
@@ -88,7 +88,7 @@ class SourceGraph:
         answer = await self._source.search(text, limit)
         if isinstance(answer, Failed):
             raise stopped(answer)
-        return [Node(work) for work in answer.works] if isinstance(answer, Found) else []
+        return [Node(work) for work in answer.works] if isinstance(answer, Matched) else []
 
     async def expand(self, nodes: Sequence[Node], known: Collection[str], room: int) -> list[Node]:
         new: dict[str, Node] = {}
@@ -106,7 +106,7 @@ class SourceGraph:
                 answer = await self._source.references(kind, value, MOST_REFERENCES)
                 if isinstance(answer, Failed):
                     raise stopped(answer)
-                return answer.works if isinstance(answer, Found) else ()
+                return answer.works if isinstance(answer, Matched) else ()
         return ()
 
 
@@ -118,7 +118,7 @@ class OpenAlexGraph(SourceGraph):
         super().__init__(OpenAlex(fetch))
         self._fetch = fetch
 
-    async def seeds(self, wanted: Sequence[Wanted]) -> list[Node]:
+    async def seeds(self, wanted: Sequence[SourceQuery]) -> list[Node]:
         nodes = await super().seeds(wanted)
         return await self._records(_identities(node.work.id for node in nodes))
 
@@ -142,7 +142,7 @@ class OpenAlexGraph(SourceGraph):
             answer = await self._fetch(OpenAlex, Ask(path="/works", params=params), decode_nodes)
             if isinstance(answer, Failed):
                 raise stopped(answer)
-            found += answer if not isinstance(answer, Nothing) else []
+            found += answer if not isinstance(answer, NoMatch) else []
         return found
 
 
@@ -179,7 +179,7 @@ SEARCHED = 20
 """Works that a query gives as seeds."""
 
 
-class Level(msgspec.Struct):
+class HarvestLevel(msgspec.Struct):
     """What one level of a harvest brought."""
 
     works: int = 0
@@ -193,7 +193,7 @@ class HarvestReport(msgspec.Struct, frozen=True, kw_only=True):
     works: int
     edges: int
     """References to works that are among the harvested ones."""
-    levels: tuple[Level, ...]
+    levels: tuple[HarvestLevel, ...]
     """From the seeds on."""
     missing_seeds: int
     done: bool
@@ -220,7 +220,7 @@ class Harvest:
 
     async def run(
         self,
-        seeds: Sequence[Wanted],
+        seeds: Sequence[SourceQuery],
         queries: Sequence[str],
         *,
         depth: int,
@@ -297,7 +297,7 @@ class Harvest:
         for name, node in self._nodes.items():
             held = sum(one in self._nodes for one in node.references or ())
             edges[self._level[name]] += held
-        levels = tuple(Level(works[n], edges[n]) for n in range(max(works, default=-1) + 1))
+        levels = tuple(HarvestLevel(works[n], edges[n]) for n in range(max(works, default=-1) + 1))
         return HarvestReport(
             folder=str(self._folder),
             works=len(self._nodes),

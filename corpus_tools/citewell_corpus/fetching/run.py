@@ -14,8 +14,8 @@ import msgspec
 
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.model import Problem
-from citewell.sources.answers import Failed, Nothing, Reason
-from citewell_corpus.fetching.contract import Feed, Page, Request, Selection
+from citewell.sources.answers import Failed, NoMatch, Reason
+from citewell_corpus.fetching.contract import Feed, FetchedPage, Request, Selection
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import write_whole
 
@@ -117,7 +117,7 @@ WAITS = (5.0, 15.0, 30.0, 60.0, 120.0)
 _PASSING = frozenset({Reason.THROTTLED, Reason.UNREACHABLE, Reason.NONSENSE, Reason.RESTING})
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class FetchEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """What a fetch will cost, judged by its first page."""
 
     source: str
@@ -143,7 +143,7 @@ class FetchReport(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem | None = None
 
 
-class Fetching:
+class FetchRun:
     """One selection of one source."""
 
     def __init__(
@@ -151,7 +151,7 @@ class Fetching:
         feed: Feed,
         selection: Selection,
         folder: FetchFolder,
-        request: Request[Page],
+        request: Request[FetchedPage],
         *,
         waits: tuple[float, ...] = WAITS,
     ) -> None:
@@ -165,7 +165,7 @@ class Fetching:
             message = f"{feed.name} has too many works to fetch them all."
             raise LibraryError(Problem("fetch-selection", message, _takes(feed)))
 
-    async def begin(self, *, refresh: bool = False) -> Estimate:
+    async def begin(self, *, refresh: bool = False) -> FetchEstimate:
         """Resolve the names, fetch the first page of the round, and judge the rest by it.
 
         Resumes an interrupted fetch; a finished one starts a new round only with `refresh`, for new
@@ -187,19 +187,19 @@ class Fetching:
             self.state = state
         self._before, self._first = self.state.records, self.state.pages
         if self.state.done:
-            return Estimate(source=self._feed.name, works=0, megabytes=0.0, seconds=0.0)
+            return FetchEstimate(source=self._feed.name, works=0, megabytes=0.0, seconds=0.0)
         started = time.monotonic()
         self._page = await self._next()
         took = time.monotonic() - started
         total = self._page.total
         works = None if total is None else max(0, total - self._round_records())
         if works is None:
-            return Estimate(source=self._feed.name, works=None, megabytes=None, seconds=None)
+            return FetchEstimate(source=self._feed.name, works=None, megabytes=None, seconds=None)
         held = len(self._page.records) or 1
         size = sum(map(len, self._page.records)) / held * _PACKED
         rest = works / self._feed.page_size
         pace = max(took, 1 / self._feed.source.policy.per_second)
-        return Estimate(
+        return FetchEstimate(
             source=self._feed.name,
             works=works,
             megabytes=round(works * size / 1e6, 1),
@@ -249,7 +249,7 @@ class Fetching:
             problem=problem,
         )
 
-    def _keep(self, page: Page) -> bool:
+    def _keep(self, page: FetchedPage) -> bool:
         """Write a page and count it; True when there is another one."""
         state = self.state
         if page.records:
@@ -271,7 +271,7 @@ class Fetching:
     def _round_records(self) -> int:
         return self.state.records - self._before if self.state.cursor else 0
 
-    async def _next(self) -> Page:
+    async def _next(self) -> FetchedPage:
         state = self.state
         ask = self._feed.ask(state.resolved, state.cursor, state.changed_since)
         decode = partial(self._feed.page, state.resolved, state.cursor)
@@ -280,10 +280,10 @@ class Fetching:
             if wait:
                 await asyncio.sleep(wait)
             answer = await self._request(self._feed.source, ask, decode)
-            if isinstance(answer, Page):
+            if isinstance(answer, FetchedPage):
                 return answer
-            if isinstance(answer, Nothing):
-                return Page((), "", 0)
+            if isinstance(answer, NoMatch):
+                return FetchedPage((), "", 0)
             failed = answer
             if answer.reason not in _PASSING:
                 break

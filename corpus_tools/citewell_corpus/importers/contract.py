@@ -18,24 +18,24 @@ LISTED = 20
 """Maximum bad records listed per source; others are only counted."""
 
 
-class Cited(msgspec.Struct, frozen=True, array_like=True):
+class CitedWork(msgspec.Struct, frozen=True, array_like=True):
     """A cited work, by its title or by the id of its record."""
 
     title: str = ""
     id: str = ""
 
 
-class Citing(msgspec.Struct, frozen=True, array_like=True):
+class PaperCitations(msgspec.Struct, frozen=True, array_like=True):
     """The citations of one paper, with their sentences if known."""
 
     title: str
-    cited: tuple[Cited, ...]
+    cited: tuple[CitedWork, ...]
     abstract: str = ""
     passages: tuple[tuple[int, str], ...] = ()
     """An index into `cited` and the citing sentence with the citation as `[CITATION]`."""
 
 
-class FullText(msgspec.Struct, frozen=True, array_like=True):
+class PaperText(msgspec.Struct, frozen=True, array_like=True):
     """The text of a paper in passages, each with its page."""
 
     title: str
@@ -51,8 +51,8 @@ class ImportReport:
         self,
         listed: int = LISTED,
         on_bytes: Callable[[int], None] | None = None,
-        on_citing: Callable[[Citing], None] | None = None,
-        on_text: Callable[[FullText], None] | None = None,
+        on_citing: Callable[[PaperCitations], None] | None = None,
+        on_text: Callable[[PaperText], None] | None = None,
         pdf: PdfReading | None = None,
     ) -> None:
         """`pdf` reads PDFs and identifies their papers; without it an importer has its own."""
@@ -92,12 +92,12 @@ class ImportReport:
         """Count a valid record that is not a paper."""
         self.skipped[reason] += 1
 
-    def cites(self, citing: Citing) -> None:
+    def cites(self, citing: PaperCitations) -> None:
         """Add the citations of a paper."""
         if self._on_citing is not None:
             self._on_citing(citing)
 
-    def full_text(self, text: FullText) -> None:
+    def full_text(self, text: PaperText) -> None:
         """Hand on the text of a paper."""
         if self._on_text is not None:
             self._on_text(text)

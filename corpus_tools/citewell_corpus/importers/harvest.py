@@ -10,7 +10,7 @@ import msgspec
 
 from citewell.model import Work
 from citewell_corpus.importers import fields, json_records, records
-from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations
 
 
 class _Edges(msgspec.Struct):
@@ -44,7 +44,9 @@ class HarvestImporter:
         for work in json_records.works(
             found, lambda one: records.work_of(one, day, place), file, report
         ):
-            references = tuple(Cited(id=one) for one in islice(cited.get(work.id, ()), MAX_CITED))
+            references = tuple(
+                CitedWork(id=one) for one in islice(cited.get(work.id, ()), MAX_CITED)
+            )
             if references:
-                report.cites(Citing(work.title, references, work.abstract))
+                report.cites(PaperCitations(work.title, references, work.abstract))
             yield work

@@ -11,7 +11,7 @@ import msgspec
 from citewell.corpus.errors import library_error
 from citewell.model import Work
 from citewell_corpus.importers import files
-from citewell_corpus.importers.contract import Cited, Citing, ImportReport
+from citewell_corpus.importers.contract import CitedWork, ImportReport, PaperCitations
 
 R = TypeVar("R")
 Object = dict[str, Any]
@@ -76,7 +76,7 @@ def works(
     work_of: Callable[[R], Work | str],
     path: Path,
     report: ImportReport,
-    cited_in: Callable[[R], tuple[Cited, ...]] | None = None,
+    cited_in: Callable[[R], tuple[CitedWork, ...]] | None = None,
 ) -> Iterator[Work]:
     """The works of numbered records; for a bad record, `work_of` returns the reason.
 
@@ -89,7 +89,7 @@ def works(
             continue
         report.records += 1
         if cited_in is not None and (cited := cited_in(record)):
-            report.cites(Citing(work.title, cited, work.abstract))
+            report.cites(PaperCitations(work.title, cited, work.abstract))
         yield work
 
 

@@ -18,7 +18,7 @@ from citewell.model.document import Format
 from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.titles import title_key
 from citewell.options.tree import DocumentOptions
-from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations
 from citewell_corpus.importers.folder import FileImporter
 
 TELLING_TITLE = 13
@@ -51,7 +51,7 @@ class ManuscriptImporter(FileImporter):
 
     def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
         """Yields no works; passes each paper to `report.cites` once."""
-        seen: dict[str, Citing] = {}
+        seen: dict[str, PaperCitations] = {}
         done: set[Path] = set()
         cache = FileCache(DocumentOptions())
         for file in self.files(path) if path.is_dir() else [path]:
@@ -77,12 +77,12 @@ class ManuscriptImporter(FileImporter):
         yield from ()
 
 
-def _citing(project: Project) -> Citing:
+def _citing(project: Project) -> PaperCitations:
     """The references that the text cites, each with its sentences."""
     paper = project.citing_paper()
     known: dict[str, Reference] = {one.key: one for one in paper.references if one.title}
     number: dict[str, int] = {}
-    cited: list[Cited] = []
+    cited: list[CitedWork] = []
     passages: list[tuple[int, str]] = []
     for document in project.documents.values():
         for citation in document.citations:
@@ -95,7 +95,7 @@ def _citing(project: Project) -> Citing:
             for key in keys:
                 if key not in number:
                     number[key] = len(cited)
-                    cited.append(Cited(known[key].title))
+                    cited.append(CitedWork(known[key].title))
                 if sentence:
                     passages.append((number[key], sentence))
-    return Citing(paper.title, tuple(cited), paper.abstract, tuple(passages))
+    return PaperCitations(paper.title, tuple(cited), paper.abstract, tuple(passages))

@@ -15,7 +15,7 @@ from typing import Any
 from citewell.model import Provenance, Work
 from citewell.sources.openalex_work import DELETED_WORK, work_of_openalex
 from citewell_corpus.importers import fields, files, json_records, parquet
-from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 _FIELDS = (
@@ -64,13 +64,13 @@ def _papers(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, A
             yield number, record
 
 
-def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
+def _references(record: dict[str, Any]) -> tuple[CitedWork, ...]:
     found = record.get("referenced_works")
     identities = (
         fields.raw(one).rpartition("/")[2] for one in (found if isinstance(found, list) else ())
     )
     return tuple(
-        Cited(id=f"openalex:{one}")
+        CitedWork(id=f"openalex:{one}")
         for one in islice(identities, MAX_CITED)
         if one.startswith("W") and one != DELETED_WORK
     )

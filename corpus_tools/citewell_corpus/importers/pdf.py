@@ -21,7 +21,13 @@ from citewell.model.query import MARK, OTHER
 from citewell.model.titles import title_key
 from citewell.verification.claims import claims_of_pdf
 from citewell_corpus.importers import fields
-from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, FullText, ImportReport
+from citewell_corpus.importers.contract import (
+    MAX_CITED,
+    CitedWork,
+    ImportReport,
+    PaperCitations,
+    PaperText,
+)
 from citewell_corpus.importers.folder import FileImporter
 from citewell_corpus.pdf_reading import PdfReading
 
@@ -156,14 +162,14 @@ def _read(path: Path, reading: PdfReading, report: ImportReport) -> Work | None:
     if known is None:
         report.note(_unknown(path, work.title))
     claims = claims_of_pdf(paper)[:MAX_CITED]
-    cited = tuple(Cited(claim.title) for claim in claims)
+    cited = tuple(CitedWork(claim.title) for claim in claims)
     if cited:
         sentences = paper.sentences or citing_sentences(paper.body, claims)
         passages = tuple(
             (one.reference, one.text) for one in sentences if cited[one.reference].title
         )
-        report.cites(Citing(work.title, cited, work.abstract or paper.abstract, passages))
-    report.full_text(FullText(work.title, passages_of(paper.body)))
+        report.cites(PaperCitations(work.title, cited, work.abstract or paper.abstract, passages))
+    report.full_text(PaperText(work.title, passages_of(paper.body)))
     return work
 
 

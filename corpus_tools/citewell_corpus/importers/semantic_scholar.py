@@ -14,7 +14,7 @@ from typing import Any
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, json_records, parquet
-from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 SOURCE = "semantic-scholar"
@@ -113,7 +113,7 @@ def identity_of(record: dict[str, Any]) -> str:
     return fields.raw(record.get("paperid")) or fields.raw(record.get("corpusid"))
 
 
-def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
+def _references(record: dict[str, Any]) -> tuple[CitedWork, ...]:
     """The references of a paper: plain records, or wrapped in `citedPaper` (API pages)."""
     found = record.get("references")
     out = []
@@ -122,7 +122,7 @@ def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
         paper = {str(k).lower(): v for k, v in _dict(paper.get("citedpaper")).items()} or paper
         title, identity = fields.title(paper.get("title")), identity_of(paper)
         if title or identity:
-            out.append(Cited(title, f"s2:{identity}" if identity else ""))
+            out.append(CitedWork(title, f"s2:{identity}" if identity else ""))
     return tuple(out)
 
 

@@ -99,7 +99,7 @@ class Record(msgspec.Struct):
     author_in_sentence: bool | None = None
 
 
-class Cited(msgspec.Struct):
+class CitationListWork(msgspec.Struct):
     """One work in a citation list."""
 
     title: str | None = None
@@ -112,7 +112,7 @@ class CitationList(msgspec.Struct):
 
     source_repo: str | None = None
     source_title: str | None = None
-    cited: list[Cited] = []
+    cited: list[CitationListWork] = []
     files: list[str] = []
 
 

@@ -93,7 +93,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Of title and abstract, plurals cut."""
 
 
-class Conditions(msgspec.Struct, frozen=True):
+class MetadataConditions(msgspec.Struct, frozen=True):
     """The conditions of one question."""
 
     topic: tuple[bytes, ...]
@@ -202,7 +202,7 @@ def _question(
     wording: str,
     pairs: dict[Pair, int],
     random: Random,
-) -> tuple[str, Conditions, Query] | None:
+) -> tuple[str, MetadataConditions, Query] | None:
     topics = [pair for pair in _pairs(record.title) if RARE <= pairs.get(pair, 0) <= COMMON]
     author = next(one for one in record.authors if one[:2] == person)
     others = [one for one in record.authors if one[:2] != person]
@@ -239,7 +239,7 @@ def _question(
     names = [author[2] if "{author}" in wording else author[2].split()[-1]]
     if "{co" in wording:
         names.append(other[2] if "{coauthor}" in wording else other[2].split()[-1])
-    conditions = Conditions(
+    conditions = MetadataConditions(
         tuple(_stem(word.encode()) for word in topic), tuple(people), low, high, venue
     )
     fields = Query(

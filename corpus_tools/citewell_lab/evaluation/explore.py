@@ -14,13 +14,19 @@ import numpy as np
 from citewell.engine.local import LocalEngine
 from citewell.model import Question
 from citewell.options import Options
-from citewell.usecases.explore.contract import ExploreRequest
+from citewell.usecases.explore.contract import ExploreQuery
 from citewell.usecases.explore.passes import explore
 from citewell_lab.evaluation import scoring
 from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
 from citewell_lab.evaluation.matching import Gold, Offered, judge, targets_of
 from citewell_lab.evaluation.plan import Reporter
-from citewell_lab.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell_lab.evaluation.statistics import (
+    Estimate,
+    Groups,
+    PairedDifference,
+    bootstrap,
+    compare,
+)
 
 DEPTH = 200
 RANKED = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
@@ -45,7 +51,7 @@ PARTS = {
 reading of the question."""
 
 
-class Explored(msgspec.Struct, frozen=True):
+class PassOutcome(msgspec.Struct, frozen=True):
     """The list of one question after one pass."""
 
     id: str
@@ -72,7 +78,7 @@ class Explored(msgspec.Struct, frozen=True):
     """Papers of the list that the library has no record of."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class PassFigures(msgspec.Struct, frozen=True):
     """The figures of one method after one pass, means per question with 95% intervals."""
 
     method: str
@@ -88,7 +94,7 @@ class Line(msgspec.Struct, frozen=True):
     requests: float = 0.0
     tokens: float = 0.0
     relevant: float = 0.0
-    gains: dict[str, Difference] = {}
+    gains: dict[str, PairedDifference] = {}
     """By metric, of the whole over an ablation."""
 
 
@@ -101,7 +107,7 @@ def ask_explore(
     limit: int | None = None,
     seed: int = 0,
     rounds: int = 1,
-) -> list[Explored]:
+) -> list[PassOutcome]:
     """Every question that the library can answer, as a whole and without each part named, in so
     many rounds of passes.
 
@@ -113,7 +119,7 @@ def ask_explore(
         gold = Gold(engine, questions)
         right = {one.id: gold.of(one) for one in questions}
         held = [one for one in sample(questions, right, limit, seed) if right[one.id]]
-        found: list[Explored] = []
+        found: list[PassOutcome] = []
         for part in ("", *without):
             report.begin(f"without {part}" if part else WHOLE, len(held))
             for one in held:
@@ -126,13 +132,13 @@ def ask_explore(
 
 def _lists(
     engine: LocalEngine, question: Question, right: list[frozenset[str]], part: str, rounds: int
-) -> Iterator[Explored]:
+) -> Iterator[PassOutcome]:
     text = question.query.text
     if part == "understand":
         # A plus sign makes a word of what would be a condition.
         text = " ".join(f"+{word}" for word in text.split())
     left_out = PARTS[part] if part else frozenset()
-    request = ExploreRequest(text=text, count=DEPTH, without=left_out, rounds=rounds)
+    request = ExploreQuery(text=text, count=DEPTH, without=left_out, rounds=rounds)
     method = f"without {part}" if part else WHOLE
     spent, queries = 0.0, 0
     before = engine.spent()
@@ -146,7 +152,7 @@ def _lists(
         relevant = state.relevant if state.relevant is not None else min(UNJUDGED, len(ids))
         steps = [state.passes[-1].name, *(["last"] if state.ending else [])]
         for step in steps:
-            yield Explored(
+            yield PassOutcome(
                 question.id,
                 question.paper or question.id,
                 method,
@@ -163,7 +169,7 @@ def _lists(
             )
 
 
-def lines_of(answers: Sequence[Explored], seed: int = 0) -> Iterator[Line]:
+def lines_of(answers: Sequence[PassOutcome], seed: int = 0) -> Iterator[PassFigures]:
     """The figures after each pass of the whole, and at the end of each ablation.
 
     Where a search ended before a pass, its last list counts for the pass.
@@ -184,9 +190,9 @@ def lines_of(answers: Sequence[Explored], seed: int = 0) -> Iterator[Line]:
         yield msgspec.structs.replace(line, gains=gains)
 
 
-def _by_step(answers: Sequence[Explored]) -> list[dict[str, Explored]]:
+def _by_step(answers: Sequence[PassOutcome]) -> list[dict[str, PassOutcome]]:
     """For each question its list by pass, with those of passes that were not made."""
-    out: dict[str, dict[str, Explored]] = {}
+    out: dict[str, dict[str, PassOutcome]] = {}
     for one in answers:
         out.setdefault(one.id, {})[one.step] = one
     for lists in out.values():
@@ -196,11 +202,11 @@ def _by_step(answers: Sequence[Explored]) -> list[dict[str, Explored]]:
     return list(out.values())
 
 
-def _values(lists: Sequence[dict[str, Explored]], step: str) -> np.ndarray:
+def _values(lists: Sequence[dict[str, PassOutcome]], step: str) -> np.ndarray:
     return np.array([_scores(one[step]) for one in lists])
 
 
-def _scores(one: Explored) -> list[float]:
+def _scores(one: PassOutcome) -> list[float]:
     """The values of `METRICS`."""
     ranked = [scoring.score(name, one.ranks, one.answers, DEPTH) for name in RANKED]
     held = scoring.set_scores(one.ranks, one.relevant, one.answers)
@@ -208,7 +214,7 @@ def _scores(one: Explored) -> list[float]:
     return [*ranked, *held, share, both]
 
 
-def _line(lists: Sequence[dict[str, Explored]], step: str, seed: int) -> Line:
+def _line(lists: Sequence[dict[str, PassOutcome]], step: str, seed: int) -> PassFigures:
     groups = Groups([one[step].paper for one in lists], seed=seed)
     estimates = [one for one, _ in bootstrap(_values(lists, step), groups)]
 
@@ -216,7 +222,7 @@ def _line(lists: Sequence[dict[str, Explored]], step: str, seed: int) -> Line:
         return float(np.mean([getattr(one[step], name) for one in lists]))
 
     p50, p95 = np.percentile([one[step].milliseconds for one in lists], [50, 95])
-    return Line(
+    return PassFigures(
         lists[0][step].method,
         step,
         len(lists),

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
-from citewell.model import Question, Target, Work
+from citewell.engine.identified import WorkLookup
+from citewell.model import Question, Target
 from citewell_lab.evaluation.results import Chose, Judged
 
 YEAR_SLACK = 1
 """A preprint and its publication may differ by this much."""
 _BATCH = 2_000
 _TOP = 5
-
-
-class Catalogue(Protocol):
-    """The part of the engine that resolves records."""
-
-    def works(self, ids: Sequence[str]) -> list[Work | None]: ...
-
-    def lookup(
-        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
-    ) -> list[Work]: ...
 
 
 class Offered(msgspec.Struct, frozen=True, array_like=True):
@@ -58,7 +48,7 @@ class Gold:
     one, all editions found so; a title without a year stands for itself.
     """
 
-    def __init__(self, catalogue: Catalogue, questions: Sequence[Question]) -> None:
+    def __init__(self, catalogue: WorkLookup, questions: Sequence[Question]) -> None:
         self._found: dict[Target, frozenset[str]] = {}
         targets = list(dict.fromkeys(t for q in questions for t in (*targets_of(q), *q.beside)))
         by_id = _by_id(catalogue, [one for target in targets for one in target.ids])
@@ -89,7 +79,7 @@ class Gold:
         return sets
 
 
-def _by_id(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, str]:
+def _by_id(catalogue: WorkLookup, ids: Sequence[str]) -> dict[str, str]:
     """The library's own id for each id of the data set that it knows, merged records included."""
     wanted = list(dict.fromkeys(ids))
     out: dict[str, str] = {}
@@ -101,7 +91,7 @@ def _by_id(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def _by_description(catalogue: Catalogue, target: Target) -> frozenset[str]:
+def _by_description(catalogue: WorkLookup, target: Target) -> frozenset[str]:
     ids: set[str] = set()
     if target.doi:
         ids.update(work.id for work in catalogue.lookup(doi=target.doi))

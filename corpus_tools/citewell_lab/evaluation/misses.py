@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from citewell.engine.identified import WorkLookup
 from citewell.model import Question, Work
-from citewell_lab.evaluation.matching import Catalogue, targets_of
+from citewell_lab.evaluation.matching import targets_of
 from citewell_lab.evaluation.results import Judged, MethodRun, Miss, Paper
 
 GOOD_RANK = 10
@@ -28,7 +29,7 @@ _COMMON = frozenset(
 
 
 def worst(
-    catalogue: Catalogue,
+    catalogue: WorkLookup,
     questions: Sequence[Question],
     right: Mapping[str, Sequence[frozenset[str]]],
     run: MethodRun,
@@ -48,7 +49,7 @@ def worst(
 
 
 def best(
-    catalogue: Catalogue,
+    catalogue: WorkLookup,
     questions: Sequence[Question],
     right: Mapping[str, Sequence[frozenset[str]]],
     run: MethodRun,
@@ -103,7 +104,7 @@ def _words(text: str) -> set[str]:
 
 
 def _miss(
-    catalogue: Catalogue,
+    catalogue: WorkLookup,
     question: Question,
     right: Sequence[frozenset[str]],
     judged: Judged,

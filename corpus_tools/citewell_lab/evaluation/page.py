@@ -9,7 +9,14 @@ from importlib.resources import files
 from citewell.features.checking.page import POLICY
 from citewell_lab.evaluation import svg
 from citewell_lab.evaluation.plan import FigureTable, figure_tables
-from citewell_lab.evaluation.results import Comparison, Evaluation, MethodRun, Miss, Paper, Scope
+from citewell_lab.evaluation.results import (
+    Evaluation,
+    MethodComparison,
+    MethodRun,
+    Miss,
+    Paper,
+    Scope,
+)
 from citewell_lab.evaluation.scoring import metric_names
 from citewell_lab.evaluation.statistics import Estimate
 from citewell_lab.evaluation.table import (
@@ -136,7 +143,7 @@ def _confidence(evaluation: Evaluation) -> str:
     return out + table("Abstention when the right paper is not in the library", heads, rows)
 
 
-def _comparisons(comparisons: Sequence[Comparison]) -> str:
+def _comparisons(comparisons: Sequence[MethodComparison]) -> str:
     rows = []
     for one in comparisons:
         low, high = one.result.low, one.result.high

@@ -25,7 +25,13 @@ from citewell.options import Options
 from citewell_lab.evaluation.matching import Gold, letters_only, targets_of
 from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.results import EvaluationError, Setting
-from citewell_lab.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell_lab.evaluation.statistics import (
+    Estimate,
+    Groups,
+    PairedDifference,
+    bootstrap,
+    compare,
+)
 
 Scope = Literal["paper", "repository", "everyone"]
 """Where what was learned is forgotten: at the end of a paper; of a repository, whose papers share
@@ -58,7 +64,7 @@ class ReplayedCitation(msgspec.Struct, frozen=True):
     learned: int
 
 
-class Line(msgspec.Struct, frozen=True):
+class LearningFigures(msgspec.Struct, frozen=True):
     """One metric over the citations of one kind."""
 
     kind: Kind
@@ -66,7 +72,7 @@ class Line(msgspec.Struct, frozen=True):
     questions: int
     without: Estimate
     learned: Estimate
-    difference: Difference
+    difference: PairedDifference
 
 
 def replay(
@@ -248,7 +254,7 @@ def _taken(result: SearchResult, answers: frozenset[str]) -> PaperName | None:
     return next((PaperName(work.id, work.title) for work in found), None)
 
 
-def lines_of(citations: Sequence[ReplayedCitation], seed: int = 0) -> Iterator[Line]:
+def lines_of(citations: Sequence[ReplayedCitation], seed: int = 0) -> Iterator[LearningFigures]:
     """The figures of each kind of citation, with intervals over the units."""
     for kind in KINDS:
         chosen = [one for one in citations if kind in one.kinds]
@@ -261,7 +267,9 @@ def lines_of(citations: Sequence[ReplayedCitation], seed: int = 0) -> Iterator[L
         before, after = bootstrap(without, groups), bootstrap(learned, groups)
         for column, metric in enumerate(METRICS):
             difference = compare(learned[:, column], without[:, column], units, seed=seed)
-            yield Line(kind, metric, len(chosen), before[column][0], after[column][0], difference)
+            yield LearningFigures(
+                kind, metric, len(chosen), before[column][0], after[column][0], difference
+            )
 
 
 def _values(ranks: Sequence[int]) -> NDArray[np.float64]:

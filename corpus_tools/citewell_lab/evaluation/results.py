@@ -11,7 +11,7 @@ import msgspec
 from citewell.engine.contract import EngineStatus
 from citewell.model import CitewellError, Problem, atomic_write
 from citewell.model.llm import Usage
-from citewell_lab.evaluation.statistics import Difference, Estimate
+from citewell_lab.evaluation.statistics import Estimate, PairedDifference
 
 FORMAT = "citewell-evaluation-1"
 MAX_BYTES = 1024**3
@@ -102,7 +102,7 @@ class Abstention(msgspec.Struct, frozen=True):
     """Of the questions that it answered, the share whose first paper is right."""
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class SelectivePrecision(msgspec.Struct, frozen=True):
     """Precision of the first paper on the most confident part of the questions."""
 
     coverage: float
@@ -143,7 +143,7 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     threshold: float = 0.0
     """At which `fill` leaves a placeholder open, as it was set."""
     abstention: tuple[Abstention, ...] = ()
-    coverage: tuple[Coverage, ...] = ()
+    coverage: tuple[SelectivePrecision, ...] = ()
     newer_in_ten: float | None = None
     """Share of the first ten that are newer than the citing paper."""
     citeme_accuracy: float | None = None
@@ -177,13 +177,13 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.unbacked / self.emitted if self.emitted else 0.0
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class MethodComparison(msgspec.Struct, frozen=True):
     """Method `a` against method `b` on the questions that both answered."""
 
     a: str
     b: str
     metric: str
-    result: Difference
+    result: PairedDifference
     p_holm: float
 
 
@@ -245,7 +245,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     language model cost (`llm_requests`, ...)."""
     items: tuple[Item, ...] = ()
     runs: tuple[MethodRun, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[MethodComparison, ...] = ()
     misses: tuple[Miss, ...] = ()
     finds: tuple[Miss, ...] = ()
     """Right answers ranked first although the passage contains few words of their titles."""

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from citewell_lab.evaluation.plan import Plan
 from citewell_lab.evaluation.results import (
     Abstention,
-    Comparison,
-    Coverage,
     Evaluation,
     Figure,
     Item,
     Judged,
+    MethodComparison,
     MethodRun,
     Picks,
     Scope,
+    SelectivePrecision,
     problem,
 )
 from citewell_lab.evaluation.statistics import Groups, bootstrap, compare, correct_p
@@ -190,7 +190,7 @@ class Scorer:
             )
         return tuple(out)
 
-    def coverage(self, judged: Mapping[str, Judged]) -> tuple[Coverage, ...]:
+    def coverage(self, judged: Mapping[str, Judged]) -> tuple[SelectivePrecision, ...]:
         """Precision of the first paper on the most confident 25, 50 and 75%."""
         confidence, right, held = self._confidence(judged)
         if confidence is None or not held.any():
@@ -202,7 +202,7 @@ class Scorer:
             n = max(1, round(part * len(order)))
             m = max(1, round(part * len(held_order)))
             out.append(
-                Coverage(
+                SelectivePrecision(
                     coverage=part,
                     precision=float(right[order[:n]].mean()),
                     precision_answerable=float(right[held_order[:m]].mean()),
@@ -259,7 +259,7 @@ def compare_runs(
     *,
     seed: int = 0,
     names: Sequence[str] = COMPARED,
-) -> tuple[Comparison, ...]:
+) -> tuple[MethodComparison, ...]:
     """A paired randomisation test for each pair and metric, with Holm's correction over all."""
     held = [item for item in items if item.held]
     found = []
@@ -281,7 +281,7 @@ def compare_runs(
             found.append((a, b, name, compare(values[0], values[1], papers, seed=seed)))
     corrected = correct_p([result.p for *_, result in found])
     return tuple(
-        Comparison(a.label, b.label, name, result, p)
+        MethodComparison(a.label, b.label, name, result, p)
         for (a, b, name, result), p in zip(found, corrected, strict=True)
     )
 
@@ -291,7 +291,7 @@ def compare_runs(
 
 def comparisons(
     runs: Sequence[MethodRun], items: Sequence[Item], plan: Plan
-) -> tuple[Comparison, ...]:
+) -> tuple[MethodComparison, ...]:
     """The pairs asked for; else the last method against each other one, and warm against cold."""
     if plan.compare:
         pairs = [pair for a, b in plan.compare for pair in _paired(runs, a, b)]
@@ -322,7 +322,7 @@ def _paired(runs: Sequence[MethodRun], a: str, b: str) -> list[tuple[MethodRun, 
     return [(x, y) for x in chosen[0] for y in chosen[1] if x.setting == y.setting]
 
 
-def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[Comparison, ...]:
+def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[MethodComparison, ...]:
     """Each method and setting of `a` against the same one of `b`, on common questions.
 
     The library may have grown in between: a question counts only where both could answer it.

@@ -84,7 +84,7 @@ def bootstrap(values: NDArray[np.float64], groups: Groups) -> list[tuple[Estimat
     ]
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PairedDifference(msgspec.Struct, frozen=True):
     """How far A stands above B on the same questions, and how likely chance does as much."""
 
     difference: float
@@ -105,7 +105,7 @@ def compare(
     *,
     seed: int = 0,
     flips: int = SIGN_FLIPS,
-) -> Difference:
+) -> PairedDifference:
     """Paired randomisation test of A against B (Smucker, Allan and Carterette 2007).
 
     Under the null hypothesis the two methods are exchangeable, so the sign of each paper's summed
@@ -114,7 +114,7 @@ def compare(
     if a.shape != b.shape or len(a) != len(papers):
         raise ValueError("A and B must hold the same questions")
     if len(a) == 0:
-        return Difference(0.0, None, None, 1.0, "question", 0)
+        return PairedDifference(0.0, None, None, 1.0, "question", 0)
     units, unit = list(papers), "paper"
     if len(set(units)) < 2:
         units, unit = [str(n) for n in range(len(a))], "question"
@@ -131,7 +131,7 @@ def compare(
         extreme += int((np.abs(signs @ sums) >= observed - 1e-12).sum())
     interval, _ = bootstrap(differences[:, None], groups)[0]
     p = (1 + extreme) / (1 + flips)
-    return Difference(
+    return PairedDifference(
         float(differences.mean()), interval.low, interval.high, p, unit, groups.papers
     )
 

@@ -21,7 +21,7 @@ adapted), that the accent has."""
 _OTHERS = (1, 2, 3, 4, 6)
 
 
-class Line(msgspec.Struct, frozen=True):
+class RecallCurve(msgspec.Struct, frozen=True):
     """Recall at 1, 2 ... n of one method."""
 
     label: str
@@ -30,13 +30,13 @@ class Line(msgspec.Struct, frozen=True):
     dashed: bool
 
 
-def lines(evaluation: Evaluation) -> list[Line]:
+def lines(evaluation: Evaluation) -> list[RecallCurve]:
     """One line per run; the methods differ by colour, the cold setting is dashed."""
     held = {item.id: item for item in evaluation.items if item.held}
     names = list(dict.fromkeys(run.name for run in evaluation.runs))
     both = len({run.setting for run in evaluation.runs}) > 1
     answers = {i: item.held for i, item in held.items()}
-    out: list[Line] = []
+    out: list[RecallCurve] = []
     for run in evaluation.runs:
         # The last method is the subject of the page: it has the accent colour.
         place = names.index(run.name)
@@ -47,11 +47,11 @@ def lines(evaluation: Evaluation) -> list[Line]:
             None,
         )
         if twin is not None:
-            out[twin] = Line(f"{shown(run.name)} (both)", values, colour, False)
+            out[twin] = RecallCurve(f"{shown(run.name)} (both)", values, colour, False)
             continue
         name = shown(run.name)
         label = f"{name} ({run.setting})" if both else name
-        out.append(Line(label, values, colour, both and run.setting == "cold"))
+        out.append(RecallCurve(label, values, colour, both and run.setting == "cold"))
     return out
 
 
@@ -91,7 +91,7 @@ class Frame(msgspec.Struct, frozen=True):
 WIDE, NARROW = Frame(), Frame(width=400, right=18)
 
 
-def recall_chart(chart: Sequence[Line], depth: int) -> str:
+def recall_chart(chart: Sequence[RecallCurve], depth: int) -> str:
     """Recall against rank on a logarithmic axis, for wide pages and for narrow ones."""
     if not chart or depth < 2:
         return ""
@@ -106,7 +106,7 @@ def recall_chart(chart: Sequence[Line], depth: int) -> str:
     )
 
 
-def _chart(chart: Sequence[Line], depth: int, frame: Frame) -> str:
+def _chart(chart: Sequence[RecallCurve], depth: int, frame: Frame) -> str:
     peak = max(max(line.values) for line in chart)
     top, steps = next((t, n) for t, n in _TOPS if t >= min(1.0, peak))
     name = "wide" if frame.named else "narrow"
@@ -154,7 +154,7 @@ def _axes(depth: int, top: float, steps: int, frame: Frame) -> list[str]:
     return parts
 
 
-def _path(line: Line, depth: int, top: float, label_y: float, frame: Frame) -> str:
+def _path(line: RecallCurve, depth: int, top: float, label_y: float, frame: Frame) -> str:
     points = " ".join(
         f"{frame.x(rank, depth):.1f},{_y(value, top):.1f}"
         for rank, value in enumerate(line.values, start=1)
@@ -197,7 +197,7 @@ def _label_places(wanted: Sequence[float]) -> list[float]:
     return placed
 
 
-def _describe(chart: Sequence[Line], depth: int) -> str:
+def _describe(chart: Sequence[RecallCurve], depth: int) -> str:
     shown = [k for k in (1, 10, 100) if k <= depth]
     return " ".join(
         f"{line.label}: "

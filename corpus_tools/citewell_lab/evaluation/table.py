@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citewell_lab.evaluation.plan import FigureTable, figure_tables
-from citewell_lab.evaluation.results import Comparison, Evaluation, MethodRun
+from citewell_lab.evaluation.results import Evaluation, MethodComparison, MethodRun
 from citewell_lab.evaluation.scoring import metric_names
 from citewell_lab.evaluation.statistics import Estimate
 
@@ -283,7 +283,7 @@ def _coverage(evaluation: Evaluation) -> Table:
     return table
 
 
-def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
+def comparison_table(comparisons: tuple[MethodComparison, ...]) -> Table:
     """Differences of metrics with their intervals and p-values."""
     first = comparisons[0].result
     table = Table(

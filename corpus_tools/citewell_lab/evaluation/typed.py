@@ -33,7 +33,7 @@ _KIND = "typed:"
 _LEFT_OUT = "left-out"
 
 
-class Typed(msgspec.Struct, frozen=True):
+class TypedOutcome(msgspec.Struct, frozen=True):
     """One question asked in one way."""
 
     id: str
@@ -51,7 +51,7 @@ class Typed(msgspec.Struct, frozen=True):
     """Id of the first paper."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class TypedFigures(msgspec.Struct, frozen=True):
     """The figures of one kind, asked in one way; intervals over papers."""
 
     kind: str
@@ -95,13 +95,13 @@ def ask_typed(
     report: Reporter,
     *,
     jobs: int = 1,
-) -> list[Typed]:
+) -> list[TypedOutcome]:
     """Every question in every way. Raises `EvaluationError` without a library."""
     engine = open_engine(options)
     try:
         gold = Gold(engine, questions)
         right = [[] if _LEFT_OUT in one.tags else gold.of(one) for one in questions]
-        found: list[Typed] = []
+        found: list[TypedOutcome] = []
         for place in places:
             for setting in settings:
                 queries = [query_as(one, place, setting) for one in questions]
@@ -115,7 +115,7 @@ def ask_typed(
                 for one, answer, offered in zip(questions, right, answers.offered, strict=True):
                     ranks = judge(one, answer, offered).ranks
                     found.append(
-                        Typed(
+                        TypedOutcome(
                             one.id,
                             one.paper,
                             kind_of(one),
@@ -132,7 +132,9 @@ def ask_typed(
         engine.close()
 
 
-def lines_of(answers: Sequence[Typed], threshold: float, seed: int = 0) -> Iterator[Line]:
+def lines_of(
+    answers: Sequence[TypedOutcome], threshold: float, seed: int = 0
+) -> Iterator[TypedFigures]:
     """The figures of each kind in each way, and of all kinds together."""
     kinds = [*dict.fromkeys(one.kind for one in answers)]
     ways = [*dict.fromkeys((one.place, one.setting) for one in answers)]
@@ -147,7 +149,7 @@ def lines_of(answers: Sequence[Typed], threshold: float, seed: int = 0) -> Itera
                 yield _line(chosen, kind, threshold, seed)
 
 
-def _line(answers: Sequence[Typed], kind: str, threshold: float, seed: int) -> Line:
+def _line(answers: Sequence[TypedOutcome], kind: str, threshold: float, seed: int) -> TypedFigures:
     held = [one for one in answers if one.held]
     ranks = np.array([one.rank or np.inf for one in held], np.float64)
     values = np.stack([ranks <= 1, ranks <= 5, ranks <= 10, 1 / ranks], axis=1).astype(np.float64)
@@ -156,7 +158,7 @@ def _line(answers: Sequence[Typed], kind: str, threshold: float, seed: int) -> L
     sure = np.array([one.confidence for one in answers])
     right = np.array([one.held and one.rank == 1 for one in answers])
     filled = sure >= threshold
-    return Line(
+    return TypedFigures(
         kind=kind,
         place=answers[0].place,
         setting=answers[0].setting,

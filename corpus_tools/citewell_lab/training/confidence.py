@@ -26,7 +26,7 @@ from citewell.model import Query, Question
 from citewell.model.cancel import Cancel
 from citewell.ranking.confidence import INPUTS, SentenceConfidence, known_inputs, shapes
 from citewell.ranking.contract import Candidates, Ordering, Signals
-from citewell.ranking.features import Evidence, feature_names, places
+from citewell.ranking.features import FeatureInputs, feature_names, places
 from citewell.ranking.learned import PRIOR_SIGNALS, LearnedRanker, Model, head_scores
 from citewell.ranking.named import named
 from citewell.ranking.trees import Trees
@@ -79,7 +79,7 @@ class Recorder(LearnedRanker):
     def _order_sentence(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,

@@ -30,9 +30,9 @@ from citewell.ranking.learned import Model, head_scores
 from citewell.retrieval.encoders.onnx import TOKENIZER
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
-from citewell_lab.training.data import Context, Paper, read_papers
+from citewell_lab.training.data import CitationContext, Paper, read_papers
 from citewell_lab.training.pairs import Role, load, role
-from citewell_lab.training.questions import OLD_SETS, Known, ask, training_references
+from citewell_lab.training.questions import OLD_SETS, CitingFacts, ask, training_references
 from citewell_lab.training.split import fraction
 from citewell_lab.training.teacher import model_folder
 from citewell_lab.training.world import World, as_work
@@ -60,7 +60,7 @@ LEARNERS: frozenset[Role] = frozenset({"encoder", "head"})
 """Roles of the papers that train."""
 
 
-class Example(msgspec.Struct, frozen=True):
+class CrossEncoderExample(msgspec.Struct, frozen=True):
     """One citation as a training question over the rows of the corpora."""
 
     query: Query
@@ -77,14 +77,14 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def sample(
-    contexts: Iterable[Context], most: int, roles: Collection[Role] = LEARNERS
-) -> list[Context]:
+    contexts: Iterable[CitationContext], most: int, roles: Collection[Role] = LEARNERS
+) -> list[CitationContext]:
     """At most `most` contexts of papers with these roles that make examples: two from LaTeX,
     Markdown or HTML for each from the text of a PDF while there are any, in random order."""
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
-    marked: list[Context] = []
-    plain: list[Context] = []
+    marked: list[CitationContext] = []
+    plain: list[CitationContext] = []
     pool = [
         context
         for context in contexts
@@ -114,7 +114,9 @@ def sample(
     return [*mixed, *marked[2 * pairs :], *plain[pairs:]][:most]
 
 
-def mine(world: World, head: Path, contexts: Sequence[Context], known: Known) -> Iterable[Example]:
+def mine(
+    world: World, head: Path, contexts: Sequence[CitationContext], known: CitingFacts
+) -> Iterable[CrossEncoderExample]:
     """Each context whose cited paper is a candidate, with the first papers of the pipeline."""
     trees = Model(head).trees
     questions = ask(world, contexts, known, WARM, UNTITLED, apart=True)
@@ -132,7 +134,7 @@ def mine(world: World, head: Path, contexts: Sequence[Context], known: Known) ->
         cited = {*known.references(context), *one.gold.tolist(), *one.exclude.tolist()}
         cited_here = np.isin(world.keys[found], world.keys[np.array(sorted(cited), np.int64)])
         wrong = order[~cited_here[order]][:HARD]
-        yield Example(
+        yield CrossEncoderExample(
             one.query,
             int(found[best]),
             round(float(scores[best]), 3),
@@ -142,7 +144,7 @@ def mine(world: World, head: Path, contexts: Sequence[Context], known: Known) ->
         )
 
 
-def batches(examples: Sequence[Example], size: int, steps: int) -> list[list[int]]:
+def batches(examples: Sequence[CrossEncoderExample], size: int, steps: int) -> list[list[int]]:
     """Numbers of the examples of each step: `MARKED_IN_BATCH` of them from sources where there are
     both kinds. Each kind is used up before any of it comes again."""
     kinds = [
@@ -162,7 +164,7 @@ def batches(examples: Sequence[Example], size: int, steps: int) -> list[list[int
     return [[n for column in columns for n in column[step]] for step in range(steps)]
 
 
-def write_examples(examples: Iterable[Example], path: Path) -> None:
+def write_examples(examples: Iterable[CrossEncoderExample], path: Path) -> None:
     """One JSON value a line, each written as soon as it is there."""
     encoder = msgspec.json.Encoder()
     with path.open("wb") as out:
@@ -171,9 +173,9 @@ def write_examples(examples: Iterable[Example], path: Path) -> None:
             out.flush()
 
 
-def read_examples(path: Path) -> list[Example]:
+def read_examples(path: Path) -> list[CrossEncoderExample]:
     """The examples of a file."""
-    decoder = msgspec.json.Decoder(Example)
+    decoder = msgspec.json.Decoder(CrossEncoderExample)
     with path.open("rb") as lines:
         return [decoder.decode(line) for line in lines if line.endswith(b"\n")]
 
@@ -253,7 +255,7 @@ def pruned_tokenizer(papers: list[Paper], words: int) -> tuple[Any, NDArray[np.i
     return tokenizers.Tokenizer.from_str(json.dumps(state)), kept
 
 
-def tokenize(examples: list[Example], papers: list[Paper], tokenizer: Any) -> Texts:
+def tokenize(examples: list[CrossEncoderExample], papers: list[Paper], tokenizer: Any) -> Texts:
     """The examples as arrays."""
     cut = PairTexts(tokenizer)
     rows = sorted({r for e in examples for r in (e.gold, *e.wrong)})
@@ -275,7 +277,7 @@ def _padded(lists: list[list[int]]) -> NDArray[np.int32]:
 
 
 def choose(
-    example: Example, count: int, random: np.random.Generator
+    example: CrossEncoderExample, count: int, random: np.random.Generator
 ) -> tuple[list[int], list[float]]:
     """The right paper and `count - 1` wrong ones, with the head's scores."""
     wrong = np.arange(len(example.wrong))
@@ -289,7 +291,7 @@ def choose(
 
 
 def train(
-    examples: list[Example], papers: list[Paper], form: Form, work: Path, threads: int
+    examples: list[CrossEncoderExample], papers: list[Paper], form: Form, work: Path, threads: int
 ) -> tuple[Any, Any]:
     """The trained network and its tokenizer; checkpoints are kept in the folder."""
     import torch
@@ -379,7 +381,7 @@ def gather(
     work: Path,
     most: int,
     roles: Collection[Role] = LEARNERS,
-) -> list[Example]:
+) -> list[CrossEncoderExample]:
     """The examples of papers with these roles, mined once with the weights of a folder and kept in
     the other folder."""
     file = work / "examples.jsonl"

@@ -33,12 +33,12 @@ from citewell.ranking.pair_models import load_cross_encoder
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
 from citewell_lab.training.crossencoder import START
-from citewell_lab.training.data import Context, read_contexts, read_papers
+from citewell_lab.training.data import CitationContext, read_contexts, read_papers
 from citewell_lab.training.figures import by_paper, gains
 from citewell_lab.training.pairs import load
 from citewell_lab.training.questions import (
     CandidateQuestion,
-    Known,
+    CitingFacts,
     ask,
     dev_contexts,
     dev_references,
@@ -170,7 +170,7 @@ def main(data: Path, work: Path, weights: Path, model: Path, *, papers: int, tes
     of_newer = training_references(data, world, citations)
     newer = tuning_contexts(citations)
 
-    def lists(contexts: Sequence[Context], known: Known, warm: float) -> list[Listed]:
+    def lists(contexts: Sequence[CitationContext], known: CitingFacts, warm: float) -> list[Listed]:
         return list(listed(world, head, loaded, ask(world, contexts, known, warm), papers))
 
     found = {

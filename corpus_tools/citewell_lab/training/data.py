@@ -38,7 +38,7 @@ class Paper(msgspec.Struct, frozen=True):
     venue: str
 
 
-class Context(msgspec.Struct, frozen=True):
+class CitationContext(msgspec.Struct, frozen=True):
     """One real citation of a paper."""
 
     id: str
@@ -95,14 +95,14 @@ def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[Paper]:
     ]
 
 
-def read_contexts(path: Path) -> list[Context]:
+def read_contexts(path: Path) -> list[CitationContext]:
     """Every citation of a contexts file."""
     return [context_of(record) for record in read_jsonl(path)]
 
 
-def context_of(r: dict[str, Any]) -> Context:
+def context_of(r: dict[str, Any]) -> CitationContext:
     """The citation of a record."""
-    return Context(
+    return CitationContext(
         r["id"],
         r["source_repo"],
         paper_of(r),
@@ -211,7 +211,7 @@ def paper_bags(papers: Iterable[Paper], vocabulary: Vocabulary, longest: int = 4
     return pack(parts())
 
 
-def as_query(context: Context) -> Query:
+def as_query(context: CitationContext) -> Query:
     """The question that a context asks."""
     return Query(
         sentence=context.sentence,

@@ -20,14 +20,14 @@ from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_lab.datasets import open_data
 from citewell_lab.training.data import context_of, read_jsonl
 from citewell_lab.training.priors import paper_key
-from citewell_lab.training.questions import Table
+from citewell_lab.training.questions import CandidateTable
 from citewell_lab.training.split import citation_part, is_tuning
 
 CUTS = (1, 5, 10, 20, 100)
 RESAMPLES = 2000
 
 
-def ranks(table: Table, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+def ranks(table: CandidateTable, scores: NDArray[np.float32]) -> NDArray[np.float64]:
     """Rank of each question's first right candidate, infinite where there is none.
 
     Equal scores count against the right candidate.
@@ -86,7 +86,7 @@ def with_intervals(
     return out
 
 
-def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[str, float]]:
+def by_knowledge(table: CandidateTable, scores: NDArray[np.float32]) -> dict[str, dict[str, float]]:
     """Recall at 10 by what is known of the answers: those with known citations, those without, and
     those that are not candidates."""
     at = feature_names(PRIOR_SIGNALS).index("memory_popularity")
@@ -108,7 +108,7 @@ def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[st
 
 
 def confidence_figures(
-    table: Table,
+    table: CandidateTable,
     scores: NDArray[np.float32],
     confidence: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> dict[str, float]:

@@ -29,7 +29,7 @@ from citewell_lab.training.pairs import load
 from citewell_lab.training.priors import gather, read_counts
 from citewell_lab.training.questions import (
     CandidateQuestion,
-    Table,
+    CandidateTable,
     ask,
     dev_contexts,
     dev_references,
@@ -76,7 +76,7 @@ def thinned(features: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[
     return keep
 
 
-def fit(tables: Sequence[Table], threads: int = 1, rounds: int = ROUNDS) -> Trees:
+def fit(tables: Sequence[CandidateTable], threads: int = 1, rounds: int = ROUNDS) -> Trees:
     """The trees, fitted on every question that has a right candidate."""
     import lightgbm
 
@@ -91,7 +91,7 @@ def fit(tables: Sequence[Table], threads: int = 1, rounds: int = ROUNDS) -> Tree
     return from_lightgbm(model.dump_model())
 
 
-def calibrate(trees: Trees, tables: Sequence[Table]) -> NDArray[np.float64]:
+def calibrate(trees: Trees, tables: Sequence[CandidateTable]) -> NDArray[np.float64]:
     """Logistic weights for the confidence of a question's ten best, unanswerable ones included."""
     inputs: list[NDArray[np.float64]] = []
     right: list[NDArray[np.bool_]] = []
@@ -180,7 +180,7 @@ def main(
     def measure(name: str, questions: list[CandidateQuestion]) -> None:
         measured[name] = tabulate(world, questions, name, jobs=threads)
 
-    measured: dict[str, Table] = {}
+    measured: dict[str, CandidateTable] = {}
     newer = tuning_contexts(citations)
     for name, warm in (("cold", 0.0), ("warm", 1.0)):
         measure(f"valid {name}", ask(world, dev_contexts(dev, "valid"), known_dev, warm))

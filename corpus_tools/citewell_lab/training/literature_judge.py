@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Question
-from citewell.usecases.explore.contract import MAX_COUNT, ExploreRequest
+from citewell.usecases.explore.contract import MAX_COUNT, ExploreQuery
 from citewell.usecases.explore.fusion import Ranked
-from citewell.usecases.explore.judging import NAMES, Judge, judged_features
+from citewell.usecases.explore.judging import NAMES, RelevanceJudge, judged_features
 from citewell.usecases.explore.passes import explore
 from citewell_lab.evaluation.matching import Gold
 from citewell_lab.evaluation.scoring import set_scores
@@ -43,7 +43,7 @@ class Search(msgspec.Struct, frozen=True):
     """Number of the answer that each paper is, -1 for none."""
 
 
-class _Recorder(Judge):
+class _Recorder(RelevanceJudge):
     """Keeps the features and judges nothing."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def search_all(
         number = {name: n for n, ids in enumerate(right) for name in ids}
         recorder = _Recorder()
         tables, found = [], []
-        request = ExploreRequest(text=one.query.text, count=MAX_COUNT)
+        request = ExploreQuery(text=one.query.text, count=MAX_COUNT)
         for state in explore(engine, request, judge=recorder):
             papers = [p for p in state.papers[:JUDGED] if p.work.id in recorder.rows]
             tables.append(np.array([recorder.rows[p.work.id] for p in papers]))

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from citewell_lab.training.data import Context, Paper, fold_title, read_contexts, read_jsonl
+from citewell_lab.training.data import CitationContext, Paper, fold_title, read_contexts, read_jsonl
 from citewell_lab.training.split import Learner, dev_part, learner, tunes
 
 SHARED_GOLDS = 6
@@ -41,7 +41,7 @@ class CitingList(msgspec.Struct, frozen=True):
 class Citations(msgspec.Struct, frozen=True):
     """Everything that may teach: contexts and lists, disjoint from valid and test by paper."""
 
-    contexts: list[Context]
+    contexts: list[CitationContext]
     lists: list[CitingList]
     dropped: dict[str, int]
     """How many were left out, and why."""
@@ -86,7 +86,7 @@ def load(data: Path, papers: list[Paper]) -> Citations:
     return Citations(contexts, list(by_title.values()), dict(dropped))
 
 
-def _held(dev: list[Context], row: dict[str, int]) -> tuple[set[str], list[set[int]]]:
+def _held(dev: list[CitationContext], row: dict[str, int]) -> tuple[set[str], list[set[int]]]:
     titles: set[str] = set()
     cited: dict[str, set[int]] = defaultdict(set)
     for context in dev:
@@ -128,7 +128,7 @@ def _existing(folder: Path, names: Iterable[str], ending: str) -> list[Path]:
     return [path for name in names if (path := folder / f"{name}{ending}").exists()]
 
 
-def role(context: Context) -> Role:
+def role(context: CitationContext) -> Role:
     """What the citing paper of a context does: it teaches the encoder or the head, or it tunes."""
     if tunes(context.paper, context.origin, context.form):
         return "tune"
@@ -141,7 +141,7 @@ def lists_of_encoder(citations: Citations) -> list[CitingList]:
     return [one for one in citations.lists if one.title and fold_title(one.title) not in others]
 
 
-def weight(context: Context) -> float:
+def weight(context: CitationContext) -> float:
     """How much a context counts in training: less as text of a PDF, less beside other papers.
 
     Of a marker with several papers, each is less surely what the sentence is about.

@@ -14,7 +14,7 @@ from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
-from citewell_lab.training.data import Context, Paper
+from citewell_lab.training.data import CitationContext, Paper
 from citewell_lab.training.pairs import Citations, weight
 from citewell_lab.training.split import fraction
 
@@ -23,7 +23,7 @@ LEVELS = 7
 """Of the numbers of a vector: 15 values, which compress to less than half of a byte."""
 
 
-def paper_key(context: Context) -> int:
+def paper_key(context: CitationContext) -> int:
     """The identity of the citing paper of a context: its title key, else a hash of its name."""
     key = title_key(context.title) if len(context.title) > 12 else 0
     return key or int.from_bytes(
@@ -82,12 +82,12 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
         cited += sorted({number[key_of_row[r]] for r in cited_by[key] if r in key_of_row})
         starts.append(len(cited))
     list_number = {key: n for n, key in enumerate(list_keys)}
-    by_gold: dict[int, list[Context]] = defaultdict(list)
+    by_gold: dict[int, list[CitationContext]] = defaultdict(list)
     for context in citations.contexts:
         row = row_of.get(context.gold[0], -1)
         if context.clean and row in key_of_row:
             by_gold[number[key_of_row[row]]].append(context)
-    passages: list[tuple[int, Context]] = []
+    passages: list[tuple[int, CitationContext]] = []
     for n, contexts in by_gold.items():
         passages += [(n, c) for c in chosen_passages(contexts)]
     return (
@@ -109,13 +109,13 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
     )
 
 
-def chosen_passages(contexts: Iterable[Context]) -> list[Context]:
+def chosen_passages(contexts: Iterable[CitationContext]) -> list[CitationContext]:
     """The passages that are kept of one cited paper: each of another citing paper as far as there
     are enough, LaTeX before text of a PDF, citations of one paper before those of several."""
     order = sorted(contexts, key=lambda c: (-weight(c), fraction(c.id)))
     seen: set[str] = set()
-    first: list[Context] = []
-    again: list[Context] = []
+    first: list[CitationContext] = []
+    again: list[CitationContext] = []
     for context in order:
         (again if context.paper in seen else first).append(context)
         seen.add(context.paper)

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from citewell.model import CitingPaper, Query
 from citewell.model.child_process import end_with_parent
 from citewell_lab.datasets.contexts import Place, by_sentence, neighbours
-from citewell_lab.training.data import Context, as_query, fold_title, read_contexts, read_jsonl
+from citewell_lab.training.data import (
+    CitationContext,
+    as_query,
+    fold_title,
+    read_contexts,
+    read_jsonl,
+)
 from citewell_lab.training.pairs import CONTEXTS, Citations, role
 from citewell_lab.training.priors import paper_key
 from citewell_lab.training.split import dev_part, fraction, question_part
@@ -44,16 +50,16 @@ class CandidateQuestion(msgspec.Struct, frozen=True):
     """Rows of what the sentence and those before it cite; empty in the cold setting."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class CitingFacts(msgspec.Struct, frozen=True):
     """What the warm setting knows of the citing papers."""
 
-    references: Callable[[Context], Iterable[int]]
+    references: Callable[[CitationContext], Iterable[int]]
     """Rows of all that the paper of a context cites."""
     nearby: dict[str, tuple[int, ...]]
     """Rows that are cited around each context, by its id."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class CandidateTable(msgspec.Struct, frozen=True):
     """Candidates of many questions end to end: question i has `size[i]` rows."""
 
     features: NDArray[np.float32]
@@ -71,7 +77,7 @@ def tabulate(
     *,
     thin: Thin | None = None,
     jobs: int = 1,
-) -> Table:
+) -> CandidateTable:
     """Every question's candidates with their features; `thin` chooses those that are kept.
 
     With several jobs, as many processes share the questions; their order stays.
@@ -100,7 +106,7 @@ def tabulate(
         if number % 500 == 499:
             found = np.mean([r.any() for r in right])
             click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
-    return Table(
+    return CandidateTable(
         np.concatenate(tables),
         np.concatenate(right),
         np.array([len(t) for t in tables], np.int64),
@@ -115,14 +121,14 @@ _shared: list[tuple[World, Thin | None]] = []
 """What forked processes inherit: the world is too large to send."""
 
 
-def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> Table:
+def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> CandidateTable:
     world, thin = _shared[-1]
     return tabulate(world, questions, label, thin=thin)
 
 
-def joined_tables(tables: Sequence[Table]) -> Table:
+def joined_tables(tables: Sequence[CandidateTable]) -> CandidateTable:
     """The questions of all tables, one table after the other."""
-    return Table(
+    return CandidateTable(
         np.concatenate([t.features for t in tables]),
         np.concatenate([t.right for t in tables]),
         np.concatenate([t.size for t in tables]),
@@ -133,8 +139,8 @@ def joined_tables(tables: Sequence[Table]) -> Table:
 
 def ask(
     world: World,
-    contexts: Iterable[Context],
-    known: Known,
+    contexts: Iterable[CitationContext],
+    known: CitingFacts,
     warm: float,
     untitled: float = 0.0,
     *,
@@ -174,10 +180,10 @@ def _others(world: World, gold: NDArray[np.int64], rows: Iterable[int]) -> NDArr
     return found[~np.isin(world.keys[found], world.keys[gold]) & ~np.isin(found, gold)]
 
 
-def nearby_rows(world: World, contexts: Iterable[Context]) -> dict[str, tuple[int, ...]]:
+def nearby_rows(world: World, contexts: Iterable[CitationContext]) -> dict[str, tuple[int, ...]]:
     """Rows of what each context's sentence and those before it cite, by the context's id."""
     row = {p.id: n for n, p in enumerate(world.papers)}
-    papers: dict[str, list[Context]] = defaultdict(list)
+    papers: dict[str, list[CitationContext]] = defaultdict(list)
     for context in contexts:
         papers[context.paper].append(context)
     found: dict[str, tuple[int, ...]] = {}
@@ -193,7 +199,7 @@ def nearby_rows(world: World, contexts: Iterable[Context]) -> dict[str, tuple[in
     return found
 
 
-def training_contexts(citations: Citations, most: int) -> list[Context]:
+def training_contexts(citations: Citations, most: int) -> list[CitationContext]:
     """Contexts of the head's papers: all of the dev part, then LaTeX and Markdown, then text of
     PDFs, few of one gold or one paper.
 
@@ -202,7 +208,7 @@ def training_contexts(citations: Citations, most: int) -> list[Context]:
     """
     head = [c for c in citations.contexts if c.clean and role(c) == "head"]
     head.sort(key=lambda c: (c.origin != "dev", c.form == "text", fraction(c.id, "head")))
-    kept: list[Context] = []
+    kept: list[CitationContext] = []
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
     old = 0
@@ -226,10 +232,10 @@ def training_contexts(citations: Citations, most: int) -> list[Context]:
     return kept
 
 
-def tuning_contexts(citations: Citations) -> list[Context]:
+def tuning_contexts(citations: Citations) -> list[CitationContext]:
     """Clean contexts of the LaTeX papers that tune, at most `TUNING_PER_PAPER` of one paper."""
     per_paper: Counter[str] = Counter()
-    kept: list[Context] = []
+    kept: list[CitationContext] = []
     for context in sorted(citations.contexts, key=lambda c: fraction(c.id, "head")):
         if (
             context.clean
@@ -241,7 +247,7 @@ def tuning_contexts(citations: Citations) -> list[Context]:
     return kept
 
 
-def unanswerable_contexts(data: Path, most: int) -> list[Context]:
+def unanswerable_contexts(data: Path, most: int) -> list[CitationContext]:
     """Clean contexts of the LaTeX papers that tune, of works that the corpora lack."""
     path = data / "contexts" / "contexts_no_gold2.jsonl.gz"
     found = read_contexts(path) if path.exists() else []
@@ -249,7 +255,7 @@ def unanswerable_contexts(data: Path, most: int) -> list[Context]:
     return sorted(found, key=lambda c: fraction(c.id, "head"))[:most]
 
 
-def training_references(data: Path, world: World, citations: Citations) -> Known:
+def training_references(data: Path, world: World, citations: Citations) -> CitingFacts:
     """What each training paper cites, by any of the data."""
     from citewell.corpus.columns import title_key
 
@@ -262,10 +268,10 @@ def training_references(data: Path, world: World, citations: Citations) -> Known
             cited[paper_key(context)].add(row[context.gold[0]])
     names = [name for name in (*CONTEXTS, "dev") if _contexts_file(data, name).exists()]
     every = [c for name in names for c in read_contexts(_contexts_file(data, name))]
-    return Known(lambda context: cited[paper_key(context)], nearby_rows(world, every))
+    return CitingFacts(lambda context: cited[paper_key(context)], nearby_rows(world, every))
 
 
-def dev_references(data: Path, world: World) -> Known:
+def dev_references(data: Path, world: World) -> CitingFacts:
     """What each paper of `contexts/dev` cites."""
     row = {p.id: n for n, p in enumerate(world.papers)}
     cited: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -277,14 +283,16 @@ def dev_references(data: Path, world: World) -> Known:
             row[c["gold_id"]] for c in record["cited"] if c["gold_id"] in row
         )
     nearby = nearby_rows(world, read_contexts(_contexts_file(data, "dev")))
-    return Known(lambda context: cited[context.source, context.title], nearby)
+    return CitingFacts(lambda context: cited[context.source, context.title], nearby)
 
 
 def _contexts_file(data: Path, name: str) -> Path:
     return data / "contexts" / f"{name}.jsonl.gz"
 
 
-def dev_contexts(contexts: Iterable[Context], part: str, answered: bool = True) -> list[Context]:
+def dev_contexts(
+    contexts: Iterable[CitationContext], part: str, answered: bool = True
+) -> list[CitationContext]:
     """Clean contexts of a part of dev: those with an answer in the corpora, or those without."""
     return [
         c for c in contexts if c.clean and bool(c.gold) == answered and dev_part(c.source) == part

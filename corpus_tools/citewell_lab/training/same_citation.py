@@ -27,7 +27,7 @@ from citewell.engine.local import RANKER, TYPED, LocalEngine
 from citewell.model import Query, Question
 from citewell.model.query import Reference
 from citewell.ranking.contract import Ordering, Signals
-from citewell.ranking.features import Evidence
+from citewell.ranking.features import FeatureInputs
 from citewell.ranking.learned import WEIGHTS, LearnedRanker, same_citation
 from citewell_lab.datasets import open_data
 from citewell_lab.evaluation.matching import Gold
@@ -50,7 +50,7 @@ class Recorder(LearnedRanker):
     def _order_sentence(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,
@@ -60,7 +60,7 @@ class Recorder(LearnedRanker):
         return super()._order_sentence(query, known, table, scores, signals)
 
 
-class Candidates(msgspec.Struct):
+class SameCitationCandidates(msgspec.Struct):
     """The candidates for the other papers of one citation."""
 
     paper: str
@@ -93,7 +93,7 @@ def citations(questions: Sequence[Question]) -> Iterator[list[Question]]:
 
 def candidates(
     engine: LocalEngine, recorder: Recorder, library: Library, gold: Gold, group: list[Question]
-) -> Iterator[tuple[str, Candidates]]:
+) -> Iterator[tuple[str, SameCitationCandidates]]:
     """Those of one citation: with nothing given, and with its first paper given, cold and warm."""
     held: list[tuple[Question, frozenset[str]]] = []
     for question in group:
@@ -121,10 +121,12 @@ def candidates(
                 inputs = np.zeros((len(recorder.rows), 2), np.float32)
             members = [np.isin(recorder.rows, library.rows_of(sorted(ids))) for _, ids in held[1:]]
             name = f"{setting}, first given" if given else setting
-            yield name, Candidates(held[0][0].paper, recorder.scores, inputs, members)
+            yield name, SameCitationCandidates(held[0][0].paper, recorder.scores, inputs, members)
 
 
-def cross_validated(lists: Sequence[Candidates]) -> tuple[list[float], list[tuple[float, float]]]:
+def cross_validated(
+    lists: Sequence[SameCitationCandidates],
+) -> tuple[list[float], list[tuple[float, float]]]:
     """Ranks with weights chosen on the papers of the other folds, and the weights of each fold."""
     folds = np.array([int(fraction(one.paper, "same-citation") * FOLDS) for one in lists])
     ranks = [[one.ranks(weights) for weights in GRID] for one in lists]
@@ -134,7 +136,9 @@ def cross_validated(lists: Sequence[Candidates]) -> tuple[list[float], list[tupl
     return out, [GRID[one] for one in chosen]
 
 
-def as_shipped(lists: Sequence[Candidates]) -> tuple[list[float], list[tuple[float, float]]]:
+def as_shipped(
+    lists: Sequence[SameCitationCandidates],
+) -> tuple[list[float], list[tuple[float, float]]]:
     """Ranks with the weights that ship, and the weights."""
     return [rank for one in lists for rank in one.ranks(WEIGHTS)], [WEIGHTS]
 
@@ -155,7 +159,7 @@ def main(data: Path, library: Path, *, test: bool) -> None:
     recorder = Recorder(RANKER, TYPED)
     engine = open_library(library, recorder)
     gold = Gold(engine, [question for group in groups for question in group])
-    lists: dict[str, list[Candidates]] = defaultdict(list)
+    lists: dict[str, list[SameCitationCandidates]] = defaultdict(list)
     with Library.open(library) as held:
         for group in groups:
             for name, one in candidates(engine, recorder, held, gold, group):

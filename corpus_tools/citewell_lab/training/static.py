@@ -23,7 +23,7 @@ from citewell.retrieval import zones
 from citewell.retrieval.tokens import Vocabulary
 from citewell_lab.training.data import (
     Bags,
-    Context,
+    CitationContext,
     Paper,
     as_query,
     paper_bags,
@@ -166,7 +166,7 @@ class Pairs:
         )
 
 
-def _chances(contexts: list[Context], gold: NDArray[np.int64]) -> NDArray[np.float64]:
+def _chances(contexts: list[CitationContext], gold: NDArray[np.int64]) -> NDArray[np.float64]:
     """A cited paper counts as at most 12 contexts, one older than 2013 as at most 4."""
     own = np.array([weight(c) for c in contexts])
     total = np.bincount(gold, own)[gold]

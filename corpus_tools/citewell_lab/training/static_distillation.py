@@ -21,7 +21,7 @@ from citewell.model.cancel import Cancel
 from citewell.ranking.citation_cross_encoder import CitationCrossEncoder
 from citewell.ranking.pair_models import load_cross_encoder
 from citewell.retrieval.tokens import Vocabulary
-from citewell_lab.training.crossencoder import Example, gather
+from citewell_lab.training.crossencoder import CrossEncoderExample, gather
 from citewell_lab.training.data import Bags, Paper, query_bags
 from citewell_lab.training.static_network import TEMPERATURE, Arrays, Network
 from citewell_lab.training.world import as_work
@@ -57,7 +57,7 @@ class Lists(msgspec.Struct, frozen=True):
 
 
 def read_lists(
-    examples: Sequence[Example],
+    examples: Sequence[CrossEncoderExample],
     papers: Sequence[Paper],
     vocabulary: Vocabulary,
     model: CitationCrossEncoder,

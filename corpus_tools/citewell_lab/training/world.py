@@ -18,7 +18,7 @@ from citewell.model.names import parse_author
 from citewell.model.query import near_part, topic_part
 from citewell.ranking.features import (
     UNKNOWN,
-    Evidence,
+    FeatureInputs,
     Nearby,
     company_of,
     features,
@@ -107,7 +107,7 @@ class World:
             company = company_of(
                 references, self.vectors[references], self.all_columns.take(references)
             )
-        known = Evidence(
+        known = FeatureInputs(
             rows,
             self.all_columns.take(rows),
             bm25[rows],

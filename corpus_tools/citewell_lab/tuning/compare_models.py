@@ -16,9 +16,15 @@ from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation.plan import Reporter
-from citewell_lab.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell_lab.evaluation.statistics import (
+    Estimate,
+    Groups,
+    PairedDifference,
+    bootstrap,
+    compare,
+)
 from citewell_lab.tuning import Tunable
-from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import CUTS, Measured, measure, parts_of, untouched
 
 RANKER = "ranker"
@@ -39,7 +45,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     cost_per_thousand: float | None = None
     """US dollars for a thousand passages; None where no price is known."""
-    gain: Difference | None = None
+    gain: PairedDifference | None = None
     """Reciprocal rank against the ranker's order of the same lists."""
     problems: dict[str, int] = {}
     """Codes of what went wrong, and how often."""
@@ -52,7 +58,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         return self.failed < 1
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class ModelComparison(msgspec.Struct, frozen=True, kw_only=True):
     """All models."""
 
     program: str
@@ -94,12 +100,12 @@ def named(text: str, options: LlmOptions) -> LlmOptions:
 def compare_models(
     models: Sequence[tuple[str, LlmOptions]],
     program: Tunable,
-    examples: Sequence[Example],
+    examples: Sequence[TuningExample],
     reporter: Reporter,
     *,
     seed: int = 0,
     open_model: Callable[[LlmOptions], LanguageModel | None] = LanguageModel.open,
-) -> Comparison:
+) -> ModelComparison:
     """Put every example to every model, one after the other. Raises `CitewellError` for a model
     that cannot be opened; one that fails later is measured as it is."""
     base = untouched(examples)
@@ -116,7 +122,7 @@ def compare_models(
         finally:
             model.close()
         rows.append(_compared(name, measured, base, seed))
-    return Comparison(
+    return ModelComparison(
         program=program,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         examples=len(examples),

@@ -29,7 +29,7 @@ LIST = 20
 _CHUNK = 64
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class TuningExample(msgspec.Struct, frozen=True, kw_only=True):
     """A passage with the papers found for it."""
 
     id: str
@@ -47,7 +47,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     fooled: bool = False
     """The program in use chose wrongly here."""
 
-    def to_learn_from(self, reach: int) -> Example | None:
+    def to_learn_from(self, reach: int) -> TuningExample | None:
         """The first `reach` papers with a right one among them; None when none was found."""
         head = list(self.works[:reach])
         right = tuple(place for place in self.right if place < reach)
@@ -63,14 +63,14 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 class Examples(msgspec.Struct, frozen=True, kw_only=True):
     """What was collected."""
 
-    examples: tuple[Example, ...]
+    examples: tuple[TuningExample, ...]
     questions: int
     """Questions that were put to the engine."""
     absent: int
     """Those whose right paper the library holds and the first hundred papers do not: they count in
     the metric, where no version can win them."""
 
-    def part(self, part: Part, seed: int = 0) -> tuple[Example, ...]:
+    def part(self, part: Part, seed: int = 0) -> tuple[TuningExample, ...]:
         """The examples of one part; all of a paper are in the same."""
         return tuple(e for e in self.examples if part_of(e.paper, seed) == part)
 
@@ -103,7 +103,7 @@ def collect(
     held = [question for question in questions if right[question.id]]
     held.sort(key=lambda q: hashlib.sha256(f"{seed} {q.id}".encode()).digest())
     reporter.begin("searching for candidates", min(limit, len(held)))
-    found: list[Example] = []
+    found: list[TuningExample] = []
     searched = absent = 0
     for start in range(0, len(held), _CHUNK):
         part = held[start : start + _CHUNK][: limit - len(found)]
@@ -121,10 +121,10 @@ def collect(
     return Examples(examples=tuple(found), questions=searched, absent=absent)
 
 
-def _example(question: Question, hits: Sequence[Hit], right: frozenset[str]) -> Example:
+def _example(question: Question, hits: Sequence[Hit], right: frozenset[str]) -> TuningExample:
     works = [hit.work for hit in hits]
     sure = [hit.confidence for hit in hits[:LIST] if hit.confidence is not None]
-    return Example(
+    return TuningExample(
         id=question.id,
         paper=question.paper or question.id,
         query=query_for(question, "warm"),
@@ -135,7 +135,9 @@ def _example(question: Question, hits: Sequence[Hit], right: frozenset[str]) -> 
     )
 
 
-def hard_first(examples: Iterable[Example], fooled: Callable[[Example], bool]) -> list[Example]:
+def hard_first(
+    examples: Iterable[TuningExample], fooled: Callable[[TuningExample], bool]
+) -> list[TuningExample]:
     """The examples at which the program failed first; each group in its old order."""
     marked = [msgspec.structs.replace(e, fooled=fooled(e)) for e in examples]
     return sorted(marked, key=lambda example: not example.fooled)

@@ -32,8 +32,8 @@ from citewell.model.child_process import temporary_folder
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation.plan import Reporter
-from citewell_lab.evaluation.statistics import Difference, compare
-from citewell_lab.tuning.examples import Example, Examples, hard_first
+from citewell_lab.evaluation.statistics import PairedDifference, compare
+from citewell_lab.tuning.examples import Examples, TuningExample, hard_first
 from citewell_lab.tuning.metric import Measured, measure, reach_of, untouched
 from citewell_lab.tuning.optimizers import optimize
 from citewell_lab.tuning.plan import Step, TunePlan, Tuning
@@ -94,7 +94,7 @@ class _Run:
         self._reach = reach_of(plan.program, options)
         self._models: list[LanguageModel] = []
 
-    def tune(self, parts: dict[Any, tuple[Example, ...]], sizes: dict[str, int]) -> Tuning:
+    def tune(self, parts: dict[Any, tuple[TuningExample, ...]], sizes: dict[str, int]) -> Tuning:
         plan = self._plan
         program = plan.program
         name = self._options.version or current_version(program, self._folder)
@@ -169,7 +169,7 @@ class _Run:
         self,
         number: int,
         best: Version,
-        parts: dict[Any, tuple[Example, ...]],
+        parts: dict[Any, tuple[TuningExample, ...]],
         valid: Measured,
         seen: Measured,
     ) -> tuple[Step, Measured | None]:
@@ -222,14 +222,16 @@ class _Run:
         )
         return step, measured
 
-    def _compared(self, a: Measured, b: Measured) -> Difference:
+    def _compared(self, a: Measured, b: Measured) -> PairedDifference:
         units = [one.paper for one in a.tried]
         if len(set(units)) < FEW_PAPERS:
             units = [one.id for one in a.tried]
         weights = self._plan.weights
         return compare(a.values(weights), b.values(weights), units, seed=self._plan.seed)
 
-    def _measured(self, version: Version, examples: Sequence[Example], words: str) -> Measured:
+    def _measured(
+        self, version: Version, examples: Sequence[TuningExample], words: str
+    ) -> Measured:
         self._reporter.begin(words, len(examples))
         return measure(
             self._model(version), self._plan.program, examples, advance=self._reporter.advance

@@ -20,7 +20,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 from citewell_lab.tuning import Tunable
-from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.examples import TuningExample
 
 CUTS = (5, 10, 20)
 _WEIGHT = re.compile(r"\s*(mrr|recall@(?:5|10|20))\s*=\s*(\d*\.?\d+)\s*", re.IGNORECASE)
@@ -131,7 +131,7 @@ def rank_of(order: Sequence[int], right: Sequence[int]) -> int:
     return next((rank for rank, place in enumerate(order, 1) if place in right), 0)
 
 
-def untouched(examples: Sequence[Example]) -> Measured:
+def untouched(examples: Sequence[TuningExample]) -> Measured:
     """The ranker's own order of the same candidates, without any model."""
     return Measured(
         tried=tuple(
@@ -148,7 +148,7 @@ def untouched(examples: Sequence[Example]) -> Measured:
 def measure(
     model: LanguageModel,
     program: Tunable,
-    examples: Sequence[Example],
+    examples: Sequence[TuningExample],
     *,
     advance: Callable[[int], None] | None = None,
 ) -> Measured:
@@ -174,7 +174,7 @@ def measure(
 
 
 def _ask(
-    model: LanguageModel, program: Tunable, example: Example
+    model: LanguageModel, program: Tunable, example: TuningExample
 ) -> tuple[int, int, Usage, Problem | None]:
     """The right paper's rank, the place of the chosen one, what it cost, and why the order is the
     ranker's."""

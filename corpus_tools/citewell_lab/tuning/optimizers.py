@@ -26,7 +26,7 @@ from citewell.llm.texts import candidate_of, numbered, passage_of
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 from citewell_lab.tuning import Optimizer, Tunable
-from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import rank_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def optimize(
     optimizer: Optimizer,
     model: LanguageModel,
     module: Program,
-    train: Sequence[Example],
+    train: Sequence[TuningExample],
     *,
     effort: Effort,
     seed: int,
@@ -89,7 +89,7 @@ def optimize(
     return made
 
 
-def shown_of(program: Tunable, example: Example) -> list[Any]:
+def shown_of(program: Tunable, example: TuningExample) -> list[Any]:
     """The `dspy.Example`s of one of ours, with the right answer."""
     import dspy
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from citewell.features.checking.page import POLICY
 from citewell.llm.versions import Version
 from citewell.model.llm import Usage
-from citewell_lab.tuning.compare_models import RANKER, Compared, Comparison
+from citewell_lab.tuning.compare_models import RANKER, Compared, ModelComparison
 from citewell_lab.tuning.plan import Step, Tuning
 from citewell_lab.tuning.threshold import PickThreshold
 
@@ -111,7 +111,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [low + (high - low) * n / 4 for n in range(5)]
 
 
-def models_chart(found: Comparison) -> str:
+def models_chart(found: ModelComparison) -> str:
     """A row for each model that answered: its mean reciprocal rank with the interval, and beside it
     the seconds of a request (p50, and p95 as a line) and the cost of 1,000 passages."""
     models = [one for one in found.models if one.answered]
@@ -197,7 +197,7 @@ def tuning_page(tuning: Tuning) -> str:
     return _page(f"Tuning of “{tuning.program}”", _tuning(tuning))
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_page(comparison: ModelComparison) -> str:
     """The HTML page of a comparison: each model's gain over the ranker, and all figures."""
     return _page("Language models compared", _comparison(comparison))
 
@@ -413,7 +413,7 @@ def _spent(usage: Usage) -> str:
 # -- models ------------------------------------------------------------------------------------
 
 
-def _comparison(found: Comparison) -> Iterator[str]:
+def _comparison(found: ModelComparison) -> Iterator[str]:
     yield (
         f'<p class="lede">{len(found.models) - 1} models with the program '
         f"“{escape(found.program)}” on {found.examples} passages of {found.papers} papers, and the "

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from citewell.llm.versions import Version
 from citewell.model import Problem
 from citewell.model.llm import Usage
-from citewell_lab.evaluation.statistics import Difference
+from citewell_lab.evaluation.statistics import PairedDifference
 from citewell_lab.tuning import Optimizer, Tunable
 from citewell_lab.tuning.metric import Weights
 from citewell_lab.tuning.optimizers import Effort
@@ -46,7 +46,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     before: float
     after: float | None = None
     """The metric on the validation papers; None when the optimizer made nothing."""
-    difference: Difference | None = None
+    difference: PairedDifference | None = None
     accepted: bool = False
     version: Version | None = None
     """What was made, accepted or not."""
@@ -74,7 +74,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, float]
     """Figures of the version in use on the test papers; `metric` is the weighted one."""
     after: dict[str, float]
-    difference: Difference | None = None
+    difference: PairedDifference | None = None
     """Test papers, after against before; None when nothing was accepted."""
     valid: float = 0.0
     """The metric of the first version on the validation papers."""

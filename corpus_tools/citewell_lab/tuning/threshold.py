@@ -14,14 +14,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell_lab.evaluation.statistics import Difference, compare
-from citewell_lab.tuning.examples import Example
+from citewell_lab.evaluation.statistics import PairedDifference, compare
+from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import Measured, Tried
 
 GRID = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-class Filled(msgspec.Struct, frozen=True):
+class ThresholdFigures(msgspec.Struct, frozen=True):
     """What `fill` would write at one threshold."""
 
     threshold: float
@@ -45,15 +45,15 @@ class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
     """Those whose right paper it did not see, and for which it chose one."""
     absent_none: int
     failed: int
-    valid: tuple[Filled, ...]
-    valid_ranker: Filled
+    valid: tuple[ThresholdFigures, ...]
+    valid_ranker: ThresholdFigures
     """The ranker's first paper at `fill.threshold`, without a model."""
     best: float
-    test_best: Filled
-    test_now: Filled
+    test_best: ThresholdFigures
+    test_now: ThresholdFigures
     """At the setting `llm.pick_threshold`."""
-    test_ranker: Filled
-    difference: Difference
+    test_ranker: ThresholdFigures
+    difference: PairedDifference
     """Worth on the test papers: the best threshold against the ranker without a model."""
 
     @property
@@ -90,8 +90,8 @@ class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fit(
-    valid: tuple[Sequence[Example], Measured],
-    test: tuple[Sequence[Example], Measured],
+    valid: tuple[Sequence[TuningExample], Measured],
+    test: tuple[Sequence[TuningExample], Measured],
     *,
     least: float,
     now: float,
@@ -137,8 +137,8 @@ def fit(
 
 
 def _filled(
-    of: tuple[Sequence[Example], Measured | None], threshold: float, least: float
-) -> tuple[Filled, NDArray[np.float64]]:
+    of: tuple[Sequence[TuningExample], Measured | None], threshold: float, least: float
+) -> tuple[ThresholdFigures, NDArray[np.float64]]:
     """What would be written, and the worth of each passage; without choices by the ranker."""
     examples, measured = of
     tried: Sequence[Tried | None] = [None] * len(examples) if measured is None else measured.tried
@@ -152,8 +152,8 @@ def _filled(
         right += place in example.right
         worth[number] = 1 - least if place in example.right else -least
     mean = float(worth.mean()) if len(worth) else 0.0
-    return Filled(threshold, len(examples), filled, right, mean), worth
+    return ThresholdFigures(threshold, len(examples), filled, right, mean), worth
 
 
-def _line(one: Filled) -> str:
+def _line(one: ThresholdFigures) -> str:
     return f"{one.filled} of {one.passages} filled, {one.right} correct (utility {one.worth:+.3f})"

@@ -13,7 +13,7 @@ from citewell.cli.session import Session, console
 from citewell_lab.tuning import TUNABLE
 
 if TYPE_CHECKING:
-    from citewell_lab.tuning.compare_models import Comparison
+    from citewell_lab.tuning.compare_models import ModelComparison
 
 
 @click.command("compare-models", short_help="Compare language models on the same passages.")
@@ -63,13 +63,13 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     ctx.exit(OK if all(one.answered for one in comparison.models) else FINDINGS)
 
 
-def _page(comparison: Comparison) -> str:
+def _page(comparison: ModelComparison) -> str:
     from citewell_lab.tuning.page import comparison_page
 
     return comparison_page(comparison)
 
 
-def _show(found: Comparison) -> None:
+def _show(found: ModelComparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -96,7 +96,7 @@ def _show(found: Comparison) -> None:
     click.echo(f"{passages} of {papers}.", err=True)
 
 
-def _explain(found: Comparison) -> None:
+def _explain(found: ModelComparison) -> None:
     """Which models gave no answer to how many passages, and why to the first of these."""
     from msgspec.structs import replace
 

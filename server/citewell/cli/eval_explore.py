@@ -12,14 +12,14 @@ from citewell.cli.session import console
 if TYPE_CHECKING:
     from citewell.model import Question
     from citewell.options import Options
-    from citewell_lab.evaluation.explore import Explored
+    from citewell_lab.evaluation.explore import PassOutcome
     from citewell_lab.evaluation.plan import Reporter
     from citewell_lab.evaluation.results import DataInfo
 
 
 def evaluate_explore(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
-) -> list[Explored]:
+) -> list[PassOutcome]:
     """Explore every question, as a whole and without each part that `--without` names."""
     from citewell_lab.evaluation.explore import PARTS, ask_explore
 
@@ -44,7 +44,7 @@ def evaluate_explore(
     )
 
 
-def show_explore(answers: list[Explored], info: DataInfo, flags: dict[str, Any]) -> int:
+def show_explore(answers: list[PassOutcome], info: DataInfo, flags: dict[str, Any]) -> int:
     """Print the figures, and write them where that is asked; the number of listed papers without
     a record."""
     from rich.table import Table

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from citewell.model import Question
     from citewell.options import Options
     from citewell_lab.evaluation.plan import Reporter
-    from citewell_lab.evaluation.replay import Line, ReplayedCitation
+    from citewell_lab.evaluation.replay import LearningFigures, ReplayedCitation
     from citewell_lab.evaluation.results import DataInfo, Setting
 
 SCOPES = ("paper", "repository", "everyone")
@@ -48,7 +48,7 @@ def show_replay(
     save_results(flags, whole)
 
 
-def _table(lines: list[Line], setting: Setting, scope: str) -> Table:
+def _table(lines: list[LearningFigures], setting: Setting, scope: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 

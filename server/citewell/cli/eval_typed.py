@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from citewell.options import Options
     from citewell_lab.evaluation.plan import Reporter
     from citewell_lab.evaluation.results import DataInfo, Setting
-    from citewell_lab.evaluation.typed import Line, Place, Typed
+    from citewell_lab.evaluation.typed import Place, TypedFigures, TypedOutcome
 
 PLACES = ("alone", "sentence")
 
 
 def evaluate_typed(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
-) -> list[Typed]:
+) -> list[TypedOutcome]:
     """Derive the typed words of a sample of the questions, and ask them in each way."""
     from citewell_lab.datasets.typed import half_typed, typed_questions
     from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
@@ -49,7 +49,7 @@ def evaluate_typed(
 
 
 def show_typed(
-    answers: list[Typed], info: DataInfo, options: Options, flags: dict[str, Any]
+    answers: list[TypedOutcome], info: DataInfo, options: Options, flags: dict[str, Any]
 ) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
     import msgspec
@@ -75,7 +75,7 @@ def show_typed(
         results.write_atomically(flags["json_path"], text)
 
 
-def _table(lines: list[Line]) -> Table:
+def _table(lines: list[TypedFigures]) -> Table:
     from rich.table import Table
 
     from citewell_lab.datasets.typed import KINDS

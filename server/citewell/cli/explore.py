@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.model.overview import Overview
     from citewell.options import Options
-    from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
+    from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass
     from citewell.usecases.explore.export import Form
     from citewell.usecases.explore.labels import Label
     from citewell.usecases.explore.saved import SavedSearch
@@ -137,11 +137,11 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     ctx.exit(OK if papers or nothing_new else FINDINGS)
 
 
-def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreRequest:
+def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreQuery:
     """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
     from msgspec.structs import replace
 
-    from citewell.usecases.explore.contract import ExploreRequest
+    from citewell.usecases.explore.contract import ExploreQuery
 
     low, high = flags["year_from"], flags["year_to"]
     if low is not None and high is not None and low > high:
@@ -154,7 +154,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         return replace(saved.request, online=online, overview=flags["overview"])
     if not (asks or flags["labels"]):
         raise click.UsageError("Missing argument 'TEXT...'.")
-    return ExploreRequest(
+    return ExploreQuery(
         text=text,
         author=flags["author"],
         venue=flags["venue"],
@@ -171,8 +171,8 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
 
 
 def _explored(
-    options: Options, request: ExploreRequest, labels: list[Label], flags: dict[str, Any]
-) -> tuple[ExploreRequest, Exploration, str, dict[str, int]]:
+    options: Options, request: ExploreQuery, labels: list[Label], flags: dict[str, Any]
+) -> tuple[ExploreQuery, Exploration, str, dict[str, int]]:
     """The request with its labels, the last list, the library that was searched, and how often each
     paper of the list is cited."""
     from citewell.usecases.library import Library
@@ -192,8 +192,8 @@ def _explored(
 
 
 def _with_ids(
-    engine: Engine, request: ExploreRequest, options: Options, bibs: tuple[Path, ...]
-) -> ExploreRequest:
+    engine: Engine, request: ExploreQuery, options: Options, bibs: tuple[Path, ...]
+) -> ExploreQuery:
     """The request with the ids of the papers that it keeps and rejects. Raises `CitewellError` for
     one that no record has."""
     from msgspec.structs import replace
@@ -207,7 +207,7 @@ def _with_ids(
     return replace(request, kept=ids(request.kept), rejected=ids(request.rejected))
 
 
-def _labelled(engine: Engine, request: ExploreRequest, labels: list[Label]) -> ExploreRequest:
+def _labelled(engine: Engine, request: ExploreQuery, labels: list[Label]) -> ExploreQuery:
     """The request with the labelled papers kept and rejected."""
     from msgspec.structs import replace
 
@@ -265,7 +265,7 @@ def _check_targets(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
             raise click.UsageError(f"{path} exists. Add --replace to replace it.")
 
 
-def _write(papers: Sequence[Explored], files: dict[Form, Path], options: Options) -> None:
+def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Options) -> None:
     from citewell.usecases.explore.export import exported
 
     for form, path in files.items():
@@ -292,7 +292,7 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _show(
-    papers: Sequence[Explored], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
+    papers: Sequence[ExploredWork], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
 ) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
     from citewell.cli.papers import reasoned, show_table, tabbed
@@ -322,7 +322,7 @@ def _show(
     echo(f"{len(papers)} papers, the best one last." if len(papers) > 1 else "1 paper.", err=True)
 
 
-def _passes_text(paper: Explored) -> str:
+def _passes_text(paper: ExploredWork) -> str:
     """The best rank in each pass: "search #4, papers #2"; without one where there is none."""
     found: dict[str, int] = {}
     for one in paper.reasons:

@@ -253,7 +253,7 @@ def read_rows(
     return found
 
 
-class Columns(NamedTuple):
+class RowColumns(NamedTuple):
     """One value per row of the whole library, dead rows included."""
 
     year: NDArray[np.int16]
@@ -508,17 +508,17 @@ class Library(Closing):
                 if segment.is_live(row) and not segment.is_covered(row):
                     yield row + segment.base, work
 
-    def columns(self) -> Columns:
+    def columns(self) -> RowColumns:
         """Year and citation count of every row; memory-mapped when there is one segment."""
         return self._columns
 
     @cached_property
-    def _columns(self) -> Columns:
+    def _columns(self) -> RowColumns:
         if len(self._segments) == 1:
-            return Columns(self._segments[0].years, self._segments[0].citations)
+            return RowColumns(self._segments[0].years, self._segments[0].citations)
         years = [segment.years for segment in self._segments]
         citations = [segment.citations for segment in self._segments]
-        return Columns(
+        return RowColumns(
             np.concatenate(years) if years else np.empty(0, np.int16),
             np.concatenate(citations) if citations else np.empty(0, np.int32),
         )

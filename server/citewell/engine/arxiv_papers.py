@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from citewell.engine.online import missing_package
 from citewell.model import Problem
 from citewell.options import Options
-from citewell.sources.answers import Failed, Nothing
+from citewell.sources.answers import Failed, NoMatch
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
 from citewell.sources.registry import allowed
 
@@ -53,7 +53,7 @@ def download(arxiv: str, options: Options, folder: Path) -> Problem | None:
     if (problem := missing_package()) is not None:
         return problem
     answer = asyncio.run(_fetch(arxiv, options))
-    if isinstance(answer, Nothing):
+    if isinstance(answer, NoMatch):
         return Problem(
             "file-missing", f"arXiv has no paper arXiv:{arxiv}.", "Check the identifier."
         )
@@ -66,7 +66,7 @@ def download(arxiv: str, options: Options, folder: Path) -> Problem | None:
     return None
 
 
-async def _fetch(arxiv: str, options: Options) -> dict[str, bytes] | Nothing | Failed:
+async def _fetch(arxiv: str, options: Options) -> dict[str, bytes] | NoMatch | Failed:
     from citewell.options.folders import sources_folder
     from citewell.sources.web.client import Web, WebOptions
 

@@ -32,7 +32,7 @@ from citewell.ranking.history import (
     CRITICISED_HERE,
     DISMISSED_HERE,
     NOT_YET_CITED,
-    Cited,
+    CitationHistory,
     Past,
     Prior,
     is_criticism,
@@ -203,7 +203,7 @@ class History:
         return self._signals.encoder, coded(vector[None])[0].tobytes()
 
 
-def cited_by(query: Query) -> Cited | None:
+def cited_by(query: Query) -> CitationHistory | None:
     """What the text of the citing paper cites, and what its bibliography holds besides; None where
     that is not known."""
     times_of = {_key_of(title): 0 for title in query.paper.uncited[:MOST_REFERENCES]}
@@ -215,7 +215,7 @@ def cited_by(query: Query) -> Cited | None:
     keys = np.array(sorted(times_of), np.uint64)
     times = np.array([times_of[key] for key in sorted(times_of)], np.float32)
     criticised = is_criticism(query.sentence)
-    return Cited(
+    return CitationHistory(
         keys,
         times,
         is_among(keys, _keys_of(query.beside)),

@@ -25,7 +25,7 @@ PUBLISHED_WITHIN = (-1, 6)
 """Years from a paper's submission to arXiv to its appearance."""
 
 
-class Records(Protocol):
+class WorkLookup(Protocol):
     """What an engine and a look-up have in common."""
 
     def works(self, ids: Sequence[str]) -> list[Work | None]: ...
@@ -35,7 +35,7 @@ class Records(Protocol):
     ) -> list[Work]: ...
 
 
-def work_identified(records: Records, identifier: Identifier) -> Work | None:
+def work_identified(records: WorkLookup, identifier: Identifier) -> Work | None:
     """The record with this identifier, the published one before a preprint; None without one."""
     found: list[Work] = []
     anthology = identifier.value if identifier.kind == "acl" else acl_id(identifier.doi)
@@ -60,7 +60,7 @@ def work_identified(records: Records, identifier: Identifier) -> Work | None:
     return min(found, key=_is_preprint, default=None)
 
 
-def _by_title(records: Records, arxiv: str) -> list[Work]:
+def _by_title(records: WorkLookup, arxiv: str) -> list[Work]:
     """The one record with the title of a well-known arXiv paper, of about the same years."""
     title = title_of_arxiv(arxiv)
     return published(records.lookup(title=title), arxiv) if title else []
@@ -85,7 +85,7 @@ class Identified:
 
     def __init__(
         self,
-        records: Records,
+        records: WorkLookup,
         online: OnlineSearch | None,
         problems: Sequence[Problem],
         held: Callable[[Work], Work | None],

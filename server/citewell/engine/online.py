@@ -19,9 +19,9 @@ from citewell.model.installing import install_command
 from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.options.online import SourceOptions
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.registry import allowed
-from citewell.sources.service import ONLINE_SECONDS, Budget, SourceAnswers, Sources
+from citewell.sources.service import ONLINE_SECONDS, SourceAnswers, Sources, TimeBudget
 
 T = TypeVar("T")
 
@@ -83,9 +83,9 @@ class Online:
 
     def by_ids(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
         """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.by_ids(wanted, budget), cancel)
@@ -94,38 +94,42 @@ class Online:
         self,
         dois: Sequence[str],
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from a source that reports retractions. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.notices(dois, budget), cancel)
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
         """What the sources have under the titles. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
 
-    def search(self, text: str, limit: int, budget: Budget | None = None) -> Future[list[Answer]]:
+    def search(
+        self, text: str, limit: int, budget: TimeBudget | None = None
+    ) -> Future[list[Answer]]:
         """What the sources find for words, once they have answered. Never blocks."""
         return self._submit(lambda sources: sources.search(text, limit, budget))
 
     def search_each(
-        self, texts: Mapping[str, str], limit: int, budget: Budget, cancel: Cancel
+        self, texts: Mapping[str, str], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[Answer]:
         """What each named source finds for its own text. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
 
     def links(
-        self, wanted: Sequence[Wanted], limit: int, budget: Budget, cancel: Cancel
+        self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of works. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.links(wanted, limit, budget), cancel)
 
-    def look_up(self, wanted: Wanted, budget: Budget | None = None) -> Future[list[Answer]]:
+    def look_up(
+        self, wanted: SourceQuery, budget: TimeBudget | None = None
+    ) -> Future[list[Answer]]:
         """What the sources have under a DOI or arXiv identifier, once they have answered. Never
         blocks."""
 
@@ -137,7 +141,7 @@ class Online:
 
     def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
         """Whether each source answers now."""
-        budget = Budget(ONLINE_SECONDS)
+        budget = TimeBudget(ONLINE_SECONDS)
         return self._wait(lambda sources: sources.reach(budget), cancel)
 
     def close(self) -> None:
@@ -240,14 +244,16 @@ class OnlineAct:
     def __init__(self, online: Online, seconds: float | None) -> None:
         self.names = online.names
         self._online = online
-        self._budget = Budget(seconds)
+        self._budget = TimeBudget(seconds)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Problems that name the sources that did not answer in time."""
         return self._budget.problems
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
+    def by_ids(
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]:
         return self._online.by_ids(wanted, cancel, self._budget)
 
     def notices(
@@ -257,7 +263,7 @@ class OnlineAct:
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]:

@@ -24,9 +24,9 @@ from citewell.model.names import is_by
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.facets import passes_kind_and_language
 from citewell.retrieval.filters import is_of_venue
-from citewell.sources.answers import Answer, Found, Wanted
+from citewell.sources.answers import Answer, Matched, SourceQuery
 from citewell.sources.merge import Merged, merge, same_works
-from citewell.sources.service import Budget, failures
+from citewell.sources.service import TimeBudget, failures
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class OnlineSearch:
         A source that has not answered after `seconds`, or is silent for too long, is a problem of
         the answers. Raises `Cancelled`; requests that are still waiting are given up.
         """
-        budget = Budget(seconds)
+        budget = TimeBudget(seconds)
         wanted = {key: text for text in texts if len(key := normalise_title(text)) >= LEAST}
         with self._lock:
             self._drop_timer()
@@ -153,7 +153,7 @@ class OnlineSearch:
             self._drop_timer()
 
     def _ask(
-        self, key: str, text: str, budget: Budget | None = None
+        self, key: str, text: str, budget: TimeBudget | None = None
     ) -> Future[list[Answer]] | None:
         """The request that was sent, if one was."""
         with self._lock:
@@ -171,7 +171,7 @@ class OnlineSearch:
         future.add_done_callback(lambda done: self._take(key, done))
         return future
 
-    def _send(self, text: str, budget: Budget | None) -> Future[list[Answer]]:
+    def _send(self, text: str, budget: TimeBudget | None) -> Future[list[Answer]]:
         """An identifier is sent as one, anything else as words."""
         identifier = identifier_of(text)
         if identifier is None:
@@ -180,7 +180,7 @@ class OnlineSearch:
         if identifier.kind == "acl":
             doi = f"10.18653/v1/{identifier.value.lower()}"
         if doi or identifier.arxiv:
-            return self._online.look_up(Wanted(doi=doi, arxiv=identifier.arxiv), budget)
+            return self._online.look_up(SourceQuery(doi=doi, arxiv=identifier.arxiv), budget)
         nothing: Future[list[Answer]] = Future()
         nothing.set_result([])
         return nothing
@@ -220,7 +220,7 @@ class OnlineSearch:
 
 def fused(answers: Sequence[Answer]) -> list[Merged]:
     """The works of all answers, each once, by reciprocal rank over the sources."""
-    found = [answer for answer in answers if isinstance(answer, Found)]
+    found = [answer for answer in answers if isinstance(answer, Matched)]
     records = [work for answer in found for work in answer.works]
     rank = {
         work.id: 1 / (60 + place)

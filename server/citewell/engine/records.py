@@ -37,7 +37,7 @@ from citewell.verification.proceedings import (
     volume_is_whole,
 )
 from citewell.verification.records import (
-    Candidates,
+    ClaimCandidates,
     is_from_own_bib,
     most_similar,
     title_keys,
@@ -180,7 +180,7 @@ class LibraryRecords:
         self._meetings = LibraryMeetings(library, segments)
         self._titles = TitleIndex(segments, library.rows)
 
-    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+    def candidates(self, claims: Sequence[Claim]) -> list[ClaimCandidates]:
         """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
         key_numbers = [
             (
@@ -218,7 +218,7 @@ class LibraryRecords:
             answers.append(
                 without_own_bib(
                     claim,
-                    Candidates(
+                    ClaimCandidates(
                         by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
                         by_arxiv=tuple(by_arxiv),
                         by_identifier=tuple(

@@ -14,10 +14,10 @@ from citewell.engine.online_search import LIMIT, OnlineSearch, fused
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
-from citewell.sources.answers import Found, Wanted
+from citewell.sources.answers import Matched, SourceQuery
 from citewell.sources.fields import fields_of, keywords_of, sources_for, words_of
 from citewell.sources.registry import source_named
-from citewell.sources.service import Budget, failures
+from citewell.sources.service import TimeBudget, failures
 
 
 class SourceMethods:
@@ -90,7 +90,7 @@ class SourceSearch:
     ) -> SourcesFound:
         """What the sources of the question's field find for it. Raises `Cancelled`."""
         texts = self._texts(query.text, around)
-        budget = Budget(SECONDS if seconds is None else seconds)
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
         answers = self._online.search_each(texts, LIMIT, budget, cancel)
         merged = [one.work for one in fused(answers)]
         self._offered.remember(merged)
@@ -104,15 +104,15 @@ class SourceSearch:
         """References and citers of the first `FOLLOWED` works with an identifier, `LINKS` of each,
         as far as they arrive in time. Raises `Cancelled`."""
         starts = [work for work in works if work.doi or work.arxiv][:FOLLOWED]
-        wanted = [Wanted(doi=work.doi, arxiv=work.arxiv) for work in starts]
-        budget = Budget(SECONDS if seconds is None else seconds)
+        wanted = [SourceQuery(doi=work.doi, arxiv=work.arxiv) for work in starts]
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
         found = self._online.links(wanted, LINKS, budget, cancel)
         lists: list[LinkedPapers] = []
         problems = []
         for start, sides in zip(starts, found, strict=True):
             for direction, answer in sides:
                 problems += [one.problem for one in failures([answer])]
-                if isinstance(answer, Found):
+                if isinstance(answer, Matched):
                     self._offered.remember(answer.works)
                     linked = tuple(self._held(work) or work for work in answer.works[:LINKS])
                     lists.append(LinkedPapers(start=start.id, direction=direction, works=linked))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from citewell.llm.account import Account
 from citewell.llm.failures import failed, missing_package
-from citewell.llm.providers import Endpoint, endpoint_of
+from citewell.llm.providers import ModelEndpoint, endpoint_of
 from citewell.llm.stopping import stoppable
 from citewell.llm.texts import candidate_of, fitting, tokens_of
 from citewell.llm.versions import current, load_program
@@ -32,7 +32,7 @@ class ModelConnection:
     def __init__(
         self,
         options: LlmOptions,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         account: Account,
         open_lm: Callable[[], Any] | None = None,
     ) -> None:

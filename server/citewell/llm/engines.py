@@ -19,7 +19,7 @@ from typing import Any
 from citewell.llm.account import Account
 from citewell.llm.bounded import AnswerTooLong
 from citewell.llm.failures import oversized
-from citewell.llm.providers import LOOPBACK, Endpoint, key_of, needs_key, no_key
+from citewell.llm.providers import LOOPBACK, ModelEndpoint, key_of, needs_key, no_key
 from citewell.llm.stopping import OutOfTime, Stoppable, stopped
 from citewell.llm.texts import tokens_of
 from citewell.model import CitewellError, Problem
@@ -69,7 +69,7 @@ class Prices:
         return questions * self.question + answers * self.answer
 
 
-def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
+def prices_of(endpoint: ModelEndpoint, options: LlmOptions) -> Prices:
     """Prices from the settings, else from the list in DSPy or LiteLLM; 0 for a local model."""
     if options.input_price or options.output_price:
         return Prices(options.input_price / 1e6, options.output_price / 1e6)
@@ -218,7 +218,7 @@ def receipt() -> Iterator[list[Usage]]:
         _receipt.reset(token)
 
 
-def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
+def open_lm(endpoint: ModelEndpoint, options: LlmOptions, account: Account) -> Any:
     """The metered `dspy.LM` of an endpoint. Sends no request.
 
     Raises `CitewellError` when there is no key for a provider that needs one.
@@ -255,7 +255,7 @@ def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
     )
 
 
-def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callable[[], Any]:
+def _opener(endpoint: ModelEndpoint, options: LlmOptions, key: str | None) -> Callable[[], Any]:
     seconds = options.timeout_ms / 1e3
 
     def in_process() -> Any:

@@ -58,7 +58,7 @@ PROVIDERS = {
 }
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class ModelEndpoint(msgspec.Struct, frozen=True):
     """A provider as the settings name it: who sees the text."""
 
     provider: Provider
@@ -95,7 +95,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"{self.provider.name} {self.model}"
 
 
-def endpoint_of(options: LlmOptions) -> Endpoint | None:
+def endpoint_of(options: LlmOptions) -> ModelEndpoint | None:
     """The configured provider; None if none is configured.
 
     Raises `CitewellError` for ambiguous settings: a text is sent to a host that the user wrote
@@ -113,7 +113,7 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
             )
         )
     if provider.name == "transformers":
-        return Endpoint(provider, options.model, "", True)
+        return ModelEndpoint(provider, options.model, "", True)
     if provider.name == "litellm" and "/" not in options.model:
         raise CitewellError(
             Problem(
@@ -126,7 +126,7 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if host in LOOPBACK:
-        return Endpoint(provider, options.model, url, True)
+        return ModelEndpoint(provider, options.model, url, True)
     if options.base_url and host != options.host.strip("[]").lower():
         raise CitewellError(
             Problem(
@@ -137,10 +137,10 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
         )
     if options.base_url and parts.scheme != "https":
         logger.info("The text goes to %s unencrypted", host)
-    return Endpoint(provider, options.model, url, False)
+    return ModelEndpoint(provider, options.model, url, False)
 
 
-def key_of(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> Key | None:
+def key_of(endpoint: ModelEndpoint, environ: Mapping[str, str] | None = None) -> Key | None:
     """The provider's key, from the environment or the system's keyring, from nowhere else."""
     name, variables = endpoint.provider.name, endpoint.provider.keys
     if name == "litellm":
@@ -149,12 +149,12 @@ def key_of(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> Key 
     return find_key(("CITEWELL_LLM_KEY", *variables), f"llm-{name}", environ)
 
 
-def needs_key(endpoint: Endpoint) -> bool:
+def needs_key(endpoint: ModelEndpoint) -> bool:
     """Whether a provider requires a key."""
     return endpoint.provider.paid and not endpoint.local
 
 
-def no_key(endpoint: Endpoint) -> Problem:
+def no_key(endpoint: ModelEndpoint) -> Problem:
     """The problem of a provider without its key."""
     names = endpoint.provider.keys or ("CITEWELL_LLM_KEY",)
     return Problem(

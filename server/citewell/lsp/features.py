@@ -24,7 +24,7 @@ from citewell.lsp.requests import (
     tokens,
 )
 from citewell.lsp.requests.actions.registry import providers
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.session import Session
 
 
@@ -36,7 +36,9 @@ def features(
     consent = online.Consent(editor, buffers, session.reconfigure)
     engine, lists, zotero = session.engine, session.lists, session.zotero
     applier, edits, obstacles = session.applier, session.edits, session.obstacles
-    citing = Citing(projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch)
+    citing = CitationService(
+        projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch
+    )
     cards = hover.HoverCards(
         editor,
         projects,

@@ -66,7 +66,7 @@ class Report(TypedDict):
     notes: NotRequired[str]
 
 
-class Checking:
+class CheckingTools:
     """The method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:

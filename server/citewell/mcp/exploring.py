@@ -19,8 +19,8 @@ from citewell.usecases.explore.contract import (
     MAX_COUNT,
     MAX_TEXT,
     Exploration,
-    Explored,
-    ExploreRequest,
+    ExploredWork,
+    ExploreQuery,
 )
 from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
@@ -32,7 +32,7 @@ Ids = Annotated[list[str], Field(max_length=200)]
 Size = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
-class FoundPaper(Ref):
+class ListedRef(Ref):
     """A record on the list, with `why` it is there."""
 
     title: str
@@ -42,12 +42,12 @@ class Literature(TypedDict):
     """Papers on a question."""
 
     status: Literal["found", "nothing_found"]
-    papers: list[FoundPaper]
+    papers: list[ListedRef]
     overview: NotRequired[str]
     notes: NotRequired[str]
 
 
-class Exploring:
+class ExploringTools:
     """The method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:
@@ -65,7 +65,7 @@ class Exploring:
     ) -> Annotated[CallToolResult, Literature]:
         """Search the literature in passes. `kept`, `rejected`: ids you judged."""
         sources = self._tools.options.sources
-        request = ExploreRequest(
+        request = ExploreQuery(
             rounds=1,
             text=query,
             kept=tuple(kept),
@@ -80,7 +80,7 @@ class Exploring:
         )
         return answer(_literature(found, max_tokens))
 
-    def _explored(self, request: ExploreRequest, progress: Progress, cancel: Cancel) -> Exploration:
+    def _explored(self, request: ExploreQuery, progress: Progress, cancel: Cancel) -> Exploration:
         found = Exploration()
         for number, found in enumerate(explore(self._tools.engine, request, cancel=cancel), 1):
             progress(f"{found.passes[-1].name}: {len(found.papers)} papers", number, number + 1)
@@ -88,7 +88,7 @@ class Exploring:
 
 
 def _literature(found: Exploration, budget: int) -> Literature:
-    papers: list[FoundPaper] = [_paper(one) for one in found.papers]
+    papers: list[ListedRef] = [_paper(one) for one in found.papers]
     about = "" if found.overview is None else overview_text(found.overview)
     kept = within(papers, budget - (tokens_of(about) if about else 0))
     page: Literature = {
@@ -110,7 +110,7 @@ def _literature(found: Exploration, budget: int) -> Literature:
     return page
 
 
-def _paper(one: Explored) -> FoundPaper:
+def _paper(one: ExploredWork) -> ListedRef:
     """The record in short, with its relevance where it is judged; a list of reasons can be long."""
     found: dict[str, Any] = {**paper_of(one.work), "why": shorten(reason_text(one), MAX_WHY)}
     if one.relevance is not None:

@@ -24,7 +24,7 @@ class FetchAnswer(TypedDict):
     notes: NotRequired[str]
 
 
-class Fetching:
+class FetchingTools:
     """Each method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:

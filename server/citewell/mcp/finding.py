@@ -20,10 +20,10 @@ from citewell.features.text.evidence import picks, understood_text, why
 from citewell.features.text.paper_text import Form, paper_texts
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import (
-    Cited,
+    CitedRef,
     Detail,
-    Paper,
-    Record,
+    PaperRef,
+    RecordRef,
     paper_of,
     within,
 )
@@ -56,7 +56,7 @@ class Place(TypedDict, total=False):
     """One place that wants a citation; `pick` alone may be missing."""
 
     sentence: str
-    papers: list[Cited]
+    papers: list[CitedRef]
     confidence: float
     pick: str
 
@@ -73,7 +73,7 @@ class Page(TypedDict):
     """Papers."""
 
     status: Status
-    papers: list[Paper]
+    papers: list[PaperRef]
     understood: NotRequired[str]
     next_cursor: NotRequired[str]
     notes: NotRequired[str]
@@ -82,12 +82,12 @@ class Page(TypedDict):
 class Papers(TypedDict):
     """Records."""
 
-    papers: list[Record]
+    papers: list[RecordRef]
     unknown_ids: NotRequired[list[str]]
     notes: NotRequired[str]
 
 
-class Finding:
+class FindingTools:
     """Each method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:
@@ -198,7 +198,7 @@ class Finding:
         places: list[Place] = []
         notes: list[str] = []
         for one in found:
-            papers: list[Cited] = []
+            papers: list[CitedRef] = []
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
@@ -232,7 +232,7 @@ class Finding:
         if not held:
             self._tools.need_library()
         texts = paper_texts(held, form, self._tools.options, style)
-        papers: list[Record] = []
+        papers: list[RecordRef] = []
         for work, text in zip(held, texts, strict=True):
             one = paper_of(work, "full" if form == "record" else "ids")
             if text:
@@ -259,7 +259,7 @@ def _why(hit: Hit, detail: Detail) -> str:
 
 
 def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
-    papers: list[Paper] = [
+    papers: list[PaperRef] = [
         *(paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits)
     ]
     kept = within(papers, budget)

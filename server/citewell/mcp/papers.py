@@ -25,7 +25,7 @@ class Ref(TypedDict):
     source: str
 
 
-class Cited(Ref):
+class CitedRef(Ref):
     """A record for a place in a text."""
 
     title: str
@@ -34,14 +34,14 @@ class Cited(Ref):
     abstract_sentence: NotRequired[str]
 
 
-class Neighbour(Ref):
+class NeighbourRef(Ref):
     """A record beside another one."""
 
     title: str
     together: NotRequired[int]
 
 
-class Paper(Ref):
+class PaperRef(Ref):
     """A record in a list."""
 
     title: str
@@ -51,8 +51,8 @@ class Paper(Ref):
     retracted: NotRequired[bool]
 
 
-class Record(Ref):
-    """A whole record: with what `Paper` has."""
+class RecordRef(Ref):
+    """A whole record: with what `PaperRef` has."""
 
     title: str
     doi: NotRequired[str]
@@ -60,7 +60,7 @@ class Record(Ref):
     text: NotRequired[str]
 
 
-class Whole(Cited, Neighbour, Paper, Record):
+class Whole(CitedRef, NeighbourRef, PaperRef, RecordRef):
     """All that a record may have."""
 
 

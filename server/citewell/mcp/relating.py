@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.mcp.papers import Neighbour, paper_of, within
+from citewell.mcp.papers import NeighbourRef, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
@@ -24,12 +24,12 @@ class Neighbourhood(TypedDict):
     """Papers beside one."""
 
     status: Literal["found", "nothing_found", "not_known"]
-    papers: list[Neighbour]
+    papers: list[NeighbourRef]
     next_cursor: NotRequired[str]
     notes: NotRequired[str]
 
 
-class Relating:
+class RelatingTools:
     """The method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:
@@ -63,7 +63,7 @@ class Relating:
         )
         if found.problems:
             raise CitewellError(found.problems[0])
-        papers: list[Neighbour] = []
+        papers: list[NeighbourRef] = []
         for one in found.papers:
             paper = paper_of(one.work)
             if direction == "cocited":

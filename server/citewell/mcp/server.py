@@ -12,18 +12,18 @@ from mcp_types import ToolAnnotations
 
 from citewell import __version__
 from citewell.engine.contract import Engine
-from citewell.mcp.checking import Checking
+from citewell.mcp.checking import CheckingTools
 from citewell.mcp.client_log import add_logging
-from citewell.mcp.exploring import Exploring
-from citewell.mcp.fetching import Fetching
-from citewell.mcp.finding import Finding
-from citewell.mcp.relating import Relating
+from citewell.mcp.exploring import ExploringTools
+from citewell.mcp.fetching import FetchingTools
+from citewell.mcp.finding import FindingTools
+from citewell.mcp.relating import RelatingTools
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool import StrictTool
 from citewell.mcp.tool_context import ToolContext
 from citewell.mcp.transport import answer_prompts, label_tools
-from citewell.mcp.writing import Writing
+from citewell.mcp.writing import WritingTools
 from citewell.options import Options
 
 INSTRUCTIONS = """Citewell finds, checks and inserts references to papers that exist. Cite only \
@@ -46,21 +46,25 @@ def create_server(
     workers = options.serve.workers if shared else 1
     context = ToolContext(options, engine, roots or Roots(), allow_write, workers=workers)
     asks = bool(options.sources.allow)
-    finding, checking, writing = Finding(context), Checking(context), Writing(context)
+    finding, checking, writing = (
+        FindingTools(context),
+        CheckingTools(context),
+        WritingTools(context),
+    )
     searches = asks and options.sources.search
     tools = [
         _tool(finding.find_citations, asks=searches),
         _tool(finding.search_papers, asks=searches),
-        _tool(Exploring(context).explore_papers, asks=searches),
+        _tool(ExploringTools(context).explore_papers, asks=searches),
         _tool(finding.get_papers),
-        _tool(Relating(context).related_papers),
+        _tool(RelatingTools(context).related_papers),
         _tool(checking.check_references, asks=asks, writes=allow_write, removes=True),
         _tool(writing.fill_document, asks=searches, writes=allow_write),
         _tool(writing.add_entry, writes=allow_write),
         _tool(writing.add_entries, writes=allow_write),
     ]
     if asks and allow_write:
-        tools.append(_tool(Fetching(context).fetch_papers, asks=True, writes=True))
+        tools.append(_tool(FetchingTools(context).fetch_papers, asks=True, writes=True))
     server: MCPServer[Any] = MCPServer(
         "citewell",
         title="Citewell",

@@ -36,7 +36,7 @@ from citewell.usecases.find import Progress, no_progress, status_of
 # What a fill answers, within a bound of tokens.
 
 
-class Filled(TypedDict, total=False):
+class FilledPlaceholder(TypedDict, total=False):
     """A placeholder; open while it has no key."""
 
     n: int
@@ -54,7 +54,7 @@ class Fill(TypedDict):
     """What is or would be changed."""
 
     written: bool
-    placeholders: list[Filled]
+    placeholders: list[FilledPlaceholder]
     diff: str
     notes: NotRequired[str]
 
@@ -64,7 +64,7 @@ def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
     their candidates, then the diff, as far as they fit; `notes` list what was cut."""
     budget = min(budget, MAX_TOKENS)
     notes = [done["notes"]] if "notes" in done else []
-    plain: list[Filled] = [
+    plain: list[FilledPlaceholder] = [
         {name: value for name, value in one.items() if name != "candidates"}  # type: ignore[misc]
         for one in done["placeholders"]
     ]
@@ -122,7 +122,7 @@ class AddedEntries(TypedDict):
     diff: str
 
 
-class Writing:
+class WritingTools:
     """Each method is a tool; its docstring is what a model reads."""
 
     def __init__(self, tools: ToolContext) -> None:
@@ -237,8 +237,8 @@ class Writing:
             done["notes"] = "\n".join(notes)
         return done
 
-    def _filled(self, n: int, found: PlaceholderFill) -> Filled:
-        one: Filled = {
+    def _filled(self, n: int, found: PlaceholderFill) -> FilledPlaceholder:
+        one: FilledPlaceholder = {
             "n": n,
             "place": f"{self._tools.roots.shown(found.path)}:{found.line}",
             "text": found.text,

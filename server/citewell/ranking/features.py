@@ -42,7 +42,7 @@ class Nearby(msgspec.Struct, frozen=True):
     citations; UNKNOWN rows for papers without priors."""
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class FeatureInputs(msgspec.Struct, frozen=True):
     """Everything known of n candidates, before it becomes features."""
 
     rows: NDArray[np.int64]
@@ -81,7 +81,7 @@ def feature_names(prior_signals: tuple[str, ...]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.float32]:
+def features(query: Query, known: FeatureInputs, words: TitleWords) -> NDArray[np.float32]:
     """Shape (n, features), float32."""
     columns, count = known.columns, len(known.rows)
     parts: list[NDArray[np.float32]] = []
@@ -124,7 +124,7 @@ def places(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.log2(2.0 + np.searchsorted(order, -scores)), np.float32)
 
 
-def _company(known: Evidence) -> list[NDArray[np.float32]]:
+def _company(known: FeatureInputs) -> list[NDArray[np.float32]]:
     count, company = len(known.rows), known.company
     if company is None or not len(company.rows):
         unknown = np.full(count, UNKNOWN, np.float32)
@@ -149,7 +149,7 @@ def _company(known: Evidence) -> list[NDArray[np.float32]]:
     return [mean, top, np.log1p(shared), np.full(count, np.log1p(len(company.rows)), np.float32)]
 
 
-def _near_words(known: Evidence) -> list[NDArray[np.float32]]:
+def _near_words(known: FeatureInputs) -> list[NDArray[np.float32]]:
     count = len(known.rows)
     bm25 = np.zeros(count, np.float32) if known.bm25_near is None else known.bm25_near
     parts = [bm25, bm25 / max(float(bm25.max(initial=0)), 1e-6), places(bm25)]
@@ -159,7 +159,7 @@ def _near_words(known: Evidence) -> list[NDArray[np.float32]]:
     return [*parts, *profile.T]
 
 
-def _nearby(known: Evidence) -> list[NDArray[np.float32]]:
+def _nearby(known: FeatureInputs) -> list[NDArray[np.float32]]:
     unknown = np.full(len(known.rows), UNKNOWN, np.float32)
     nearby = known.nearby
     if nearby is None or not len(nearby.rows):
@@ -169,7 +169,7 @@ def _nearby(known: Evidence) -> list[NDArray[np.float32]]:
     return [likeness.max(axis=1), likeness.mean(axis=1), *nearby.cocited.T]
 
 
-def _years(known: Evidence) -> list[NDArray[np.float32]]:
+def _years(known: FeatureInputs) -> list[NDArray[np.float32]]:
     """How much older than the references a candidate is: than the newest tenth, than the half.
 
     The newest reference of all may be a later edition in the records.
@@ -214,6 +214,6 @@ def company_of(rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: C
 
 
 __all__ = [
-    "UNKNOWN", "Company", "Evidence", "Nearby", "company_of", "feature_names", "features",
+    "UNKNOWN", "Company", "FeatureInputs", "Nearby", "company_of", "feature_names", "features",
     "memory_rows", "places",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE, NOT_YET_CITED, CRITICISED_HE
 """Why a candidate was moved."""
 
 
-class Cited(msgspec.Struct, frozen=True):
+class CitationHistory(msgspec.Struct, frozen=True):
     """What the paper at hand cites, by title key, rising, shape (C,)."""
 
     keys: NDArray[np.uint64]
@@ -130,7 +130,7 @@ def prior(
     project: str,
     query_vector: NDArray[np.float32],
     *,
-    cited: Cited | None = None,
+    cited: CitationHistory | None = None,
     typed: bool = False,
 ) -> Prior:
     """What the past adds to the score of each candidate, by its title key, shape (n,).
@@ -188,13 +188,15 @@ def _rivals(some: NDArray[np.bool_]) -> float:
     return float(RIVALS * np.log1p(np.float32(some.sum())))
 
 
-def _accepted(past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]) -> Cited:
+def _accepted(
+    past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]
+) -> CitationHistory:
     """The works that the project cites, from its events."""
     times = np.bincount(past.accepted[here], minlength=len(past.keys))
     times[past.accepted[here & (likeness > SAME_SENTENCE)]] = 0
     used = times > 0
     none = np.zeros(int(used.sum()), np.bool_)
-    return Cited(past.keys[used], times[used].astype(np.float32), none)
+    return CitationHistory(past.keys[used], times[used].astype(np.float32), none)
 
 
 def _known(

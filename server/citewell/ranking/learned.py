@@ -25,7 +25,7 @@ from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.features import (
     UNKNOWN,
     Company,
-    Evidence,
+    FeatureInputs,
     Nearby,
     company_of,
     feature_names,
@@ -199,7 +199,7 @@ class LearnedRanker:
         prior_signals = signals.citation_priors(query, rows)
         cancel.check()
         assert parts is not None and vectors is not None
-        known = Evidence(
+        known = FeatureInputs(
             rows,
             columns,
             np.zeros(len(rows), np.float32) if bm25 is None else bm25,
@@ -234,7 +234,7 @@ class LearnedRanker:
     def _order_sentence(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,
@@ -265,7 +265,7 @@ class LearnedRanker:
     def _typed(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,
@@ -293,7 +293,7 @@ class LearnedRanker:
     def _literature(
         self,
         query: Query,
-        known: Evidence,
+        known: FeatureInputs,
         table: NDArray[np.float32],
         scores: NDArray[np.float32],
         signals: Signals,

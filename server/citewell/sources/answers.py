@@ -28,14 +28,14 @@ class Reason(StrEnum):
     """It has no such service."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class Matched(msgspec.Struct, frozen=True):
     """Records, best first."""
 
     source: str
     works: tuple[Work, ...]
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class NoMatch(msgspec.Struct, frozen=True):
     """The source answered, and has no such record."""
 
     source: str
@@ -59,10 +59,10 @@ class Failed(msgspec.Struct, frozen=True):
         )
 
 
-Answer = Found | Nothing | Failed
+Answer = Matched | NoMatch | Failed
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SourceQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A reference that a source is asked about: exactly what may be sent of it."""
 
     doi: str = ""
@@ -75,9 +75,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     year: int | None = None
 
 
-def of_works(source: str, works: tuple[Work, ...] | list[Work]) -> Found | Nothing:
-    """`Found`, or `Nothing` for an empty list."""
-    return Found(source, tuple(works)) if works else Nothing(source)
+def of_works(source: str, works: tuple[Work, ...] | list[Work]) -> Matched | NoMatch:
+    """`Matched`, or `NoMatch` for an empty list."""
+    return Matched(source, tuple(works)) if works else NoMatch(source)
 
 
 # Counts of this process: how each request to a source was answered, for the metrics of a server.

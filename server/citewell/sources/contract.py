@@ -15,7 +15,7 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.titles import normalise_title
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted, of_works
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, Reason, SourceQuery, of_works
 
 T = TypeVar("T")
 _WORD = re.compile(r"[^\W_]+")
@@ -70,8 +70,8 @@ class Fetch(Protocol):
 
     async def __call__(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
-    ) -> T | Nothing | Failed:
-        """The decoded body; `Nothing` for an absent record; `Failed` for everything else."""
+    ) -> T | NoMatch | Failed:
+        """The decoded body; `NoMatch` for an absent record; `Failed` for everything else."""
         ...
 
 
@@ -114,14 +114,14 @@ class Source:
             answers += await self._by_ids(kind, values[start : start + self.batch])
         return answers
 
-    async def match(self, wanted: Wanted) -> Answer:
+    async def match(self, wanted: SourceQuery) -> Answer:
         """Records whose title resembles that of a reference, most alike first."""
         if "match" not in self.can:
             return self.unable("does not match references")
         if not normalise_title(wanted.title):
-            return Nothing(self.name)
+            return NoMatch(self.name)
         answer = await self._match(wanted)
-        if not isinstance(answer, Found):
+        if not isinstance(answer, Matched):
             return answer
         return of_works(self.name, resembling(wanted.title, answer.works))
 
@@ -130,9 +130,9 @@ class Source:
         if "search" not in self.can:
             return self.unable("does not support search")
         if not text.strip():
-            return Nothing(self.name)
+            return NoMatch(self.name)
         answer = await self._search(text.strip()[:300], limit)
-        return Found(self.name, answer.works[:limit]) if isinstance(answer, Found) else answer
+        return Matched(self.name, answer.works[:limit]) if isinstance(answer, Matched) else answer
 
     async def references(self, kind: str, value: str, limit: int = 100) -> Answer:
         """What the work with this identifier cites."""
@@ -151,7 +151,7 @@ class Source:
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         raise NotImplementedError
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(wanted.title, MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
@@ -176,7 +176,7 @@ class Source:
 
     def with_doi(self, answer: Answer, doi: str) -> Answer:
         """Of an answer the records with this DOI: a search for one may find others, too."""
-        if not isinstance(answer, Found):
+        if not isinstance(answer, Matched):
             return answer
         return of_works(self.name, [work for work in answer.works if work.doi == doi])
 

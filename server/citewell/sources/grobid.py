@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
 from citewell.model import Problem
@@ -30,6 +30,7 @@ from citewell.model.titles import plain_title
 from citewell.model.work import Author
 from citewell.sources.contract import NonsenseError
 from citewell.sources.xml_text import parse_xml
+from citewell.sources.zotero import NoRedirect
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -237,11 +238,6 @@ def read_with_grobid(
     )
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_arguments: Any, **_options: Any) -> None:
-        """The file goes to the address that the user named, and to no other."""
-
-
 def _ask(base: str, path: Path, limit: float) -> bytes | Problem:
     boundary = uuid4().hex
     request = urllib.request.Request(
@@ -252,7 +248,7 @@ def _ask(base: str, path: Path, limit: float) -> bytes | Problem:
             "Accept": "application/xml",
         },
     )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
     with opener.open(request, timeout=max(0.1, limit - time.monotonic())) as answer:
         if answer.status == _NO_CONTENT:
             return _nonsense(base, path, "it found no text")

@@ -12,7 +12,7 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.model.query import Direction
-from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
+from citewell.sources.answers import Answer, Failed, NoMatch, Reason, SourceQuery
 from citewell.sources.contract import Ask, Fetch, Source
 from citewell.sources.registry import SOURCES, source_named
 
@@ -56,7 +56,7 @@ class LastResponses:
         return self._silent.get(name, 0.0) > self.clock()
 
 
-class Budget:
+class TimeBudget:
     """The time budget of one act, shared by all its requests."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -166,7 +166,7 @@ class Sources:
 
         async def listening(
             source: type[Source], ask: Ask, decode: Callable[[bytes], T]
-        ) -> T | Nothing | Failed:
+        ) -> T | NoMatch | Failed:
             answer = await fetch(source, ask, decode)
             if not isinstance(answer, Failed):
                 self.last_responses.note(source.name)
@@ -175,7 +175,7 @@ class Sources:
         self.by_name: Mapping[str, Source] = {name: source_named(name)(listening) for name in names}
 
     async def by_ids(
-        self, wanted: Sequence[Wanted], budget: Budget | None = None
+        self, wanted: Sequence[SourceQuery], budget: TimeBudget | None = None
     ) -> list[SourceAnswers]:
         """What every source knows by the DOIs, arXiv identifiers and ISBNs, in order."""
         found = await asyncio.gather(
@@ -186,7 +186,7 @@ class Sources:
         return [SourceAnswers(doi=d, arxiv=a, isbn=i) for d, a, i in zip(*found, strict=True)]
 
     async def notices(
-        self, dois: Sequence[str], budget: Budget | None = None
+        self, dois: Sequence[str], budget: TimeBudget | None = None
     ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from one source that reports retractions; empty if there is none."""
         tellers = (name for name, row in SOURCES.items() if row.has_notices)
@@ -197,15 +197,15 @@ class Sources:
 
     async def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
-        budget: Budget | None = None,
+        budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
         """What every source has under the titles, in order; `done(1)` after each."""
         turn = asyncio.Semaphore(MATCHES_AT_ONCE)
         able = [source for source in self.by_name.values() if "match" in source.can]
 
-        async def one(reference: Wanted) -> SourceAnswers:
+        async def one(reference: SourceQuery) -> SourceAnswers:
             async with turn:
                 answers = await asyncio.gather(
                     *(
@@ -219,7 +219,7 @@ class Sources:
 
         return list(await asyncio.gather(*(one(reference) for reference in wanted)))
 
-    async def search(self, text: str, limit: int, budget: Budget | None = None) -> list[Answer]:
+    async def search(self, text: str, limit: int, budget: TimeBudget | None = None) -> list[Answer]:
         """What every source finds for words."""
         able = [source for source in self.by_name.values() if "search" in source.can]
         return list(
@@ -232,7 +232,7 @@ class Sources:
         )
 
     async def search_each(
-        self, texts: Mapping[str, str], limit: int, budget: Budget | None = None
+        self, texts: Mapping[str, str], limit: int, budget: TimeBudget | None = None
     ) -> list[Answer]:
         """What each of the named sources finds for its own text, all of them at once."""
         return list(
@@ -251,7 +251,7 @@ class Sources:
         )
 
     async def links(
-        self, wanted: Sequence[Wanted], limit: int, budget: Budget | None = None
+        self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget | None = None
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of each work, from the first source that lists both; empty where
         none does, or where it cannot look the work up."""
@@ -284,7 +284,7 @@ class Sources:
             tasks.append(one(*found[0]) if found else nothing())
         return list(await asyncio.gather(*tasks))
 
-    async def reach(self, budget: Budget | None = None) -> dict[str, Answer]:
+    async def reach(self, budget: TimeBudget | None = None) -> dict[str, Answer]:
         """One small question to each source, to see whether it answers."""
 
         async def one(source: Source) -> Answer:
@@ -304,7 +304,7 @@ class Sources:
 
     async def _within(
         self,
-        budget: Budget | None,
+        budget: TimeBudget | None,
         source: Source,
         ask: Callable[[], Coroutine[Any, Any, T]],
         late: Callable[[Failed], T],
@@ -314,13 +314,13 @@ class Sources:
         return await budget.within(source.name, source.title, self.last_responses, ask, late)
 
     async def _all_by(
-        self, kind: str, values: Sequence[str], budget: Budget | None
+        self, kind: str, values: Sequence[str], budget: TimeBudget | None
     ) -> list[tuple[Answer, ...]]:
         able = [source for source in self.by_name.values() if kind in source.ids]
         return await self._by(kind, values, able, budget)
 
     async def _by(
-        self, kind: str, values: Sequence[str], sources: Sequence[Source], budget: Budget | None
+        self, kind: str, values: Sequence[str], sources: Sequence[Source], budget: TimeBudget | None
     ) -> list[tuple[Answer, ...]]:
         """Answers by value, in the order of the sources; a value is asked for once."""
 

@@ -135,13 +135,13 @@ def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[s
     return found if isinstance(found, Problem) else _away(base, ValueError("unexpected response"))
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_arguments: Any, **_options: Any) -> None:
-        """Zotero has no reason to send anybody elsewhere."""
+        """A local service has no reason to send anybody elsewhere."""
 
 
 def _open(request: urllib.request.Request, seconds: float) -> IO[bytes]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
     found: IO[bytes] = opener.open(request, timeout=seconds)
     return found
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.check_fix import FixPlan
     from citewell.usecases.entry_changes import ChangePlan
-    from citewell.usecases.explore.contract import Exploration, ExploreRequest
+    from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
 LOADING_SECONDS = 120.0
 """How long the first search waits for models that are still being loaded."""
@@ -154,9 +154,7 @@ class Library(Closing):
             self.engine.wait_online(query, SOURCES_SECONDS)
         return find_papers(self.engine, [query], limit, pick=pick)[0]
 
-    def explore(
-        self, request: ExploreRequest, cancel: Cancel | None = None
-    ) -> Iterator[Exploration]:
+    def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:
         """A literature search: the list after each pass. See `usecases.explore.passes.explore`."""
         from citewell.usecases.explore.passes import explore
 

@@ -16,7 +16,7 @@ LINKS = 400
 """Papers read in one direction from one paper, unless a later page needs more."""
 
 
-class Link(msgspec.Struct, frozen=True, omit_defaults=True):
+class PaperRelation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One relation between a given paper and a listed one."""
 
     id: str
@@ -32,7 +32,7 @@ class Neighbour(msgspec.Struct, frozen=True):
     """A listed paper."""
 
     work: Work
-    links: tuple[Link, ...]
+    links: tuple[PaperRelation, ...]
 
 
 class Neighbours(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,7 +62,7 @@ def related_works(
     most links, then those that are cited most often with one of them. Raises `Cancelled`."""
     given = {work.id for work in works}
     found: dict[str, Work] = {}
-    links: dict[str, list[Link]] = {}
+    links: dict[str, list[PaperRelation]] = {}
     best: dict[str, int] = {}
     known: set[str] = set()
     problems: list[Problem] = []
@@ -84,7 +84,7 @@ def related_works(
                 if other.id in given:
                     continue
                 found[other.id] = other
-                links.setdefault(other.id, []).append(Link(work.id, direction, together))
+                links.setdefault(other.id, []).append(PaperRelation(work.id, direction, together))
                 best[other.id] = min(rank, best.get(other.id, rank))
 
     def place(name: str) -> tuple[int, int, int, int]:

@@ -23,7 +23,7 @@ from citewell.verification.likeness import TitleLike, telling_words, title_liken
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, retitled
-from citewell.verification.records import Candidates, Records
+from citewell.verification.records import ClaimCandidates, Records
 from citewell.verification.year_check import PLACEHOLDER
 
 BATCH = 256
@@ -80,7 +80,7 @@ class Checker:
         for claim, candidates in self.find(part):
             yield judge(claim, candidates, self.year, sources)
 
-    def find(self, part: Sequence[Claim]) -> list[tuple[Claim, Candidates]]:
+    def find(self, part: Sequence[Claim]) -> list[tuple[Claim, ClaimCandidates]]:
         """Claims with their candidates; these may cause a claim of free text to be parsed again."""
         claims = list(part)
         answers = [records.candidates(claims) for records in self.records]
@@ -101,7 +101,7 @@ class Checker:
             found[n] = msgspec.structs.replace(found[n], meeting=meeting, near=near)
         return list(zip(claims, found, strict=True))
 
-    def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:
+    def _reread(self, claims: list[Claim], found: list[ClaimCandidates]) -> None:
         """Free text that was taken apart wrongly: is any part of it the title of a known work?"""
         for n, claim in enumerate(claims):
             if claim.raw and not found[n].by_title:
@@ -130,8 +130,8 @@ class Checker:
         return max(held, key=lambda one: one.papers, default=None)
 
 
-def _together(answers: Sequence[Candidates]) -> Candidates:
-    return Candidates(
+def _together(answers: Sequence[ClaimCandidates]) -> ClaimCandidates:
+    return ClaimCandidates(
         by_doi=tuple(work for answer in answers for work in answer.by_doi),
         by_arxiv=tuple(work for answer in answers for work in answer.by_arxiv),
         by_identifier=tuple(work for answer in answers for work in answer.by_identifier),
@@ -142,8 +142,8 @@ def _together(answers: Sequence[Candidates]) -> Candidates:
 
 
 def with_title_inside(
-    claim: Claim, found: Candidates, works: Sequence[Work]
-) -> tuple[Claim, Candidates]:
+    claim: Claim, found: ClaimCandidates, works: Sequence[Work]
+) -> tuple[Claim, ClaimCandidates]:
     """Free text with the whole title of one of the works, where another part was read as it."""
     if not claim.raw or found.by_title:
         return claim, found
@@ -160,7 +160,7 @@ def with_title_inside(
     return claim, found
 
 
-def _wants_near(claim: Claim, found: Candidates) -> bool:
+def _wants_near(claim: Claim, found: ClaimCandidates) -> bool:
     if found.by_title or not claim.title:
         return False
     by_id = (*found.by_doi, *found.by_arxiv)
@@ -169,7 +169,7 @@ def _wants_near(claim: Claim, found: Candidates) -> bool:
 
 def judge(
     claim: Claim,
-    found: Candidates,
+    found: ClaimCandidates,
     year_now: int,
     sources: tuple[str, ...] = (),
     *,
@@ -259,7 +259,7 @@ def _namesake(claim: Claim, match: Match) -> bool:
 
 
 def _unknown(
-    claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...], *, online: bool
+    claim: Claim, found: ClaimCandidates, year_now: int, sources: tuple[str, ...], *, online: bool
 ) -> Check:
     """No record is the work: only the reference's own contradictions can speak against it."""
     findings = fields.check_alone(claim, found, year_now)
@@ -297,7 +297,7 @@ def _unknown(
     )
 
 
-def _similar(found: Candidates) -> tuple[str, ...]:
+def _similar(found: ClaimCandidates) -> tuple[str, ...]:
     if not found.near:
         return ()
     work = found.near[0]

@@ -30,7 +30,7 @@ from citewell.verification.people_check import (
     sources_of,
 )
 from citewell.verification.proceedings import check_meeting
-from citewell.verification.records import Candidates
+from citewell.verification.records import ClaimCandidates
 from citewell.verification.venue_check import check_venue, named_version
 from citewell.verification.venues import means_preprint
 from citewell.verification.year_check import BOOKS, check_year
@@ -39,7 +39,9 @@ _NUMBER = re.compile(r"\d+")
 _PAPERS = frozenset({"article", "inproceedings"})
 
 
-def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> list[FieldFinding]:
+def compare(
+    claim: Claim, match: Match, found: ClaimCandidates, year_now: int
+) -> list[FieldFinding]:
     """Every finding on a reference whose work is known, in the order of a reference's fields."""
     venue = check_venue(claim, match)
     people = check_people(claim, match)
@@ -242,7 +244,7 @@ def _on_arxiv_alone(works: Sequence[Work]) -> bool:
     )
 
 
-def check_alone(claim: Claim, found: Candidates, year_now: int) -> list[FieldFinding]:
+def check_alone(claim: Claim, found: ClaimCandidates, year_now: int) -> list[FieldFinding]:
     """What speaks against a reference whose work is not known: its own contradictions."""
     return [
         *check_placeholders(claim),

@@ -19,7 +19,7 @@ from citewell.verification.finding import address, finding
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.records import Candidates
+from citewell.verification.records import ClaimCandidates
 
 # Facts in the form of a DOI or an arXiv identifier, without any look-up.
 #
@@ -250,7 +250,7 @@ Against = tuple[str, str, float]
 """Code, sentence and confidence of what speaks against an identifier."""
 
 
-def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFinding]:
+def check_doi(claim: Claim, match: Match, found: ClaimCandidates) -> list[FieldFinding]:
     """Does the DOI point to this work? By the records, then by what its own form says."""
     if not claim.doi:
         return check_form(claim)
@@ -273,7 +273,7 @@ def _of_doi(claim: Claim, code: str, message: str, sure: float, expected: str = 
 
 
 def _against_records(
-    claim: Claim, match: Match, found: Candidates, known: Sequence[str]
+    claim: Claim, match: Match, found: ClaimCandidates, known: Sequence[str]
 ) -> Against | None:
     """Findings from the records of this work and of the DOI's work."""
     others = [work for work in found.by_doi if not _same_title(claim, work, match.works)]
@@ -387,7 +387,7 @@ def check_form(claim: Claim) -> list[FieldFinding]:
     ]  # fmt: skip
 
 
-def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
+def check_doi_alone(claim: Claim, found: ClaimCandidates) -> list[FieldFinding]:
     """Findings of the DOI against a reference whose work is not known."""
     if not claim.doi:
         return check_form(claim)
@@ -413,7 +413,7 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
 
 
 def check_arxiv(
-    claim: Claim, works: Sequence[Work], found: Candidates, year_now: int
+    claim: Claim, works: Sequence[Work], found: ClaimCandidates, year_now: int
 ) -> list[FieldFinding]:
     """Does the arXiv identifier point to this work, and can it exist?"""
     if claim.raw_arxiv and impossible_arxiv(claim.raw_arxiv, year_now):
@@ -450,7 +450,9 @@ def check_arxiv(
     ]  # fmt: skip
 
 
-def check_further(claim: Claim, works: Sequence[Work], found: Candidates) -> list[FieldFinding]:
+def check_further(
+    claim: Claim, works: Sequence[Work], found: ClaimCandidates
+) -> list[FieldFinding]:
     """Do the other identifiers, such as an address of the ACL Anthology, point to this work?
 
     An address of several works, such as that of a volume, says nothing.

@@ -14,13 +14,13 @@ from citewell.model.venues import venue_ids, work_venues
 from citewell.sources.variants import records_of
 from citewell.verification.likeness import TitleLike, begins_alike, title_likeness
 from citewell.verification.people import (
-    Comparison,
+    AuthorComparison,
     Difference,
     author_name,
     compare_people,
     without_anonymous,
 )
-from citewell.verification.records import Candidates
+from citewell.verification.records import ClaimCandidates
 from citewell.verification.venues import in_journal, means_preprint, same_words
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
@@ -37,13 +37,13 @@ class Match(msgspec.Struct, frozen=True):
     """The record of it that fits the claim best; `people` and `title` compare with this one."""
     works: tuple[Work, ...]
     """All records of it (a preprint, the paper): a detail is right when one of them agrees."""
-    people: Comparison
+    people: AuthorComparison
     title: TitleLike
     by: str
     """"title", "doi", "arxiv" or "near"."""
 
 
-def identify(claim: Claim, found: Candidates) -> Match | None:
+def identify(claim: Claim, found: ClaimCandidates) -> Match | None:
     """The work of a claim, or None when no candidate is it.
 
     An equal title decides, then an identifier with a title or authors that fit, then a similar
@@ -65,7 +65,7 @@ def identify(claim: Claim, found: Candidates) -> Match | None:
 def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
     records = [(work, record) for work in works for record in records_of(work)]
     # Records have the same names for the most part.
-    compared: dict[tuple[tuple[Author, ...], bool], Comparison] = {}
+    compared: dict[tuple[tuple[Author, ...], bool], AuthorComparison] = {}
     for _, record in records:
         if (record.authors, record.others) not in compared:
             compared[record.authors, record.others] = compare_authors(claim, record)
@@ -87,7 +87,7 @@ def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
     return Match(work, record, same, best, title, by)
 
 
-def _fit(claim: Claim, work: Work, people: Comparison) -> tuple[float, ...]:
+def _fit(claim: Claim, work: Work, people: AuthorComparison) -> tuple[float, ...]:
     quality = {Difference.SAME: 6, Difference.CUT: 5, Difference.ORDER: 4, Difference.MISSING: 4,
                Difference.ADDED: 3, Difference.REPLACED: 2}.get(people.difference, 0)  # fmt: skip
     venue = bool(venue_ids(claim.venue) & work_venues(work))
@@ -109,7 +109,7 @@ def _nearest(claim: Claim, works: Sequence[Work]) -> Match | None:
     return None
 
 
-def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike) -> bool:
+def _supported(claim: Claim, work: Work, people: AuthorComparison, likeness: TitleLike) -> bool:
     """True when a similar title is this work's, and not a sibling's by the same authors."""
     if people.difference not in {Difference.SAME, Difference.CUT, Difference.MISSING}:
         # A misspelt title may be cited with a slip in the names too, but then all else must fit.
@@ -138,7 +138,7 @@ def _similar_venue_name(claim: Claim, work: Work) -> bool:
     return not names or any(same_words(claim.venue, name) for name in names)
 
 
-def compare_authors(claim: Claim, work: Work) -> Comparison:
+def compare_authors(claim: Claim, work: Work) -> AuthorComparison:
     """The claim's names against a record's.
 
     Where the names of free text are not read for sure, the record's surnames are looked for in the
@@ -155,9 +155,9 @@ def compare_authors(claim: Claim, work: Work) -> Comparison:
     ]
     telling = [author for author in present if not author_name(author).is_common]
     if len(present) == len(work.authors) and len(words) <= 6 * len(present):
-        return Comparison(Difference.SAME, 1.0, known=len(work.authors))
+        return AuthorComparison(Difference.SAME, 1.0, known=len(work.authors))
     if telling and 2 * len(present) >= min(len(work.authors), max(1, len(claim.authors))):
-        return Comparison(Difference.UNKNOWN)
+        return AuthorComparison(Difference.UNKNOWN)
     return result
 
 

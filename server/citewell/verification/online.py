@@ -19,14 +19,14 @@ from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id, isbn13, literal_url, normalise_doi
 from citewell.model.titles import title_key
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.merge import merge, same_works
 from citewell.sources.registry import source_titles
 from citewell.sources.service import SourceAnswers, failures
 from citewell.verification.checker import FOREIGN, Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
 from citewell.verification.likeness import TitleLike, title_likeness
-from citewell.verification.records import Candidates, rank_by_title
+from citewell.verification.records import ClaimCandidates, rank_by_title
 
 # No reference is reported as wrong on the evidence of a single source.
 #
@@ -48,7 +48,9 @@ ALONE = 0.6
 """Confidence of what one source alone says against a reference: a note."""
 
 
-def corroborated(check: Check, found: Candidates, library: Candidates, year_now: int) -> Check:
+def corroborated(
+    check: Check, found: ClaimCandidates, library: ClaimCandidates, year_now: int
+) -> Check:
     """What rests on the record of one source alone becomes a note, whatever the field.
 
     The library is a judge; of the sources two independent ones must say the same.
@@ -94,12 +96,12 @@ def corroborated(check: Check, found: Candidates, library: Candidates, year_now:
     )
 
 
-def _held(check: Check, found: Candidates) -> bool:
+def _held(check: Check, found: ClaimCandidates) -> bool:
     """True when the work of the check was identified, not only met under an identifier."""
     return check.work is not None and fits(check.claim, check.work)
 
 
-def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
+def _by_witness(found: ClaimCandidates, library: ClaimCandidates) -> list[ClaimCandidates]:
     """What each independent source has, by itself; the library's own left out."""
     held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
     witnesses = dict.fromkeys(
@@ -112,7 +114,7 @@ def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
         return tuple(work for work in works if id(work) not in held and witness(work) == name)
 
     return [
-        Candidates(
+        ClaimCandidates(
             by_doi=of(name, found.by_doi),
             by_arxiv=of(name, found.by_arxiv),
             by_identifier=of(name, found.by_identifier),
@@ -123,7 +125,7 @@ def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
     ]
 
 
-def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
+def _codes_against(claim: Claim, found: ClaimCandidates, year_now: int) -> set[str]:
     """Codes of the findings that count, were this all that is known."""
     return {
         one.code
@@ -132,7 +134,7 @@ def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
     }
 
 
-def undecided(found: Candidates) -> Verdict:
+def undecided(found: ClaimCandidates) -> Verdict:
     return Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED
 
 
@@ -162,7 +164,7 @@ class Asker(Protocol):
     names: tuple[str, ...]
 
     def by_ids(
-        self, wanted: Sequence[Wanted], cancel: Cancel | None = None
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
     ) -> list[SourceAnswers]: ...
 
     def notices(
@@ -171,7 +173,7 @@ class Asker(Protocol):
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]: ...
@@ -223,7 +225,9 @@ class OnlineChecker:
             unsettled = [n for n in unsettled if not _settled(checks[n]) and claims[n].title]
         return checks
 
-    def _match(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
+    def _match(
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]:
         return self._asker.match(wanted, None, cancel)
 
 
@@ -250,9 +254,9 @@ def _asks(check: Check) -> bool:
     return bool(claim.title or claim.doi or claim.arxiv or claim.isbn)
 
 
-def _wanted(claim: Claim) -> Wanted:
+def _wanted(claim: Claim) -> SourceQuery:
     families = tuple(author.family for author in claim.authors[:3])
-    return Wanted(
+    return SourceQuery(
         doi=claim.doi, arxiv=claim.arxiv, isbn=claim.isbn or isbn13(claim.raw),
         title=claim.title[:300], authors=families, year=claim.year,
     )  # fmt: skip
@@ -269,7 +273,7 @@ def _both(one: SourceAnswers, other: SourceAnswers) -> SourceAnswers:
 
 def judge_online(
     claim: Claim,
-    library: Candidates,
+    library: ClaimCandidates,
     answers: SourceAnswers,
     year_now: int,
     places: tuple[str, ...],
@@ -277,7 +281,7 @@ def judge_online(
     """The verdict on a claim, given what the library has and what the sources answered."""
     failed = failures(answers.all)
     silent = {one.source for one in failed}
-    names = [answer.source for answer in answers.all if isinstance(answer, Found | Nothing)]
+    names = [answer.source for answer in answers.all if isinstance(answer, Matched | NoMatch)]
     answered = (*places, *dict.fromkeys(name for name in names if name not in silent))
     doi_works = _credible(claim, library.by_doi, _works(answers.doi), answers.title)
     arxiv_works = _credible(claim, library.by_arxiv, _works(answers.arxiv), answers.title)
@@ -289,7 +293,7 @@ def judge_online(
     near: tuple[Work, ...] = ()
     if not by_title and claim.title:
         near = rank_by_title(claim.title, [*library.near, *_distinct(offered)])
-    found = Candidates(
+    found = ClaimCandidates(
         by_doi=doi_works,
         by_arxiv=arxiv_works,
         by_identifier=library.by_identifier,
@@ -299,7 +303,7 @@ def judge_online(
         problem=library.problem or _silence(failed),
         meeting=None if by_title else library.meeting,
     )
-    titled = {answer.source for answer in answers.title if isinstance(answer, Found | Nothing)}
+    titled = {answer.source for answer in answers.title if isinstance(answer, Matched | NoMatch)}
     looked = tuple(name for name in answered if name in places or not titled or name in titled)
     check = msgspec.structs.replace(
         judge(claim, found, year_now, looked, online=True), sources=answered
@@ -309,7 +313,7 @@ def judge_online(
     return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
 
 
-def _disagreements(check: Check, found: Candidates) -> list[str]:
+def _disagreements(check: Check, found: ClaimCandidates) -> list[str]:
     """The fields in which the records of the work disagree, with the sources of each value."""
     if check.work is None:
         return []
@@ -376,7 +380,7 @@ def with_address(check: Check, gone: Mapping[str, int]) -> Check:
 
 
 def _works(answers: Iterable[Answer]) -> list[Work]:
-    return [work for answer in answers if isinstance(answer, Found) for work in answer.works]
+    return [work for answer in answers if isinstance(answer, Matched) for work in answer.works]
 
 
 def _distinct(works: Iterable[Work]) -> list[Work]:
@@ -408,7 +412,7 @@ def _credible(
     if agreeing or any(fits(claim, work) for work in library):
         return (*(work for work in library if fits(claim, work)), *agreeing)
     against = [work for work in found if not fits(claim, work)]
-    unknown = {answer.source for answer in titles if isinstance(answer, Nothing)}
+    unknown = {answer.source for answer in titles if isinstance(answer, NoMatch)}
     credible = list(library)
     for work in against:
         key = title_key(work.title)
@@ -425,8 +429,8 @@ def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
     No other status than "there is none" counts, and of another registry's DOI a source knows
     nothing: only what doi.org says starts this.
     """
-    none = {answer.source for answer in answers.doi if isinstance(answer, Nothing)}
-    known = any(isinstance(answer, Found) for answer in answers.doi)
+    none = {answer.source for answer in answers.doi if isinstance(answer, NoMatch)}
+    known = any(isinstance(answer, Matched) for answer in answers.doi)
     if "doi" not in none or known or any(one.field == "doi" for one in check.findings):
         return check
     agreed = len(none) > 1
@@ -439,7 +443,7 @@ def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
     )  # fmt: skip
     verdict = check.verdict
     if one.confidence >= SURE:
-        unknown = {answer.source for answer in answers.title if isinstance(answer, Nothing)}
+        unknown = {answer.source for answer in answers.title if isinstance(answer, NoMatch)}
         alone = check.work is None
         if alone and len(unknown) > 1 and verdict in (Verdict.NOT_FOUND, Verdict.WRONG_DETAIL):
             # Two signals: the identifier is not registered, and no source knows the title.

@@ -219,7 +219,7 @@ class Difference(StrEnum):
     """One side names no author, so that no comparison is possible."""
 
 
-class Comparison(msgspec.Struct, frozen=True, gc=False):
+class AuthorComparison(msgspec.Struct, frozen=True, gc=False):
     """How a given author list differs from a recorded one."""
 
     difference: Difference
@@ -248,16 +248,16 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
 
 def compare_people(
     given: Sequence[Author], known: Sequence[Author], *, others: bool = False, more: bool = False
-) -> Comparison:
+) -> AuthorComparison:
     """Compare a reference's authors with a record's, position first, then anywhere.
 
     `others` follow the given names; with `more`, the record names the first authors only, and
     names given after those are not compared.
     """
     if not given or not known:
-        return Comparison(Difference.UNKNOWN)
+        return AuthorComparison(Difference.UNKNOWN)
     if tuple(given) == tuple(known) and not any(map(_may_be_several, given)):
-        return Comparison(Difference.SAME, 1.0, known=len(known))
+        return AuthorComparison(Difference.SAME, 1.0, known=len(known))
     theirs = [author_name(author) for author in known]
     given = _parted(given, known, theirs)
     ours = [author_name(author) for author in given]
@@ -303,7 +303,7 @@ def compare_people(
         for n, place in enumerate(partner)
         if place is None
     )
-    return Comparison(
+    return AuthorComparison(
         kind,
         shared,
         missing,

@@ -24,7 +24,7 @@ from citewell.verification.finding import SURE, finding, listed, names
 from citewell.verification.id_check import known_registrant, registrant
 from citewell.verification.identify import Match
 from citewell.verification.people import (
-    Comparison,
+    AuthorComparison,
     Difference,
     placeholder_names,
     without_anonymous,
@@ -112,7 +112,7 @@ def _own_identifier(claim: Claim, match: Match) -> bool:
     )
 
 
-def _names_others(people: Comparison) -> bool:
+def _names_others(people: AuthorComparison) -> bool:
     """True for names that the record lacks, beside some of its own; a single one is a slip."""
     if people.difference is Difference.ADDED:
         return len(people.added) > 1
@@ -268,7 +268,7 @@ def sources_of(works: Sequence[Work]) -> list[str]:
     return list(dict.fromkeys(family(origin.source) for w in works for origin in w.provenance))
 
 
-def _spelling(people: Comparison) -> _Difference | None:
+def _spelling(people: AuthorComparison) -> _Difference | None:
     if people.swapped:
         name, other = people.swapped[0]
         message = (
@@ -294,7 +294,7 @@ def _all(pairs: Sequence[tuple[Author, Author]], side: int) -> str:
     return listed([pair[side] for pair in pairs])
 
 
-def _versions(people: Comparison, claim: Claim) -> bool:
+def _versions(people: AuthorComparison, claim: Claim) -> bool:
     """True for long lists that are mostly the same: another version of the paper has another."""
     return (
         people.known >= LONG

@@ -18,7 +18,7 @@ from citewell.verification.likeness import head_of
 from citewell.verification.proceedings import Meeting
 
 
-class Candidates(msgspec.Struct, frozen=True):
+class ClaimCandidates(msgspec.Struct, frozen=True):
     """What one claim brought up, by how it was found. Abstracts may be left out."""
 
     by_doi: tuple[Work, ...] = ()
@@ -42,7 +42,7 @@ class Records(Protocol):
     name: str
     """How the evidence calls it: "library", "crossref"."""
 
-    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+    def candidates(self, claims: Sequence[Claim]) -> list[ClaimCandidates]:
         """Exact look-ups for many claims at once: by DOI, arXiv identifier and title; no `near`."""
         ...
 
@@ -74,10 +74,10 @@ class MemoryRecords:
             for word in set(normalise_title(work.title).split()):
                 self._words.setdefault(word, []).append(number)
 
-    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+    def candidates(self, claims: Sequence[Claim]) -> list[ClaimCandidates]:
         """Exact look-ups."""
         return [
-            Candidates(
+            ClaimCandidates(
                 by_doi=self._take(self._doi.get(claim.doi)),
                 by_identifier=tuple(
                     work for one in claim.identifiers for work in self._identified(one.identifier)
@@ -164,13 +164,13 @@ def is_from_own_bib(claim: Claim, work: Work) -> bool:
     )
 
 
-def without_own_bib(claim: Claim, found: Candidates) -> Candidates:
+def without_own_bib(claim: Claim, found: ClaimCandidates) -> ClaimCandidates:
     """The candidates of a claim without the records that its own `.bib` gave."""
 
     def others(works: tuple[Work, ...]) -> tuple[Work, ...]:
         return tuple(work for work in works if not is_from_own_bib(claim, work))
 
-    return Candidates(
+    return ClaimCandidates(
         by_doi=others(found.by_doi),
         by_arxiv=others(found.by_arxiv),
         by_identifier=others(found.by_identifier),

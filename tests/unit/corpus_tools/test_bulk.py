@@ -26,10 +26,10 @@ from citewell_corpus import citing_stage, clusters
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.file_pool import read_files
-from citewell_corpus.importers.contract import Cited, Citing
+from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
-from citewell_corpus.staging import KeyCollector, KeyTable, map_tables, save_table
+from citewell_corpus.staging import KeyCollector, RecordKeyTable, map_tables, save_table
 
 PARTS = 4
 TITLES = ("Hedgehogs", "Tunnels", "Gardens", "Fences", "Cameras", "Highways", "Meadows", "Ponds")
@@ -217,7 +217,7 @@ def test_a_process_that_dies_is_a_problem_that_says_how_to_go_on() -> None:
     assert "--jobs" in caught.value.problem.hint
 
 
-def tables(made_up: Callable[..., list[dict[str, Any]]]) -> list[KeyTable]:
+def tables(made_up: Callable[..., list[dict[str, Any]]]) -> list[RecordKeyTable]:
     """Records in three tables, a fifth of them twice."""
     found = []
     for seed in range(3):
@@ -247,7 +247,7 @@ def test_records_are_clustered_alike_whatever_is_sorted_at_once(
 
 def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path: Path) -> None:
     writer = CitingWriter(tmp_path)
-    papers = [Citing(f"Paper {n}", tuple(Cited(f"Cited {n} {k}") for k in range(4)))
+    papers = [PaperCitations(f"Paper {n}", tuple(CitedWork(f"Cited {n} {k}") for k in range(4)))
               for n in range(200)]  # fmt: skip
     for paper in papers:
         writer.cites(paper)

@@ -18,7 +18,7 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.options.online import SourceOptions
 from citewell.options.tree import LibraryOptions
-from citewell.sources.answers import Failed, Wanted
+from citewell.sources.answers import Failed, SourceQuery
 from citewell.sources.merge import merge
 
 KETTLES = "On the Patience of Kettles"
@@ -134,7 +134,7 @@ def test_a_cancelled_question_stops_at_once(options: Options, fake_sources: Any)
 
     threading.Timer(0.3, cancel.set).start()
     with pytest.raises(Cancelled):
-        online.match([Wanted(title=KETTLES)], cancel=cancel)
+        online.match([SourceQuery(title=KETTLES)], cancel=cancel)
     assert time.monotonic() - begin < 15.0
     online.close()
 

@@ -5,7 +5,13 @@ import pytest
 
 from citewell.model import CitingPaper, Query, Question, Reference, Target
 from citewell_lab.evaluation.plan import Silent
-from citewell_lab.evaluation.typed import Typed, ask_typed, calibration_error, lines_of, query_as
+from citewell_lab.evaluation.typed import (
+    TypedOutcome,
+    ask_typed,
+    calibration_error,
+    lines_of,
+    query_as,
+)
 
 SENTENCE = "Others have done the same with success [CITATION]."
 
@@ -66,7 +72,7 @@ def answers():
         (False, 0, 0.05),
     ]  # fmt: skip
     return [
-        Typed(str(n), f"paper {n % 3}", "title", "alone", "cold", held, rank, sure)
+        TypedOutcome(str(n), f"paper {n % 3}", "title", "alone", "cold", held, rank, sure)
         for n, (held, rank, sure) in enumerate(cases)
     ]
 

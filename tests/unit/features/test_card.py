@@ -9,7 +9,7 @@ from citewell.features.display.hover import (
     hover_placeholder,
     hovered_placeholder,
 )
-from citewell.features.text.card import Known, entry_card, work_card
+from citewell.features.text.card import EntryFacts, entry_card, work_card
 from citewell.features.text.markdown import escape, fenced
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
@@ -125,7 +125,7 @@ def test_the_card_of_an_entry_shows_all_that_is_known_of_it():
         provenance=(Provenance("acl-anthology"),),
     )  # fmt: skip
     uses = ("main.tex:3", "main.tex:9")
-    known = Known(reference="A. (2020). *T*.", record=record, check=check, cited=2, uses=uses)
+    known = EntryFacts(reference="A. (2020). *T*.", record=record, check=check, cited=2, uses=uses)
     assert entry_card(entry, "refs.bib", known).split("\n\n") == [
         "A. (2020). *T*.",
         "[doi:10.1000/x](https://doi.org/10.1000/x) · "
@@ -139,7 +139,9 @@ def test_the_card_of_an_entry_shows_all_that_is_known_of_it():
 
 def test_a_link_that_the_reference_shows_is_not_repeated():
     entry = entry_of("@misc{k, title={T}, doi={10.1000/x}, eprint={1706.03762}}")
-    known = Known(reference="T. [https://doi.org/10.1000/x](https://doi.org/10.1000/x)", cited=0)
+    known = EntryFacts(
+        reference="T. [https://doi.org/10.1000/x](https://doi.org/10.1000/x)", cited=0
+    )
     links = entry_card(entry, "refs.bib", known).split("\n\n")[1]
     assert links == (
         "[arXiv:1706.03762](https://arxiv.org/abs/1706.03762) · "

@@ -7,7 +7,7 @@ from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.cite_paper import Chosen, cite_all_at, cite_at, plan_cite
+from citewell.features.actions.cite_paper import PaperToCite, cite_all_at, cite_at, plan_cite
 from citewell.model import Author, Work
 from citewell.model.document import Span
 from citewell.options import Options
@@ -140,12 +140,12 @@ def test_several_keys_in_markdown(before, after):
 
 
 def planned(folder, files, name, at, **more):
-    return planned_chosen(folder, files, name, at, [Chosen(**more)])
+    return planned_chosen(folder, files, name, at, [PaperToCite(**more)])
 
 
 def planned_all(folder, files, name, behind, works):
     at = files[name].index(behind) + len(behind)
-    return planned_chosen(folder, files, name, at, [Chosen(work) for work in works])
+    return planned_chosen(folder, files, name, at, [PaperToCite(work) for work in works])
 
 
 def planned_chosen(folder, files, name, at, chosen):

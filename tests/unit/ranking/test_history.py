@@ -17,7 +17,7 @@ from citewell.ranking.history import (
     NOT_YET_CITED,
     RIVALS,
     UNCITED,
-    Cited,
+    CitationHistory,
     past_of,
     prior,
 )
@@ -55,7 +55,7 @@ def cited(*papers, beside=()):
     """What a document cites: pairs of key and times, in the order of the keys."""
     keys, times = zip(*papers, strict=True)
     there = np.array([key in beside for key in keys])
-    return Cited(np.array(keys, np.uint64), np.array(times, np.float32), there)
+    return CitationHistory(np.array(keys, np.uint64), np.array(times, np.float32), there)
 
 
 def test_a_paper_accepted_here_gains_and_the_others_stand_still():
@@ -101,7 +101,7 @@ def test_the_more_candidates_wait_to_be_cited_the_less_each_gains():
 
 def test_what_was_cited_just_before_falls_in_a_criticism_though_it_is_cited_often():
     what = cited((1, 5), (2, 1))
-    citations = Cited(what.keys, what.times, what.beside, np.array([True, False]))
+    citations = CitationHistory(what.keys, what.times, what.beside, np.array([True, False]))
     found = asked_for([], cited=citations)
     assert found.added[0] == -CRITICISED and found.added[1] > 0
     assert found.why.tolist() == [CRITICISED_HERE, CITED_HERE, 0]

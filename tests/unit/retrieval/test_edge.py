@@ -14,7 +14,7 @@ pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
 from citewell.model import CitewellError
 from citewell.retrieval.backend import edge
 from citewell.retrieval.backend.address import restore
-from citewell.retrieval.backend.contract import YEAR, Batch, Between, Payload, State, Terms
+from citewell.retrieval.backend.contract import YEAR, Batch, Between, Payload, State, TermWeights
 from citewell.retrieval.backend.edge import EdgeBackend
 
 DIM = 16
@@ -29,7 +29,7 @@ def vectors(count: int) -> NDArray[np.float32]:
 
 def write(backend: EdgeBackend, dense: NDArray[np.float32], start: int) -> None:
     rows = np.arange(start, len(dense))
-    words = [Terms(np.array([7], np.uint32), np.array([0.5], np.float32))] * len(rows)
+    words = [TermWeights(np.array([7], np.uint32), np.array([0.5], np.float32))] * len(rows)
     payloads: list[Payload] = [{YEAR: 2000 + row % 10} for row in rows.tolist()]
     backend.upsert(Batch(rows, dense[start:], words, payloads))
     backend.optimize()

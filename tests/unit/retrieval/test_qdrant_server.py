@@ -30,17 +30,17 @@ from citewell.retrieval.backend.contract import (
     Backend,
     Batch,
     Between,
-    Found,
     Payload,
+    ScoredPoints,
     State,
-    Terms,
+    TermWeights,
     point_numbers,
 )
 from citewell.retrieval.backend.server_address import server_address
 
 STATE = State(dim=4, encoder="e", words="w", segments={"000001-a": 20}, left_out={"000001-a": "/"})
 VECTOR = np.array([1, 0, 0, 0], np.float32)
-TERM = Terms(np.array([7], np.uint32), np.array([2.0], np.float32))
+TERM = TermWeights(np.array([7], np.uint32), np.array([2.0], np.float32))
 KEY = "a-key-of-this-test"
 
 
@@ -56,7 +56,7 @@ def write(address: str, state: State = STATE, *, fresh: bool = False) -> str:
     target = open_target(address, state, fresh=fresh)
     vectors = np.zeros((20, state.dim), np.float32)
     vectors[:, 0] = 1
-    words = [Terms(np.array([7], np.uint32), np.array([0.5], np.float32))] * 20
+    words = [TermWeights(np.array([7], np.uint32), np.array([0.5], np.float32))] * 20
     points = point_numbers("000001-a", np.arange(20))
     target.backend.upsert(Batch(points, vectors, words, [{}] * 20))
     target.backend.set_state(state)
@@ -208,7 +208,7 @@ def test_the_local_mode_of_the_client_gives_what_edge_gives(
     cited = np.concatenate([dense, rng.random((count, 1), np.float32)], axis=1)
     cited[::3] = 0
     words = [
-        Terms(rng.choice(50, 6, replace=False).astype(np.uint32), rng.random(6, np.float32))
+        TermWeights(rng.choice(50, 6, replace=False).astype(np.uint32), rng.random(6, np.float32))
         for _ in range(count)
     ]
     payloads: list[Payload] = [
@@ -227,7 +227,7 @@ def test_the_local_mode_of_the_client_gives_what_edge_gives(
         target.publish()
         backends.append(open_backend(address))
         assert backends[-1].count() == count - 5
-    query = Terms(np.arange(20, dtype=np.uint32), rng.random(20, np.float32))
+    query = TermWeights(np.arange(20, dtype=np.uint32), rng.random(20, np.float32))
     for where in (
         (), (Between(YEAR, 2003, 2006),), (AnyOf(AUTHOR, (3, 1 << 61)),), (AnyOf(AUTHOR, ()),),
         (AnyOf(LANGUAGE, (4,)),), (AnyOf(LANGUAGE, (4, 0)),),
@@ -258,11 +258,11 @@ class Clock:
         return self.now
 
 
-def nearest(backend: Backend) -> Found:
+def nearest(backend: Backend) -> ScoredPoints:
     return backend.nearest(VECTOR, 5)
 
 
-def weighted(backend: Backend) -> Found:
+def weighted(backend: Backend) -> ScoredPoints:
     return backend.weighted(TERM, 5)
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from citewell.model import Provenance, Work
-from citewell.sources.answers import Answer, Found, Nothing
+from citewell.sources.answers import Answer, Matched, NoMatch
 from citewell.sources.consent import host_of, question
 from citewell.sources.contract import Source, SourcePolicy
 from citewell.sources.registry import (
@@ -38,7 +38,8 @@ class Kettles(Source):
     async def _by_ids(self, kind: str, values: list[str]) -> list[Answer]:
         record = Work(id=DOI, title="On Kettles", doi=DOI, provenance=(Provenance("kettles", DOI),))
         return [
-            Found("kettles", (record,)) if value == DOI else Nothing("kettles") for value in values
+            Matched("kettles", (record,)) if value == DOI else NoMatch("kettles")
+            for value in values
         ]
 
 
@@ -65,12 +66,12 @@ def test_it_is_trusted_as_its_row_says() -> None:
 
 
 async def test_it_is_asked_for_records_and_for_retractions() -> None:
-    async def fetch(*given: object) -> Nothing:
-        return Nothing("kettles")
+    async def fetch(*given: object) -> NoMatch:
+        return NoMatch("kettles")
 
     sources = Sources(["kettles"], fetch)  # type: ignore[arg-type]
     ((answer,),) = await sources.notices([DOI])
-    assert isinstance(answer, Found) and answer.works[0].title == "On Kettles"
+    assert isinstance(answer, Matched) and answer.works[0].title == "On Kettles"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from citewell.sources.answers import Nothing, Wanted
+from citewell.sources.answers import NoMatch, SourceQuery
 from citewell.sources.contract import Ask, Source
 from citewell.sources.registry import source_named
 
@@ -51,7 +51,7 @@ class Recorder:
 
     async def __call__(self, source: type[Source], ask: Ask, decode: Any) -> Any:
         self.requests.append(ask)
-        return Nothing(source.name)
+        return NoMatch(source.name)
 
 
 async def every_request(name: str) -> list[Ask]:
@@ -63,7 +63,9 @@ async def every_request(name: str) -> list[Ask]:
             await source.by_ids(kind, [value, value + "2"])
             await source.references(kind, value)
             await source.citations(kind, value)
-    await source.match(Wanted(title="On the Patience of Kettles", authors=("Example",), year=2020))
+    await source.match(
+        SourceQuery(title="On the Patience of Kettles", authors=("Example",), year=2020)
+    )
     await source.search("kettles", 5)
     return recorder.requests
 

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")
 
 from citewell.sources.adapters.crossref import Crossref
-from citewell.sources.answers import Found, Reason
+from citewell.sources.answers import Matched, Reason
 from citewell.sources.web import shared_pace
 from citewell.sources.web.client import Web, WebOptions
 from citewell.sources.web.shared_pace import FILE, LONGEST, STATED_SECONDS, SharedPace
@@ -289,5 +289,5 @@ async def test_a_rest_of_another_process_counts_as_no_failure(
     assert gate.breaker.resting == 0
     assert not fake_sources.log
     clock.now += 601
-    assert isinstance(await Crossref(web).by_id("doi", "10.18653/v1/n19-1423"), Found)
+    assert isinstance(await Crossref(web).by_id("doi", "10.18653/v1/n19-1423"), Matched)
     await web.aclose()

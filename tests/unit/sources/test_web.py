@@ -20,7 +20,7 @@ from citewell.sources.adapters.crossref import Crossref
 from citewell.sources.adapters.doi import DoiOrg
 from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.adapters.semantic_scholar import SemanticScholar
-from citewell.sources.answers import Failed, Found, Reason, Wanted
+from citewell.sources.answers import Failed, Matched, Reason, SourceQuery
 from citewell.sources.registry import ALL, SOURCES, allowed
 from citewell.sources.web.client import Web, WebOptions
 from citewell.sources.web.keys import key_of
@@ -212,7 +212,7 @@ async def test_a_cache_that_cannot_be_written_costs_no_answer(
     web = Web([Crossref], WebOptions(base_url=fake_sources.url, cache=tmp_path / "file" / "cache"))
     answer = await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
     await web.aclose()
-    assert isinstance(answer, Found)
+    assert isinstance(answer, Matched)
 
 
 @pytest.fixture
@@ -235,8 +235,8 @@ async def test_each_request_is_counted_by_what_the_cache_had_of_it(
     assert counted == [("crossref", "miss"), ("crossref", "hit"), ("crossref", "hit")]
     counted.clear()
     fake_sources.extra["crossref"] = {"cache-control": "max-age=0", "etag": '"v1"'}
-    await Crossref(web).match(Wanted(title="Long Short-Term Memory"))
-    await Crossref(web).match(Wanted(title="Long Short-Term Memory"))
+    await Crossref(web).match(SourceQuery(title="Long Short-Term Memory"))
+    await Crossref(web).match(SourceQuery(title="Long Short-Term Memory"))
     assert counted == [("crossref", "miss"), ("crossref", "revalidated")]
     counted.clear()
     # A list of identifiers is sent as a body, which no cache holds.
@@ -279,4 +279,4 @@ async def test_a_damaged_cache_costs_no_answer(fake_sources: Any, tmp_path: Path
     web = Web([Crossref], WebOptions(base_url=fake_sources.url, cache=tmp_path))
     answer = await Crossref(web).by_id("doi", "10.18653/v1/n19-1423")
     await web.aclose()
-    assert isinstance(answer, Found)
+    assert isinstance(answer, Matched)

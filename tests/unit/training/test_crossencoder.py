@@ -15,25 +15,27 @@ from citewell_lab.training.crossencoder import (
     NEAREST,
     PER_GOLD,
     PER_MARKED_GOLD,
-    Example,
+    CrossEncoderExample,
     batches,
     choose,
     read_examples,
     sample,
     write_examples,
 )
-from citewell_lab.training.data import Context
+from citewell_lab.training.data import CitationContext
 from citewell_lab.training.pairs import role
 
 
-def example(gold_score: float = 1.0, *, marked: bool = False) -> Example:
+def example(gold_score: float = 1.0, *, marked: bool = False) -> CrossEncoderExample:
     wrong = tuple(range(100, 150))
     scores = tuple(0.0 for _ in wrong)
-    return Example(Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked)
+    return CrossEncoderExample(
+        Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked
+    )
 
 
-def context(number: int, **changes: Any) -> Context:
-    plain = Context(
+def context(number: int, **changes: Any) -> CitationContext:
+    plain = CitationContext(
         f"c{number}", f"repo{number}", f"repo{number}|1", "", "A [CITATION].", ("Before.",), "",
         (f"p:{number}",), (), 2020, True, "github-tex2", "text",
     )  # fmt: skip

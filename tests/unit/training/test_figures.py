@@ -9,12 +9,12 @@ from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_lab.training.figures import by_knowledge, by_paper, confidence_figures, ranks
 from citewell_lab.training.head import logistic
-from citewell_lab.training.questions import Table
+from citewell_lab.training.questions import CandidateTable
 
 
-def table() -> Table:
+def table() -> CandidateTable:
     right = np.array([0, 1, 0, 0, 0, 1], bool)
-    return Table(np.zeros((6, 1), np.float32), right, np.array([3, 1, 2]), np.ones(3, int),
+    return CandidateTable(np.zeros((6, 1), np.float32), right, np.array([3, 1, 2]), np.ones(3, int),
                  ("a", "b", "b"))  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_recall_is_told_apart_by_what_is_known_of_the_answer() -> None:
     features = np.full((6, len(names)), UNKNOWN, np.float32)
     features[1, names.index("memory_popularity")] = 2.0
     base = table()
-    known_table = Table(features, base.right, base.size, base.golds, base.papers)
+    known_table = CandidateTable(features, base.right, base.size, base.golds, base.papers)
     assert by_knowledge(known_table, SCORES) == {
         "cited": {"share": 0.3333, "R@10": 1.0},
         "no candidate": {"share": 0.3333, "R@10": 0.0},

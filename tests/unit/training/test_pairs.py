@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell_lab.training.data import Context, Paper, read_contexts
+from citewell_lab.training.data import CitationContext, Paper, read_contexts
 from citewell_lab.training.pairs import Citations, lists_of_encoder, load, role, weight
 from citewell_lab.training.priors import PASSAGES_PER_PAPER, chosen_passages
 from citewell_lab.training.questions import HEAD_FOLD, training_contexts, tuning_contexts
@@ -20,7 +20,7 @@ from citewell_lab.training.split import fold, learner
 PAPERS = [
     Paper(f"p{n}", f"A Study of Orchards, Part {n}", "", ("Ada Pear",), 2020, "") for n in range(9)
 ]
-CONTEXT = Context(
+CONTEXT = CitationContext(
     "c", "owner/repo", "owner/repo|paper", "", "Trees grow [CITATION].", (), "", ("p1",), (), 2020,
     clean=True, origin="md-acl", form="text", group=1,
 )  # fmt: skip
@@ -79,7 +79,7 @@ def test_latex_counts_more_and_a_marker_with_many_papers_less() -> None:
     assert weight(replace(CONTEXT, group=4)) == pytest.approx(weight(CONTEXT) / 2)
 
 
-def papers_of(form: str, origin: str) -> list[Context]:
+def papers_of(form: str, origin: str) -> list[CitationContext]:
     return [
         replace(CONTEXT, id=f"{n}", paper=f"repo|{n}", title=f"Pruning, Volume {n}", form=form,
                 origin=origin)

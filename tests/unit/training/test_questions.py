@@ -9,9 +9,9 @@ import numpy as np
 from citewell.model import Query
 from citewell.ranking.features import feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
-from citewell_lab.training.data import Context, Paper
+from citewell_lab.training.data import CitationContext, Paper
 from citewell_lab.training.head import EASY, HARD, thinned
-from citewell_lab.training.questions import CandidateQuestion, Known, ask, tabulate
+from citewell_lab.training.questions import CandidateQuestion, CitingFacts, ask, tabulate
 
 NONE = np.zeros(0, np.int64)
 
@@ -59,9 +59,9 @@ def test_a_training_question_keeps_what_is_right_and_a_sample_of_the_rest() -> N
 
 
 def test_what_the_same_command_cites_is_left_out_of_training() -> None:
-    context = Context("c", "repo", "repo|a", "", "See [CITATION].", (), "", ("p1",), ("p2",), 2020,
+    context = CitationContext("c", "repo", "repo|a", "", "See [CITATION].", (), "", ("p1",), ("p2",), 2020,
                       clean=True, origin="dev")  # fmt: skip
-    known = Known(lambda _: (), {})
+    known = CitingFacts(lambda _: (), {})
     assert ask(WORLD, [context], known, 0.0)[0].exclude.tolist() == []
     assert ask(WORLD, [context], known, 0.0, apart=True)[0].exclude.tolist() == [2]
     assert ask(WORLD, [context], known, 1.0)[0].exclude.tolist() == [2]

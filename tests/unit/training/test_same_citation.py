@@ -6,7 +6,7 @@ import numpy as np
 
 from citewell.model import Query, Question
 from citewell.model.query import Target
-from citewell_lab.training.same_citation import Candidates, citations, cross_validated
+from citewell_lab.training.same_citation import SameCitationCandidates, citations, cross_validated
 
 
 def question(title: str, *beside: str, sentence: str = "As shown [CITATION].") -> Question:
@@ -31,11 +31,11 @@ def test_the_questions_of_one_citation_are_one_group() -> None:
     assert found == [["A", "B"]]
 
 
-def listed(paper: str) -> Candidates:
+def listed(paper: str) -> SameCitationCandidates:
     scores = np.array([3, 2, 1, 0], np.float32)
     inputs = np.array([[0, 0], [0, 0], [0, 1], [0, 0.5]], np.float32)
     members = [np.array([False, False, True, False]), np.array([False, False, False, True])]
-    return Candidates(paper, scores, inputs, [*members, np.zeros(4, np.bool_)])
+    return SameCitationCandidates(paper, scores, inputs, [*members, np.zeros(4, np.bool_)])
 
 
 def test_the_others_of_a_citation_do_not_count_against_each_other() -> None:

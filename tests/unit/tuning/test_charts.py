@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from citewell.llm.versions import Version
 from citewell.model import Problem
 from citewell_lab.evaluation.statistics import Estimate
-from citewell_lab.tuning.compare_models import RANKER, Compared, Comparison
+from citewell_lab.tuning.compare_models import RANKER, Compared, ModelComparison
 from citewell_lab.tuning.metric import Weights
 from citewell_lab.tuning.page import attempts_chart, models_chart
 from citewell_lab.tuning.plan import Step, Tuning
@@ -83,7 +83,7 @@ def test_latency_and_cost_stand_beside_quality() -> None:
         compared(long, 0.95, p50=2.0, p95=4.0, cost_per_thousand=8.0),
         compared("dear", 0.7, p50=0.5, p95=0.9, cost_per_thousand=None),
     )
-    found = Comparison(program="pick", created="", examples=8, papers=2, models=models)
+    found = ModelComparison(program="pick", created="", examples=8, papers=2, models=models)
     root = inside(models_chart(found))
     texts = [one.text or "" for one in root.iter("text")]
     for expected in ("ranker", "1.00 / 2.00 s", "2.00 / 4.00 s", "$8.00", "$0.00", "unknown", long):

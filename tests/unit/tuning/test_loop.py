@@ -19,7 +19,7 @@ from citewell.model import CitewellError, Query, Work
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation.plan import Silent
 from citewell_lab.tuning.compare_models import compare_models, named
-from citewell_lab.tuning.examples import Example, Examples, part_of
+from citewell_lab.tuning.examples import Examples, TuningExample, part_of
 from citewell_lab.tuning.loop import tune
 from citewell_lab.tuning.page import comparison_page, tuning_page
 from citewell_lab.tuning.plan import TunePlan, Tuning
@@ -37,7 +37,7 @@ def examples(count: int = 96) -> Examples:
         ]
         works[place] = Work(id=f"{n}:right", title=f"A study of {topic}")
         found.append(
-            Example(
+            TuningExample(
                 id=str(n),
                 paper=f"paper {n % 24}",
                 query=Query(sentence=f"Much is known about {topic} [CITATION]."),

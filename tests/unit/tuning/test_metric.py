@@ -8,15 +8,19 @@ import pytest
 from citewell.llm.versions import Current
 from citewell.model import Query, Work
 from citewell.model.feedback import Event
-from citewell_lab.tuning.examples import PARTS, Example, Examples, part_of
+from citewell_lab.tuning.examples import PARTS, Examples, TuningExample, part_of
 from citewell_lab.tuning.metric import Weights, parts_of, rank_of, untouched
 from citewell_lab.tuning.outcomes import outcomes, wilson
 
 WORKS = tuple(Work(id=f"w{n}", title=f"Paper {n}") for n in range(20))
 
 
-def example(right: tuple[int, ...] = (), deeper: Work | None = None, paper: str = "p") -> Example:
-    return Example(id="e", paper=paper, query=Query(), works=WORKS, right=right, deeper=deeper)
+def example(
+    right: tuple[int, ...] = (), deeper: Work | None = None, paper: str = "p"
+) -> TuningExample:
+    return TuningExample(
+        id="e", paper=paper, query=Query(), works=WORKS, right=right, deeper=deeper
+    )
 
 
 def test_each_part_of_the_metric() -> None:

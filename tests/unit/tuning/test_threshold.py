@@ -3,7 +3,7 @@
 import pytest
 
 from citewell.model import Problem, Query, Work
-from citewell_lab.tuning.examples import Example
+from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import Measured, Tried
 from citewell_lab.tuning.threshold import fit
 
@@ -13,7 +13,7 @@ SURE = (0.6, 0.2, 0.05, 0.01)
 def passages(chosen, right, count=20, sure=SURE):
     """Passages whose right paper stands at a place, and what a model chose of four papers."""
     examples = [
-        Example(
+        TuningExample(
             id=str(n), paper=f"p{n}", query=Query(), confidence=sure,
             works=tuple(Work(id=f"{n}:{i}", title="T") for i in range(4)),
             right=() if right is None else (right,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Work
-from citewell.usecases.explore.contract import ExploreRequest
+from citewell.usecases.explore.contract import ExploreQuery
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import aspect_queries, new_queries
 
@@ -42,9 +42,9 @@ def test_papers_without_abstracts_ask_nothing() -> None:
 
 
 def test_aspects_are_asked_for_in_two_rounds_at_most(orchards: LocalEngine) -> None:
-    *_, last = explore(orchards, ExploreRequest(text=TOPIC, rounds=3))
+    *_, last = explore(orchards, ExploreQuery(text=TOPIC, rounds=3))
     names = [one.name for one in last.passes]
     assert names.count("aspects") <= 2
     assert names.index("papers") < names.index("citations")
-    *_, one_round = explore(orchards, ExploreRequest(text=TOPIC, rounds=1))
+    *_, one_round = explore(orchards, ExploreQuery(text=TOPIC, rounds=1))
     assert "aspects" not in [one.name for one in one_round.passes]

@@ -7,7 +7,7 @@ import pytest
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.usecases.explore.contract import MAX_TEXT, Exploration, ExploreRequest
+from citewell.usecases.explore.contract import MAX_TEXT, Exploration, ExploreQuery
 from citewell.usecases.explore.fusion import HEAD_LENGTH, Ranked, fused
 from citewell.usecases.explore.judging import JUDGED
 from citewell.usecases.explore.passes import explore
@@ -30,7 +30,7 @@ HOSTILE = (
 
 def last(engine: LocalEngine, **request: object) -> Exploration:
     """The list after the last pass."""
-    *_, state = explore(engine, ExploreRequest(**{"rounds": 1} | request))  # type: ignore[arg-type]
+    *_, state = explore(engine, ExploreQuery(**{"rounds": 1} | request))  # type: ignore[arg-type]
     return state
 
 
@@ -41,7 +41,7 @@ def titles(state: Exploration) -> list[str]:
 def test_the_first_pass_is_the_search_and_comes_before_any_other_is_made(
     orchards: LocalEngine,
 ) -> None:
-    states = explore(orchards, ExploreRequest(text=TOPIC, count=20, rounds=1))
+    states = explore(orchards, ExploreQuery(text=TOPIC, count=20, rounds=1))
     first = next(states)
     assert [one.name for one in first.passes] == ["search"]
     assert not first.ending
@@ -50,7 +50,7 @@ def test_the_first_pass_is_the_search_and_comes_before_any_other_is_made(
 
 
 def test_each_pass_says_what_it_asked_and_how_the_list_changed(orchards: LocalEngine) -> None:
-    states = list(explore(orchards, ExploreRequest(text=TOPIC, rounds=1)))
+    states = list(explore(orchards, ExploreQuery(text=TOPIC, rounds=1)))
     assert [one.name for one in states[-1].passes] == EVERY_PASS
     assert [bool(one.ending) for one in states] == [False, False, False, True]
     assert states[-1].ending == "complete"
@@ -91,7 +91,7 @@ def test_a_short_list_is_the_beginning_of_a_long_one(orchards: LocalEngine) -> N
 
 
 def test_filters_hold_in_every_pass(orchards: LocalEngine, linked_title: str) -> None:
-    for state in explore(orchards, ExploreRequest(text=f"{TOPIC} since 2012 -drought", rounds=1)):
+    for state in explore(orchards, ExploreQuery(text=f"{TOPIC} since 2012 -drought", rounds=1)):
         assert state.papers
         for one in state.papers:
             assert (one.work.year or 0) >= 2012
@@ -213,31 +213,31 @@ def test_it_stops_between_and_inside_passes(orchards: LocalEngine) -> None:
                 raise Cancelled
 
     cancel = Cancel()
-    states = explore(orchards, ExploreRequest(text=TOPIC, rounds=1), cancel=cancel)
+    states = explore(orchards, ExploreQuery(text=TOPIC, rounds=1), cancel=cancel)
     next(states)
     cancel.set()
     with pytest.raises(Cancelled):
         next(states)
     counting = AfterLooks(10**9)
-    made = sum(1 for _ in explore(orchards, ExploreRequest(text=TOPIC, rounds=1), cancel=counting))
+    made = sum(1 for _ in explore(orchards, ExploreQuery(text=TOPIC, rounds=1), cancel=counting))
     looks = 10**9 - counting.looks
     assert looks > 3 * made, "a pass looks more than once"
     with pytest.raises(Cancelled):
-        list(explore(orchards, ExploreRequest(text=TOPIC, rounds=1), cancel=AfterLooks(looks // 2)))
+        list(explore(orchards, ExploreQuery(text=TOPIC, rounds=1), cancel=AfterLooks(looks // 2)))
 
 
 def test_nothing_asked_and_unknown_ids_are_errors(orchards: LocalEngine) -> None:
     with pytest.raises(CitewellError) as empty:
-        explore(orchards, ExploreRequest(text="  "))
+        explore(orchards, ExploreQuery(text="  "))
     assert empty.value.problem.code == "explore-empty"
     with pytest.raises(CitewellError) as unknown:
-        explore(orchards, ExploreRequest(text=TOPIC, rejected=("no-such-paper",)))
+        explore(orchards, ExploreQuery(text=TOPIC, rejected=("no-such-paper",)))
     assert unknown.value.problem.code == "record-unknown"
 
 
 def test_without_a_library_it_says_so(no_library: LocalEngine) -> None:
     with pytest.raises(CitewellError) as missing:
-        list(explore(no_library, ExploreRequest(text=TOPIC, rounds=1)))
+        list(explore(no_library, ExploreQuery(text=TOPIC, rounds=1)))
     assert missing.value.problem.code.startswith("library-")
 
 

@@ -10,7 +10,7 @@ from citewell.engine.local import LocalEngine
 from citewell.features.checking.page import POLICY
 from citewell.model import Author, Work
 from citewell.model.overview import CitedSentence, Overview, Summary, Theme
-from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass, Reason
+from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass, Reason
 from citewell.usecases.explore.page import to_html
 from citewell.usecases.explore.passes import explore
 
@@ -46,9 +46,7 @@ class Page(HTMLParser):
 
 
 def test_a_search_is_listed_with_reasons_and_passes(orchards: LocalEngine) -> None:
-    request = ExploreRequest(
-        text="irrigation of apple orchards since 2001", count=30, overview=True
-    )
+    request = ExploreQuery(text="irrigation of apple orchards since 2001", count=30, overview=True)
     *_, found = explore(orchards, request)
     text = to_html(request, found, found.papers, "/home/me/libraries/default")
     page = Page(text)
@@ -71,7 +69,7 @@ def test_a_search_is_listed_with_reasons_and_passes(orchards: LocalEngine) -> No
 
 
 def test_headings_follow_each_other_and_the_page_names_its_language() -> None:
-    page = Page(to_html(ExploreRequest(text="x"), hostile(), hostile().papers, "library"))
+    page = Page(to_html(ExploreQuery(text="x"), hostile(), hostile().papers, "library"))
     assert page.headings[0] == 1 and page.headings.count(1) == 1
     steps = zip(page.headings, page.headings[1:], strict=False)
     assert all(after - before <= 1 for before, after in steps)
@@ -93,7 +91,7 @@ def hostile() -> Exploration:
         url="javascript:alert(1)",
         retracted=True,
     )
-    paper = Explored(work, (Reason("papers", HOSTILE, 1, HOSTILE),), (replace(work, id="b"),))
+    paper = ExploredWork(work, (Reason("papers", HOSTILE, 1, HOSTILE),), (replace(work, id="b"),))
     sentence = CitedSentence(text=HOSTILE, ids=(HOSTILE, "elsewhere"))
     return Exploration(
         papers=(paper,),
@@ -107,7 +105,7 @@ def hostile() -> Exploration:
 
 
 def test_what_a_record_or_the_question_holds_is_text() -> None:
-    request = ExploreRequest(text=HOSTILE, author=HOSTILE, venue=HOSTILE)
+    request = ExploreQuery(text=HOSTILE, author=HOSTILE, venue=HOSTILE)
     text = to_html(request, hostile(), hostile().papers, HOSTILE)
     page = Page(text)
     assert not page.loads
@@ -117,6 +115,6 @@ def test_what_a_record_or_the_question_holds_is_text() -> None:
 
 
 def test_a_list_without_papers_says_so() -> None:
-    text = to_html(ExploreRequest(author="Nobody"), Exploration(), (), "library")
+    text = to_html(ExploreQuery(author="Nobody"), Exploration(), (), "library")
     Page(text)
     assert "No papers found." in text

@@ -8,14 +8,14 @@ import pytest
 
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Work
-from citewell.usecases.explore.contract import Exploration, ExploreRequest
+from citewell.usecases.explore.contract import Exploration, ExploreQuery
 from citewell.usecases.explore.fusion import Ranked
 from citewell.usecases.explore.judging import (
     JUDGED,
     LAST,
     LEAST,
     NAMES,
-    Judge,
+    RelevanceJudge,
     by_relevance,
     judged_features,
     shipped_judge,
@@ -26,13 +26,13 @@ TOPIC = "irrigation of apple orchards"
 
 
 def last(engine: LocalEngine, **request: object) -> Exploration:
-    *_, state = explore(engine, ExploreRequest(**{"rounds": 1} | request))  # type: ignore[arg-type]
+    *_, state = explore(engine, ExploreQuery(**{"rounds": 1} | request))  # type: ignore[arg-type]
     return state
 
 
 def test_papers_from_the_cut_on_are_the_head_of_the_list(orchards: LocalEngine) -> None:
     cut = shipped_judge().cut
-    for state in explore(orchards, ExploreRequest(text=TOPIC, rounds=1)):
+    for state in explore(orchards, ExploreQuery(text=TOPIC, rounds=1)):
         assert state.relevant is not None and 0 < state.relevant < len(state.papers)
         chances = [one.relevance for one in state.papers]
         assert all(chance is not None and 0 <= chance <= 1 for chance in chances)
@@ -72,7 +72,7 @@ def test_papers_that_meet_the_conditions_come_before_those_that_do_not(
     orchards: LocalEngine, order: str
 ) -> None:
     author = "Ana Grower3"
-    for state in explore(orchards, ExploreRequest(text=f"{TOPIC} by {author}", order=order)):
+    for state in explore(orchards, ExploreQuery(text=f"{TOPIC} by {author}", order=order)):
         assert [part.kind for part in state.understood.parts] == ["author"]
         first, *others = state.papers
         assert first.work.authors[0].display == author
@@ -111,7 +111,9 @@ def test_the_features_of_a_paper_are_what_the_passes_say_of_it() -> None:
 
 def test_a_search_without_probabilities_is_not_judged() -> None:
     assert judged_features([Ranked("search", ("a",))], ["a"]) is None
-    assert Judge((0.0,) * len(NAMES), 0.1).chances([Ranked("papers", ("a",))], ["a"]) is None
+    assert (
+        RelevanceJudge((0.0,) * len(NAMES), 0.1).chances([Ranked("papers", ("a",))], ["a"]) is None
+    )
 
 
 def test_beyond_the_likeliest_papers_the_fused_order_stands() -> None:
@@ -136,5 +138,5 @@ def test_a_file_that_does_not_fit_says_what_to_do(tmp_path: Path, content: bytes
     path = tmp_path / "literature.npz"
     path.write_bytes(content)
     with pytest.raises(CitewellError) as caught:
-        Judge.read(path)
+        RelevanceJudge.read(path)
     assert caught.value.problem.code == "ranker-weights"

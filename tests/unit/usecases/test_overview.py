@@ -7,7 +7,7 @@ from citewell.features.text.overview import NOTHING_QUOTED, overview_text
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
 from citewell.model.overview import CitedSentence, Overview, Theme
-from citewell.usecases.explore.contract import Exploration, ExploreRequest
+from citewell.usecases.explore.contract import Exploration, ExploreQuery
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.themes import PAPERS, overview, themes
 
@@ -29,7 +29,7 @@ HONEST = "Drip irrigation of apple orchards saves a third of the water in dry su
 
 
 def explored(engine: LocalEngine, **request: object) -> Exploration:
-    *_, last = explore(engine, ExploreRequest(overview=True, **request))  # type: ignore[arg-type]
+    *_, last = explore(engine, ExploreQuery(overview=True, **request))  # type: ignore[arg-type]
     return last
 
 
@@ -45,7 +45,7 @@ def check(found: Overview, works: list[Work]) -> None:
 
 
 def test_the_last_list_comes_with_themes_of_its_papers(orchards: LocalEngine) -> None:
-    states = list(explore(orchards, ExploreRequest(text=TOPIC, count=400, overview=True)))
+    states = list(explore(orchards, ExploreQuery(text=TOPIC, count=400, overview=True)))
     assert all(state.overview is None for state in states[:-1])
     found = states[-1].overview
     assert found is not None and len(found.themes) > 1
@@ -63,7 +63,7 @@ def test_the_last_list_comes_with_themes_of_its_papers(orchards: LocalEngine) ->
 
 
 def test_it_is_made_only_where_it_is_asked_for(orchards: LocalEngine) -> None:
-    *_, last = explore(orchards, ExploreRequest(text=TOPIC))
+    *_, last = explore(orchards, ExploreQuery(text=TOPIC))
     assert last.overview is None
 
 

@@ -10,7 +10,7 @@ from citewell.model.check import Verdict
 from citewell.sources.combine import combine
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
-from citewell.verification.people import Comparison, Difference, compare_people
+from citewell.verification.people import AuthorComparison, Difference, compare_people
 from citewell.verification.records import MemoryRecords
 
 TITLE = "Measuring the Meanders of Slow Rivers by Their Shadows"
@@ -176,7 +176,7 @@ def test_every_accusation_names_the_sources_whose_records_disagree():
 def test_a_list_that_is_the_records_letter_by_letter_differs_in_nothing(names):
     authors = tuple(Author(*name) for name in names)
     found = compare_people(authors, list(authors), others=False, more=True)
-    assert found == Comparison(Difference.SAME, 1.0, known=len(authors))
+    assert found == AuthorComparison(Difference.SAME, 1.0, known=len(authors))
 
 
 def test_names_run_together_are_parted_though_the_record_has_them_too():

@@ -10,7 +10,7 @@ from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.finding import SURE
-from citewell.verification.records import Candidates
+from citewell.verification.records import ClaimCandidates
 
 BERT = """@inproceedings{bert,
   title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
@@ -179,7 +179,7 @@ class Silent:
     name = "silent"
 
     def candidates(self, claims):
-        return [Candidates(answered=False) for _ in claims]
+        return [ClaimCandidates(answered=False) for _ in claims]
 
     def near(self, claims):
         return [() for _ in claims]

@@ -13,7 +13,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Provenance, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check, Claim, Verdict
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, Reason, SourceQuery
 from citewell.sources.registry import source_title
 from citewell.sources.service import SourceAnswers
 from citewell.verification.checker import Checker
@@ -44,8 +44,8 @@ def record(source: str, **fields: Any) -> Work:
     return Work(**{**facts, **fields})
 
 
-def found(source: str, **fields: Any) -> Found:
-    return Found(source, (record(source, **fields),))
+def found(source: str, **fields: Any) -> Matched:
+    return Matched(source, (record(source, **fields),))
 
 
 def failed(source: str, reason: Reason = Reason.THROTTLED) -> Failed:
@@ -69,7 +69,9 @@ class Script:
         self.notes = tuple(notices)
         self.requests: list[tuple[str, list[Any]]] = []
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
+    def by_ids(
+        self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]:
         self.requests.append(("ids", list(wanted)))
         return [self.answers for _ in wanted]
 
@@ -81,7 +83,7 @@ class Script:
 
     def match(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[SourceQuery],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]:
@@ -186,7 +188,7 @@ def test_preprint_records_do_not_accuse_a_published_paper_of_its_year() -> None:
 
 def test_a_dead_doi_on_a_work_that_the_library_verifies_is_found() -> None:
     held = MemoryRecords([record("library", doi="")], "library")
-    script = Script(doi=[Nothing("doi"), Nothing("openalex")])
+    script = Script(doi=[NoMatch("doi"), NoMatch("openalex")])
     checker = OnlineChecker(Checker([held], today=datetime.date(2026, 1, 1)), script)
     (check,) = checker.check(claims_of_bib(parse_bib(WITH_DOI, "refs.bib")))
     assert check.verdict is Verdict.WRONG_DETAIL
@@ -199,8 +201,8 @@ def test_a_dead_doi_on_a_work_that_the_library_verifies_is_found() -> None:
 @pytest.mark.parametrize("reason", [r for r in Reason if r is not Reason.UNABLE])
 def test_a_source_that_does_not_answer_leaves_a_reference_unchecked(reason: Reason) -> None:
     script = Script(
-        doi=[Nothing("openalex"), failed("crossref", reason)],
-        title=[Nothing("openalex"), failed("crossref", reason)],
+        doi=[NoMatch("openalex"), failed("crossref", reason)],
+        title=[NoMatch("openalex"), failed("crossref", reason)],
     )
     check = checked(script, WITH_DOI)
     assert check.verdict is Verdict.UNCHECKED
@@ -222,13 +224,13 @@ def test_one_source_that_answers_is_enough_though_another_fails() -> None:
 
 def test_a_source_without_such_a_service_is_no_silence() -> None:
     unable = Failed("doi", Reason.UNABLE, "doi.org does not match references.")
-    script = Script(title=[Nothing("crossref"), unable])
+    script = Script(title=[NoMatch("crossref"), unable])
     assert checked(script, WITHOUT).verdict is Verdict.NOT_FOUND
 
 
 def test_absence_everywhere_is_no_accusation() -> None:
     names = ("crossref", "openalex", "dblp", "arxiv")
-    check = checked(Script(title=[Nothing(name) for name in names]), WITHOUT)
+    check = checked(Script(title=[NoMatch(name) for name in names]), WITHOUT)
     assert check.verdict is Verdict.NOT_FOUND
     assert all(source_title(name) in check.evidence[0] for name in names)
 
@@ -239,7 +241,7 @@ def test_absence_everywhere_is_no_accusation() -> None:
 def test_a_wrong_title_under_the_right_doi_of_one_index_is_no_evidence() -> None:
     script = Script(
         doi=[found("openalex", title="Teapots and Other Vessels of the North Sea")],
-        title=[Nothing("openalex"), Nothing("crossref"), Nothing("dblp")],
+        title=[NoMatch("openalex"), NoMatch("crossref"), NoMatch("dblp")],
     )
     check = checked(script, WITH_DOI)
     assert check.verdict is Verdict.NOT_FOUND
@@ -255,7 +257,7 @@ def test_a_doi_of_another_work_is_one_when_two_independent_sources_say_so() -> N
     other = {"title": "Teapots and Other Vessels of the North Sea", "authors": OTHER_PEOPLE}
     script = Script(
         doi=[found("openalex", **other), found("crossref", **other)],
-        title=[Nothing("openalex"), failed("crossref")],
+        title=[NoMatch("openalex"), failed("crossref")],
     )
     check = checked(script, WITH_DOI)
     assert check.verdict is Verdict.FABRICATED
@@ -270,12 +272,12 @@ def test_crossref_and_doi_org_are_one_witness() -> None:
 
 def test_the_registry_counts_once_two_sources_do_not_know_the_title() -> None:
     other = {"title": "Teapots and Other Vessels of the North Sea", "authors": OTHER_PEOPLE}
-    script = Script(doi=[found("crossref", **other)], title=[Nothing("openalex"), Nothing("dblp")])
+    script = Script(doi=[found("crossref", **other)], title=[NoMatch("openalex"), NoMatch("dblp")])
     assert checked(script, WITH_DOI).verdict is Verdict.FABRICATED
 
 
 def test_a_real_title_with_other_authors_in_one_source_is_no_accusation() -> None:
-    script = Script(title=[found("dblp", authors=OTHER_PEOPLE), Nothing("crossref")])
+    script = Script(title=[found("dblp", authors=OTHER_PEOPLE), NoMatch("crossref")])
     check = checked(script, WITHOUT)
     assert check.verdict is Verdict.NOT_FOUND
     assert "not enough evidence" in check.evidence[-1]
@@ -312,7 +314,7 @@ def test_what_sources_contradict_each_other_in_is_told_with_who_says_what() -> N
 
 def test_a_doi_that_no_registry_knows_is_a_wrong_detail_of_a_real_work() -> None:
     script = Script(
-        doi=[Nothing("doi"), Nothing("crossref")],
+        doi=[NoMatch("doi"), NoMatch("crossref")],
         title=[found("dblp", doi=""), found("openalex", doi="")],
     )
     check = checked(script, WITH_DOI)
@@ -322,23 +324,23 @@ def test_a_doi_that_no_registry_knows_is_a_wrong_detail_of_a_real_work() -> None
 
 def test_a_dead_doi_and_an_unknown_title_are_two_signals() -> None:
     script = Script(
-        doi=[Nothing("doi"), Nothing("crossref")], title=[Nothing("dblp"), Nothing("openalex")]
+        doi=[NoMatch("doi"), NoMatch("crossref")], title=[NoMatch("dblp"), NoMatch("openalex")]
     )
     assert checked(script, WITH_DOI).verdict is Verdict.FABRICATED
 
 
 def test_doi_org_alone_makes_a_note_and_other_sources_alone_make_nothing() -> None:
-    title = [Nothing("dblp"), Nothing("openalex")]
-    check = checked(Script(doi=[Nothing("doi")], title=title), WITH_DOI)
+    title = [NoMatch("dblp"), NoMatch("openalex")]
+    check = checked(Script(doi=[NoMatch("doi")], title=title), WITH_DOI)
     assert check.verdict is Verdict.NOT_FOUND
     assert [one.severity.value for one in check.findings] == ["info"]
-    check = checked(Script(doi=[Nothing("crossref"), Nothing("openalex")], title=title), WITH_DOI)
+    check = checked(Script(doi=[NoMatch("crossref"), NoMatch("openalex")], title=title), WITH_DOI)
     assert check.verdict is Verdict.NOT_FOUND
     assert not check.findings
 
 
 def test_a_doi_of_an_agency_that_the_others_do_not_read_is_no_dead_one() -> None:
-    script = Script(doi=[found("doi"), Nothing("crossref"), Nothing("openalex")])
+    script = Script(doi=[found("doi"), NoMatch("crossref"), NoMatch("openalex")])
     assert checked(script, WITH_DOI).verdict is Verdict.VERIFIED
 
 

@@ -8,7 +8,7 @@ import re
 import zlib
 
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 
 MAX_UNPACKED = 1 << 30
@@ -44,7 +44,7 @@ class AclAnthologyFeed(BaseFeed):
         """The file; it has no parts and no dates."""
         return Ask(path="/anthology+abstracts.bib.gz", accept="application/gzip")
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The entries of the file."""
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
@@ -56,4 +56,4 @@ class AclAnthologyFeed(BaseFeed):
         entries = [entry.rstrip() for entry in _ENTRY.split(data) if entry.startswith(b"@")]
         if not entries:
             raise NonsenseError("the export has no entries")
-        return Page(records=tuple(entries), cursor="", total=len(entries))
+        return FetchedPage(records=tuple(entries), cursor="", total=len(entries))

@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
 from citewell.sources.xml_text import parse_xml
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ArxivFeed(BaseFeed):
             params += [("from", first)] if first else []
         return Ask(path="/oai", params=tuple(params), accept="text/xml")
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The papers of an answer that lie within the years."""
         index, count = int(cursor.partition(" ")[0] or 0), len(selection.categories)
         root = parse_xml(body)
@@ -78,7 +78,7 @@ class ArxivFeed(BaseFeed):
             size = found.get("completeListSize", "")
             total = int(size) if size.isdigit() and count == 1 else None
         following = f"{index + 1} " if index + 1 < count else ""
-        return Page(
+        return FetchedPage(
             records=tuple(records), cursor=f"{index} {token}" if token else following, total=total
         )
 

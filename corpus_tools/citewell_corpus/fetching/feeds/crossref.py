@@ -10,7 +10,7 @@ from citewell.sources.adapters.crossref import Crossref, work_of_crossref
 from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
 from citewell.sources.record_line import record_line
 from citewell.sources.values import raw, today
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 
 
@@ -44,7 +44,7 @@ class CrossrefFeed(BaseFeed):
             params.append(("filter", ",".join(filters)))
         return Ask(path="/works", params=tuple(params))
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The works of a response; invalid records are left out."""
         message = child(json_object(body), "message")
         if not isinstance(message.get("items"), list):
@@ -52,7 +52,7 @@ class CrossrefFeed(BaseFeed):
         items, day = children(message, "items"), today()
         works = [work_of_crossref(item, day) for item in items]
         total = message.get("total-results")
-        return Page(
+        return FetchedPage(
             records=tuple(record_line(work) for work in works if isinstance(work, Work)),
             # Crossref always returns a cursor: a page without items is the last one.
             cursor=raw(message.get("next-cursor"), 10_000) if items else "",

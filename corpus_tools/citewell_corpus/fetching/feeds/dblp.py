@@ -9,7 +9,7 @@ from citewell.sources.adapters.dblp import Dblp, decode_hits
 from citewell.sources.contract import Ask, child, json_object
 from citewell.sources.record_line import record_line
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 
 MOST = 10_000
@@ -46,7 +46,7 @@ class DblpFeed(BaseFeed):
         )
         return Ask(path="/search/publ/api", params=params)
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The publications of an answer that lie within the years."""
         hits = child(child(json_object(body), "result"), "hits")
         total, sent = raw(hits.get("@total")), raw(hits.get("@sent"))
@@ -59,7 +59,7 @@ class DblpFeed(BaseFeed):
         following = first + (int(sent) if sent.isdigit() else 0)
         held = int(total) if total.isdigit() else 0
         more = first < following < min(held, MOST)
-        return Page(
+        return FetchedPage(
             records=tuple(record_line(work) for work in works),
             cursor=str(following) if more else "",
             total=min(held, MOST),

@@ -17,7 +17,7 @@ from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.answers import Failed
 from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import Page, Request, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Request, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 from citewell_corpus.fetching.run import unknown_name
 
@@ -87,7 +87,7 @@ class OpenAlexFeed(BaseFeed):
         )
         return Ask(path="/works", params=params)
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The works of an answer, as OpenAlex wrote them."""
         answer = json_object(body)
         meta = child(answer, "meta")
@@ -95,7 +95,7 @@ class OpenAlexFeed(BaseFeed):
             raise NonsenseError("the body has no list of works")
         works = children(answer, "results")
         total = meta.get("count")
-        return Page(
+        return FetchedPage(
             records=tuple(msgspec.json.encode(work) for work in works),
             cursor=raw(meta.get("next_cursor"), 10_000) if works else "",
             total=total if isinstance(total, int) else None,

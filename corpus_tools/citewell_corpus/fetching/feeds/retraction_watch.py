@@ -10,7 +10,7 @@ from citewell.model import Work
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
 from citewell.sources.record_line import record_line
 from citewell.sources.values import today
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed
 from citewell_corpus.importers.table import works_of_table
 
@@ -43,7 +43,7 @@ class RetractionWatchFeed(BaseFeed):
         """The file; it has no parts and no dates."""
         return Ask(path="/retraction_watch.csv", accept="text/csv")
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The papers of the file's rows; a row that is no paper is left out."""
         text = decode(body)[0]
         if "OriginalPaperDOI" not in text.split("\n", 1)[0]:
@@ -52,4 +52,4 @@ class RetractionWatchFeed(BaseFeed):
         works = [record_line(work) for _, work in rows if isinstance(work, Work)]
         if not works:
             raise NonsenseError("the list names no retracted paper")
-        return Page(records=tuple(works), cursor="", total=len(works))
+        return FetchedPage(records=tuple(works), cursor="", total=len(works))

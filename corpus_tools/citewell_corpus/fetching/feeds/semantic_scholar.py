@@ -7,7 +7,7 @@ import msgspec
 from citewell.sources.adapters.semantic_scholar import SemanticScholar
 from citewell.sources.contract import Ask, NonsenseError, children, json_object
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.contract import FetchedPage, Selection
 from citewell_corpus.fetching.feeds.base import BaseFeed, years
 
 _FIELDS = (
@@ -41,13 +41,13 @@ class SemanticScholarFeed(BaseFeed):
             params.append(("token", cursor))
         return Ask(path="/paper/search/bulk", params=tuple(params))
 
-    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The papers of an answer, as the source wrote them."""
         answer = json_object(body)
         if not isinstance(answer.get("data"), list):
             raise NonsenseError("the body has no list of papers")
         total = answer.get("total")
-        return Page(
+        return FetchedPage(
             records=tuple(msgspec.json.encode(paper) for paper in children(answer, "data")),
             cursor=raw(answer.get("token"), 10_000),
             total=total if isinstance(total, int) else None,

@@ -31,7 +31,7 @@ _MULTIBIB = words(
 )
 
 
-class Definition(msgspec.Struct, frozen=True):
+class MacroDefinition(msgspec.Struct, frozen=True):
     """One definition: where it ends and the commands that it brings."""
 
     end: int
@@ -58,7 +58,7 @@ def read_definition(
     position: int,
     arguments: ArgumentReader,
     commands: Commands,
-) -> Definition | None:
+) -> MacroDefinition | None:
     """Read the definition whose command `kind` ends at `position`; None if it breaks off."""
     if text.startswith("*", position):
         position += 1
@@ -75,7 +75,7 @@ def read_definition(
     if kind in ("DeclareCiteCommand", "DeclareMultiCiteCommand"):
         multi = kind == "DeclareMultiCiteCommand"
         rest = _groups(position, arguments, 2 if multi else 4)
-        return rest and Definition(rest.end, (CiteCommand(name, repeats=multi),))
+        return rest and MacroDefinition(rest.end, (CiteCommand(name, repeats=multi),))
     return _macro(kind, name, position, arguments, commands)
 
 
@@ -97,7 +97,7 @@ def _macro(
     position: int,
     arguments: ArgumentReader,
     commands: Commands,
-) -> Definition | None:
+) -> MacroDefinition | None:
     text = arguments.text
     kinds = ""
     start = position
@@ -127,7 +127,7 @@ def _macro(
         include = include_macro(name, listed, content, commands.include)
     is_text = command is None and include is None and name and _PATH_TEXT.fullmatch(content)
     text_macro = (name, content.strip()) if is_text else None
-    return Definition(body[2], (command,) if command else (), include, text_macro)
+    return MacroDefinition(body[2], (command,) if command else (), include, text_macro)
 
 
 def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | None:
@@ -143,32 +143,32 @@ def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | No
     return None
 
 
-def _let(text: str, name: str, position: int, commands: Commands) -> Definition | None:
+def _let(text: str, name: str, position: int, commands: Commands) -> MacroDefinition | None:
     match = re.compile(r"\s?=?\s?\\([A-Za-z@]+)").match(text, position)
     if match is None:
         return None
     known = commands.cite(match[1])
     if known and name:
-        return Definition(match.end(), (msgspec.structs.replace(known, name=name),))
-    return Definition(match.end(), (), include_alias(text, name, position, commands.include))
+        return MacroDefinition(match.end(), (msgspec.structs.replace(known, name=name),))
+    return MacroDefinition(match.end(), (), include_alias(text, name, position, commands.include))
 
 
-def _newcites(text: str, position: int, arguments: ArgumentReader) -> Definition | None:
+def _newcites(text: str, position: int, arguments: ArgumentReader) -> MacroDefinition | None:
     """multibib's `\\newcites{sec,web}{..}` defines \\citesec, \\citepsec, \\citeweb ..."""
     group = arguments.argument(position, 500)
     if group is None:
         return None
     suffixes = [part.strip() for part in text[group[0] : group[1]].split(",")]
-    return Definition(
+    return MacroDefinition(
         group[2],
         tuple(CiteCommand(base + s) for s in suffixes if s.isalpha() for base in sorted(_MULTIBIB)),
     )
 
 
-def _groups(position: int, arguments: ArgumentReader, count: int) -> Definition | None:
+def _groups(position: int, arguments: ArgumentReader, count: int) -> MacroDefinition | None:
     for _ in range(count):
         group = arguments.argument(arguments.optional(position))
         if group is None:
             return None
         position = group[2]
-    return Definition(position)
+    return MacroDefinition(position)

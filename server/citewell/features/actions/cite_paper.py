@@ -33,7 +33,7 @@ _WORD_AFTER = re.compile(r"[^\W_]+")
 _COMMAND = re.compile(r"\\[A-Za-z@]*$")
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class PaperToCite(msgspec.Struct, frozen=True):
     """A paper to cite."""
 
     work: Work | None = None
@@ -60,7 +60,7 @@ class CitePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_cite(
-    project: Project, document: Document, at: Span, options: Options, chosen: Sequence[Chosen]
+    project: Project, document: Document, at: Span, options: Options, chosen: Sequence[PaperToCite]
 ) -> CitePlan:
     """Plan one citation of all the papers, in their order, at a place of the document; where one
     of them cannot be entered, nothing is planned.
@@ -89,7 +89,7 @@ def plan_cite(
 
 
 def _entries(
-    project: Project, document: Document, options: Options, chosen: Sequence[Chosen]
+    project: Project, document: Document, options: Options, chosen: Sequence[PaperToCite]
 ) -> CitePlan:
     """What makes all the papers citable in a document: the edits of bibliographies, and the keys;
     without keys where one of them cannot be."""

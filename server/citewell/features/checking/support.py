@@ -31,7 +31,7 @@ CAUTION = "This is one model's opinion of an abstract: read the paper."
 _TITLE = 60
 
 
-class CitedSentence(msgspec.Struct, frozen=True, kw_only=True):
+class SentenceCitation(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence and a key that it cites."""
 
     path: str
@@ -49,20 +49,20 @@ class CitedSentence(msgspec.Struct, frozen=True, kw_only=True):
 class Support(msgspec.Struct, frozen=True, kw_only=True):
     """The model's opinion on one cited sentence."""
 
-    cited: CitedSentence
+    cited: SentenceCitation
     title: str
     """Of the cited paper."""
     supported: Supported
 
 
-def cited_sentence(document: Document, use: KeyUse) -> CitedSentence | None:
+def cited_sentence(document: Document, use: KeyUse) -> SentenceCitation | None:
     """The sentence around a key; None where there is no prose, as at a `\\nocite`."""
     start = use.span.start
     sentence = context_at(document, start).sentence
     if not any(letter.isalpha() for letter in sentence.replace("[CITATION]", "")):
         return None
     line_start = document.text.rfind("\n", 0, start) + 1
-    return CitedSentence(
+    return SentenceCitation(
         path=document.path,
         line=document.text.count("\n", 0, start) + 1,
         column=start - line_start + 1,
@@ -72,7 +72,7 @@ def cited_sentence(document: Document, use: KeyUse) -> CitedSentence | None:
     )
 
 
-def cited_sentences(project: Project, keys: Container[str] | None = None) -> list[CitedSentence]:
+def cited_sentences(project: Project, keys: Container[str] | None = None) -> list[SentenceCitation]:
     """Every sentence of a paper that cites a key of its bibliographies, in reading order.
 
     With `keys`, only those that cite one of them.
@@ -114,7 +114,7 @@ def readable_work(bib: BibFile, entry: BibEntry, record: Work | None) -> Work:
 def ask_support(
     project: Project,
     engine: Engine,
-    sentences: list[CitedSentence],
+    sentences: list[SentenceCitation],
 ) -> Iterator[Support]:
     """The model's opinion of each citation, in order. Raises `CitewellError`."""
     for cited in sentences:

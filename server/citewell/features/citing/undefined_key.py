@@ -41,7 +41,7 @@ _IDENTIFIED = 5.0
 """The score of a paper that the key identifies: above all others."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class KeyCandidate(msgspec.Struct, frozen=True):
     """A paper that the key may mean."""
 
     work: Work
@@ -135,9 +135,9 @@ def decide(
 
 def ranked(
     meaning: KeyMeaning, known: Iterable[Work], answers: Iterable[tuple[Query, Sequence[Hit]]]
-) -> list[Candidate]:
+) -> list[KeyCandidate]:
     """The candidates, those that fit the key best first; of records with one title the best."""
-    found = {work.id: Candidate(work, fit(meaning, work), 1.0, _IDENTIFIED) for work in known}
+    found = {work.id: KeyCandidate(work, fit(meaning, work), 1.0, _IDENTIFIED) for work in known}
     weight = _NAMED if _is_name(meaning) else _CONFIDENCE
     for query, hits in answers:
         for rank, hit in enumerate(hits, 1):
@@ -149,8 +149,8 @@ def ranked(
             score = _IDENTIFIED if fits.identifier else _score(fits, rank)
             score += weight * confidence
             score = score if old is None else max(score, old.score)
-            found[hit.work.id] = Candidate(hit.work, fits, confidence, score)
-    titles: dict[str, Candidate] = {}
+            found[hit.work.id] = KeyCandidate(hit.work, fits, confidence, score)
+    titles: dict[str, KeyCandidate] = {}
     for one in sorted(found.values(), key=lambda one: -one.score):
         titles.setdefault(title_key(one.work.title) or one.work.id, one)
     return list(titles.values())
@@ -167,7 +167,7 @@ def _score(fits: KeyFit, rank: int) -> float:
     )
 
 
-def _probability(meaning: KeyMeaning, first: Candidate) -> float:
+def _probability(meaning: KeyMeaning, first: KeyCandidate) -> float:
     fits = first.fit
     return of_key(
         first.confidence,

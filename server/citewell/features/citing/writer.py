@@ -18,7 +18,7 @@ from citewell.model.document import Document, Placeholder
 from citewell.options import Options
 
 
-class Cited(msgspec.Struct, frozen=True):
+class PlaceholderCitation(msgspec.Struct, frozen=True):
     """What a placeholder will cite."""
 
     key: str = ""
@@ -45,21 +45,21 @@ class CitationWriter:
         self.cited: list[tuple[Path, Placeholder, str]] = []
         self.problems: list[Problem] = []
 
-    def cite(self, path: Path, placeholder: Placeholder, work: Work) -> Cited:
+    def cite(self, path: Path, placeholder: Placeholder, work: Work) -> PlaceholderCitation:
         """Enter the work into the bibliography; the placeholder is written by `finish`."""
         done = self.enter_work(path, work)
         if done.key:
             self.cited.append((path, placeholder, done.key))
         return done
 
-    def enter_work(self, path: Path, work: Work) -> Cited:
+    def enter_work(self, path: Path, work: Work) -> PlaceholderCitation:
         """Enter the work into the bibliography, for a citation in the file `path`."""
         plan = plan_insert(self.project, work, self.options, for_path=path)
         self._make(plan)
         if not plan.key:
             reason = plan.problems[0].message if plan.problems else "no entry can be written"
-            return Cited(reason=reason)
-        return Cited(plan.key, bool(plan.edits))
+            return PlaceholderCitation(reason=reason)
+        return PlaceholderCitation(plan.key, bool(plan.edits))
 
     def enter(self, path: Path, work: Work, key: str) -> bool:
         """Enter the work under exactly this key, for a citation in the file `path`; False, and

@@ -11,7 +11,7 @@ import msgspec
 
 from citewell.features.citing.citation import extent, until, word_end
 from citewell.features.citing.site import placeholder_at
-from citewell.features.text.card import Known, byline, entry_card
+from citewell.features.text.card import EntryFacts, byline, entry_card
 from citewell.features.text.evidence import quoted, reason
 from citewell.features.text.markdown import escape
 from citewell.model import Hit
@@ -28,13 +28,13 @@ class HoverCard(msgspec.Struct, frozen=True):
 
 
 def hover_entry(
-    span: Span, entry: BibEntry, path: str, base: str, known: Known | None = None
+    span: Span, entry: BibEntry, path: str, base: str, known: EntryFacts | None = None
 ) -> HoverCard:
     """The card of an entry of the .bib at `path`, which is shown relative to the file `base`."""
     return HoverCard(entry_card(entry, shown_path(path, base), known), span)
 
 
-def hover_shelved(span: Span, entry: BibEntry, known: Known) -> HoverCard:
+def hover_shelved(span: Span, entry: BibEntry, known: EntryFacts) -> HoverCard:
     """The card of an entry that is in the author's Zotero, but in no .bib of the paper yet."""
     note = "*Not in the bibliographies of this paper yet: complete the key to add it.*"
     return HoverCard(f"{entry_card(entry, 'Zotero', known)}\n\n{note}", span)

@@ -13,7 +13,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.model.document import Span
 
 
-class Target(msgspec.Struct, frozen=True):
+class DefinitionTarget(msgspec.Struct, frozen=True):
     """A place to go to."""
 
     path: Path
@@ -27,7 +27,7 @@ class Definition(msgspec.Struct, frozen=True):
     """All targets of the key, macro or path at `origin` in the document."""
 
     origin: Span
-    targets: tuple[Target, ...]
+    targets: tuple[DefinitionTarget, ...]
 
 
 def define(
@@ -43,7 +43,8 @@ def define(
         near = table.near(path)
         found = [p for key in table.spellings(place.key) for p in table.definitions(key, near)]
         targets = (
-            Target(p.path, p.entry.span if p.entry is not None else p.span, p.span) for p in found
+            DefinitionTarget(p.path, p.entry.span if p.entry is not None else p.span, p.span)
+            for p in found
         )
         return Definition(place.span, tuple(targets))
     file = table.files.get(path)
@@ -52,20 +53,20 @@ def define(
         if macro is None:
             return None
         homes = (p for p in macro_places(file.source, macro.name) if p.defines)
-        return Definition(macro.span, tuple(Target(path, p.whole, p.span) for p in homes))
+        return Definition(macro.span, tuple(DefinitionTarget(path, p.whole, p.span) for p in homes))
     start = Span(0, 0)
     for project in projects:
         for span, target in project.named_files(path):
             if offset in span:
                 there = target in table.files or target.is_file()
-                return Definition(span, (Target(target, start, start),) if there else ())
+                return Definition(span, (DefinitionTarget(target, start, start),) if there else ())
     return None
 
 
 # Every place at which the key under the cursor stands, and those of one file.
 
 
-class Reference(msgspec.Struct, frozen=True, order=True):
+class Occurrence(msgspec.Struct, frozen=True, order=True):
     """One place of what was asked for."""
 
     path: Path
@@ -75,7 +76,7 @@ class Reference(msgspec.Struct, frozen=True, order=True):
 
 def references(
     table: KeyTable, path: Path, offset: int, *, declarations: bool = True
-) -> list[Reference]:
+) -> list[Occurrence]:
     """All places of the key or @string macro at the offset, the asked file's first.
 
     Those in other papers count where they use a .bib that defines the key. `declarations` says
@@ -90,11 +91,11 @@ def references(
         found += table.uses(key, reached)
         if declarations:
             found += table.definitions(key, reached)
-    places = {Reference(p.path, p.span, p.defines) for p in found}
+    places = {Occurrence(p.path, p.span, p.defines) for p in found}
     return sorted(places, key=lambda place: (place.path != path, place))
 
 
-def highlights(table: KeyTable, path: Path, offset: int) -> list[Reference]:
+def highlights(table: KeyTable, path: Path, offset: int) -> list[Occurrence]:
     """The places of the same key or macro in the same file, in order."""
     place = table.at(path, offset)
     if place is None:
@@ -102,15 +103,15 @@ def highlights(table: KeyTable, path: Path, offset: int) -> list[Reference]:
     file = table.files[path]
     keys = table.spellings(place.key)
     found = [p for key in keys for p in (*file.uses(key), *file.definitions(key))]
-    return sorted({Reference(p.path, p.span, p.defines) for p in found})
+    return sorted({Occurrence(p.path, p.span, p.defines) for p in found})
 
 
-def _macro(table: KeyTable, path: Path, offset: int) -> list[Reference]:
+def _macro(table: KeyTable, path: Path, offset: int) -> list[Occurrence]:
     file = table.files.get(path)
     macro = macro_at(file.source, offset) if isinstance(file, BibKeys) else None
     if macro is None or not isinstance(file, BibKeys):
         return []
     return [
-        Reference(path, place.span, place.defines)
+        Occurrence(path, place.span, place.defines)
         for place in macro_places(file.source, macro.name)
     ]

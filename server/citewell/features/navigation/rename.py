@@ -13,7 +13,7 @@ from citewell.documents.bib.macros import macro_at
 from citewell.documents.keys.pattern import KEY_SHAPE, NEVER_IN_KEYS, check_key
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.paper_project import Project
-from citewell.features.navigation.definition import Reference, references
+from citewell.features.navigation.definition import Occurrence, references
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Format, Span
 from citewell.model.problem import Problem
@@ -105,7 +105,7 @@ def _renamed(table: KeyTable, path: Path, changes: Iterable[TextEdit]) -> tuple[
     return tuple(entry.key for entry in file.source.entries if entry.key_span in places)
 
 
-def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -> Problem | None:
+def _bad_key(table: KeyTable, places: Iterable[Occurrence], old: str, new: str) -> Problem | None:
     if not new:
         return Problem("rename-invalid", f"The new name of the key `{old}` is empty.", KEY_SHAPE)
     # What BibTeX takes and keys of the paper have already is legal, whatever we would choose.
@@ -196,7 +196,7 @@ def _bad_macro(table: KeyTable, path: Path, new: str) -> Problem | None:
     return None
 
 
-def _unwritable(projects: list[Project], places: Iterable[Reference]) -> Problem | None:
+def _unwritable(projects: list[Project], places: Iterable[Occurrence]) -> Problem | None:
     if not projects:
         return None
     for path in dict.fromkeys(place.path for place in places):

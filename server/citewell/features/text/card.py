@@ -31,7 +31,7 @@ MAX_PLACES = 6
 MAX_FINDINGS = 4
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class EntryFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an entry beyond its fields."""
 
     reference: str = ""
@@ -82,9 +82,9 @@ def work_card(
     return "\n\n".join(part for part in parts if part)
 
 
-def entry_card(entry: BibEntry, path: str = "", known: Known | None = None) -> str:
+def entry_card(entry: BibEntry, path: str = "", known: EntryFacts | None = None) -> str:
     """The card of an entry of the author's .bib as Markdown, with what is known of its work."""
-    known = known or Known()
+    known = known or EntryFacts()
     record = known.record
     parts = [known.reference or _summary(entry)]
     parts.append(_more_links(entry, record, shown=parts[0]))
@@ -145,7 +145,7 @@ def pdf_address(arxiv: str, url: str) -> str:
     return url if _PLAIN_URL.fullmatch(url) and url.lower().endswith(".pdf") else ""
 
 
-def _standing(entry: BibEntry, path: str, known: Known) -> str:
+def _standing(entry: BibEntry, path: str, known: EntryFacts) -> str:
     """Where the entry stands, where it is cited, and how often the world cites it."""
     parts = [f"`{entry.key.replace('`', '')}` in {escape(path)}"] if path else []
     if known.cited is not None:

@@ -41,7 +41,7 @@ class CitationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     style: StyleName = ""
 
 
-class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CompatibleCitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A paper to cite, as `/v1/find` has it, with a key and a formatted text."""
 
     key: Annotated[str, Meta(description="A citation key, made by `bib.key_pattern`.")]
@@ -65,7 +65,7 @@ class CitationAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """The papers of all places, by place and rank."""
 
     status: Status
-    citations: tuple[Citation, ...]
+    citations: tuple[CompatibleCitation, ...]
     queries: Annotated[
         tuple[str, ...], Meta(description="The texts that the library was searched with.")
     ] = ()
@@ -128,18 +128,18 @@ def find_citation(service: Service, request: CitationRequest, cancel: Cancel) ->
 
 def _citations(
     found: Found, place: int, style: str, taken: set[str], service: Service
-) -> list[Citation]:
+) -> list[CompatibleCitation]:
     """The citations of one place; their keys join those that are `taken`."""
     options = service.options
     works = [hit.work for hit in found.hits]
     formatted = paper_texts(works, "reference", options, style)
-    made: list[Citation] = []
+    made: list[CompatibleCitation] = []
     for rank, hit in enumerate(found.hits):
         key = make_key(hit.work, options.bib.key_pattern, taken)
         taken |= {key, key.lower()}
         fields = fields_of(hit.work, abstract=True)
         made.append(
-            Citation(
+            CompatibleCitation(
                 key=key,
                 place=place,
                 confidence=found.confidences[rank],

@@ -20,7 +20,7 @@ from citewell.usecases.explore import contract
 from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import EMPTY
-from citewell.usecases.related import DIRECTIONS, Link, related_works
+from citewell.usecases.related import DIRECTIONS, PaperRelation, related_works
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
 Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT)]
@@ -107,7 +107,7 @@ class RelatedRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class RelatedPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
     """A paper with its links to the given ones."""
 
-    links: tuple[Link, ...] = ()
+    links: tuple[PaperRelation, ...] = ()
 
 
 class RelatedAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,7 +127,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
     application/jsonl` each pass is a line as it is made. Papers are records of the library or of a
     source that the user allowed."""
     sources = service.options.sources
-    wanted = contract.ExploreRequest(
+    wanted = contract.ExploreQuery(
         text=request.query,
         author=request.author,
         venue=request.venue,

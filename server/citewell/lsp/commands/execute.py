@@ -22,7 +22,7 @@ from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state import picker_history
 from citewell.lsp.state.edit_queue import EditQueue, replanned
 from citewell.lsp.state.shown import ShownLists
@@ -92,7 +92,7 @@ class Inserter(Struct, frozen=True, eq=False):
     projects: Projects
     applier: EditApplier
     edits: EditQueue
-    citing: Citing
+    citing: CitationService
     lists: ShownLists
     obstacles: Obstacles
 

@@ -17,8 +17,6 @@ from msgspec import Meta, Struct
 
 from citewell.lsp.commands.picker import (
     Picker,
-    Position,
-    Range,
     problems_of,
     range_of,
     understood_of,
@@ -26,6 +24,7 @@ from citewell.lsp.commands.picker import (
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
+from citewell.lsp.protocol.wire import Position, Range
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.model import Work
     from citewell.model.overview import Overview
-    from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest
+    from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery
 
 EXPLORE = "citewell.explore"
 EXPLORED = "citewell/explored"
@@ -107,7 +106,7 @@ class Explorer(Struct, frozen=True, eq=False):
     async def explore(self, wanted: ExploreArguments, report: Report) -> dict[str, Any]:
         """All rows in the order in which they were listed, judged by all passes, with what was
         asked and understood, the passes, and the problems."""
-        from citewell.usecases.explore.contract import ExploreRequest
+        from citewell.usecases.explore.contract import ExploreQuery
 
         snapshot = await self.picker.projects.snapshot(wanted.uri) if wanted.uri else None
         _, find_work, new_key = await self.picker.own_entries(snapshot, wanted.uri)
@@ -119,7 +118,7 @@ class Explorer(Struct, frozen=True, eq=False):
             query = await self.picker.projects.read(lambda: passage_text(snapshot.document, span))
         query = " ".join(query.split())
         sources = self.picker.buffers.workspace_options().sources
-        request = ExploreRequest(
+        request = ExploreQuery(
             rounds=1,
             text=query,
             kept=wanted.kept,
@@ -172,7 +171,7 @@ class Explorer(Struct, frozen=True, eq=False):
         by_model = engine.status().explores
         return works, overview(engine, works, cancel, question=query, by_model=by_model)
 
-    async def _passes(self, request: ExploreRequest) -> AsyncIterator[Exploration]:
+    async def _passes(self, request: ExploreQuery) -> AsyncIterator[Exploration]:
         """The list after each pass; cancelling the task ends the search. Raises `CitewellError`."""
         from citewell.usecases.explore.passes import explore
 
@@ -221,11 +220,11 @@ def _name(work: Work) -> str:
     return f"{who}: {row.title}" if who else row.title
 
 
-def _ids(paper: Explored) -> list[str]:
+def _ids(paper: ExploredWork) -> list[str]:
     return [work.id for work in (paper.work, *paper.editions)]
 
 
-def _rows(papers: list[Explored], find_work: FindWork, new_key: NewKey) -> list[dict[str, Any]]:
+def _rows(papers: list[ExploredWork], find_work: FindWork, new_key: NewKey) -> list[dict[str, Any]]:
     """The rows of papers, without reasons and relevance."""
     from citewell.features.citing.picker_rows import work_row
 

@@ -22,7 +22,7 @@ from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.model import CitewellError, Problem
 from citewell.sources.registry import source_titles
 
@@ -46,7 +46,7 @@ def handlers(
     consent: Consent,
     *,
     engine: WorkerEngine,
-    checks: Checking,
+    checks: ReferenceChecks,
 ) -> Handlers:
     """The commands that ask scholarly sources."""
     online = OnlineCheck(editor, buffers, projects, engine, checks)
@@ -144,7 +144,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
     buffers: Buffers
     projects: Projects
     engine: WorkerEngine
-    checks: Checking
+    checks: ReferenceChecks
 
     async def run(self, uri: str) -> dict[str, Any]:
         """How many references were checked, and with which verdicts."""

@@ -25,9 +25,10 @@ from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.obstacles import Obstacles
+from citewell.lsp.protocol.wire import Position, Range
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.requests.citing import Citing
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
 from citewell.lsp.state.picker_history import PickerHistory
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.contract import Tier
     from citewell.features.action import ActionPlan
-    from citewell.features.actions.cite_paper import Chosen
+    from citewell.features.actions.cite_paper import PaperToCite
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.documents.snapshot import Snapshot
@@ -48,20 +49,6 @@ if TYPE_CHECKING:
 
 MOST_PAPERS = 50
 """Papers of one citation, at most."""
-
-
-class Position(msgspec.Struct, frozen=True):
-    """A position, in the units that client and server agreed on."""
-
-    line: int
-    character: int
-
-
-class Range(msgspec.Struct, frozen=True):
-    """From one position to another."""
-
-    start: Position
-    end: Position
 
 
 class PaperChoice(msgspec.Struct, frozen=True):
@@ -172,11 +159,11 @@ class Picker(Struct, frozen=True, eq=False):
 
     buffers: Buffers
     projects: Projects
-    checks: Checking
+    checks: ReferenceChecks
     engine: WorkerEngine
     applier: EditApplier
     edits: EditQueue
-    citing: Citing
+    citing: CitationService
     history: PickerHistory
     obstacles: Obstacles
 
@@ -284,9 +271,9 @@ class Picker(Struct, frozen=True, eq=False):
         wanted: InsertPaperArguments,
         learned: list[Feedback],
     ) -> dict[str, Any]:
-        from citewell.features.actions.cite_paper import Chosen
+        from citewell.features.actions.cite_paper import PaperToCite
 
-        chosen: list[Chosen] = []
+        chosen: list[PaperToCite] = []
         for one in wanted.chosen:
             work: Work | None = None
             if one.work:
@@ -297,7 +284,7 @@ class Picker(Struct, frozen=True, eq=False):
                 missing = "`work`" if wanted.bib_only else "`work` or `key`"
                 message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
                 raise CitewellError(Problem("command-arguments", message))
-            chosen.append(Chosen(work, one.key))
+            chosen.append(PaperToCite(work, one.key))
         works = [one.work for one in chosen if one.work is not None]
         opened = await self.projects.bib(wanted.uri)
         if opened is not None:
@@ -326,7 +313,7 @@ class Picker(Struct, frozen=True, eq=False):
         return await self._applied(insertion.edits, insertion.texts, keys)
 
     async def _cite(
-        self, wanted: InsertPaperArguments, chosen: list[Chosen], learned: list[Feedback]
+        self, wanted: InsertPaperArguments, chosen: list[PaperToCite], learned: list[Feedback]
     ) -> dict[str, Any]:
         from citewell.features.actions.cite_paper import plan_cite
 

@@ -17,7 +17,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Encoded, Location
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.requests.code_action import ActArguments
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.features.action import Action
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DOCUMENT_REFERENCES = "citewell.documentReferences"
 
 
-def handlers(editor: Editor, projects: Projects, checks: Checking) -> Handlers:
+def handlers(editor: Editor, projects: Projects, checks: ReferenceChecks) -> Handlers:
     """The command that lists the references of a document."""
 
     async def document_references(uri: Any) -> Encoded | None:
@@ -41,7 +41,7 @@ def handlers(editor: Editor, projects: Projects, checks: Checking) -> Handlers:
     return (Command(DOCUMENT_REFERENCES, document_references),)
 
 
-def _answer(editor: Editor, checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
+def _answer(editor: Editor, checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> Encoded:
     from citewell.features.document_references import document_references
 
     known: dict[str, Any] = {}

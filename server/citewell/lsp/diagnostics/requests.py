@@ -23,7 +23,7 @@ from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.state.checking import Checking, Entries
+from citewell.lsp.state.checking import Entries, ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Subject, Wanted
@@ -107,7 +107,7 @@ class DiagnosticsPass:
         editor: Editor,
         buffers: Buffers,
         projects: Projects,
-        checks: Checking,
+        checks: ReferenceChecks,
         background: Executor,
     ) -> None:
         self._editor = editor
@@ -248,7 +248,7 @@ class Diagnostics:
         buffers: Buffers,
         projects: Projects,
         *,
-        checks: Checking,
+        checks: ReferenceChecks,
         refresher: Refresher,
         background: Executor,
     ) -> None:

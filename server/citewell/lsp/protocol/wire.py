@@ -98,7 +98,7 @@ class DocumentLink(msgspec.Struct, frozen=True, omit_defaults=True):
     data: list[str] | None = None
 
 
-class TextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class LspTextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
     range: Range | msgspec.Raw
     """Encoded once where many items replace the same range."""
     new_text: str
@@ -109,7 +109,7 @@ class LabelDetails(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     description: str | None = None
 
 
-class Command(msgspec.Struct, frozen=True):
+class LspCommand(msgspec.Struct, frozen=True):
     title: str
     command: str
     arguments: list[object]
@@ -126,14 +126,14 @@ class CompletionItem(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     label: str
     kind: int
     sort_text: str
-    text_edit: TextEdit
+    text_edit: LspTextEdit
     insert_text_format: int
     detail: str | None = None
     filter_text: str | None = None
     label_details: LabelDetails | None = None
     tags: tuple[int, ...] | None = None
     commit_characters: tuple[str, ...] | None = None
-    command: Command | None = None
+    command: LspCommand | None = None
     data: ListPlace | None = None
 
 

@@ -166,7 +166,7 @@ def _list(
             detail=item.detail or None,
             sort_text=f"{rank:05d}",
             filter_text=f"{typed} {item.label}" if typed else None,
-            text_edit=wire.TextEdit(
+            text_edit=wire.LspTextEdit(
                 place, item.snippet if snippets and item.snippet else item.text
             ),
             insert_text_format=formats.Snippet if snippets and item.snippet else formats.PlainText,

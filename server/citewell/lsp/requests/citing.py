@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from citewell.features.citing.insert import Found, InsertPlan
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.lsp.state.checking import Checking
+    from citewell.lsp.state.checking import ReferenceChecks
     from citewell.lsp.state.rerank_prefetch import RerankPrefetch
     from citewell.lsp.state.shown import Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
@@ -49,12 +49,12 @@ class Insertion(Struct, frozen=True, eq=False):
     snapshot: Snapshot
 
 
-class Citing(Struct, frozen=True, eq=False):
+class CitationService(Struct, frozen=True, eq=False):
     """What is cited at a place, and the edits that cite it. For the event loop."""
 
     projects: Projects
     engine: WorkerEngine
-    checks: Checking
+    checks: ReferenceChecks
     zotero: Zotero
     lists: ShownLists
     prefetch: RerankPrefetch

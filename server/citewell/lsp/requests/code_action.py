@@ -29,7 +29,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, Provider
 from citewell.lsp.requests.actions.registry import KINDS
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue
 from citewell.model import CitewellError, Problem
@@ -325,7 +325,7 @@ class CodeActions:
         provider = self._providers.get(wanted.provider)
         if provider is None:
             return None
-        chosen = Chosen(self._projects, wanted.uri, wanted.name, wanted.arguments, report)
+        chosen = ChosenAction(self._projects, wanted.uri, wanted.name, wanted.arguments, report)
         try:
             plan = await provider.plan(chosen)
         except CitewellError as error:

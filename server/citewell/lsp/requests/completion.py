@@ -28,7 +28,7 @@ from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Handlers, Request, Switches
 from citewell.lsp.requests.bib_completion import BibCompletion
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.shown import Shown, ShownLists
 from citewell.model.display_text import shorten
 from citewell.model.titles import fold, plain_title
@@ -106,7 +106,7 @@ def handlers(
     projects: Projects,
     *,
     engine: WorkerEngine,
-    citing: Citing,
+    citing: CitationService,
     lists: ShownLists,
     switches: Switches,
 ) -> Handlers:
@@ -171,7 +171,7 @@ class _Completion(Struct, frozen=True, eq=False):
 
     editor: Editor
     projects: Projects
-    citing: Citing
+    citing: CitationService
     lists: ShownLists
 
     async def complete(
@@ -194,7 +194,7 @@ class _Completion(Struct, frozen=True, eq=False):
 
     async def resolve(self, item: types.CompletionItem) -> types.CompletionItem:
         """The item with its card."""
-        from citewell.features.text.card import Known, entry_card, work_card
+        from citewell.features.text.card import EntryFacts, entry_card, work_card
 
         data = item.data if isinstance(item.data, dict) else {}
         found = self.lists.recall(data.get("list"))
@@ -219,7 +219,7 @@ class _Completion(Struct, frozen=True, eq=False):
                 entry=entry,
             )
         elif candidate.entry is not None:
-            card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
+            card = entry_card(candidate.entry, candidate.bib, EntryFacts(check=candidate.check))
         else:
             return item
         markdown = self.editor.flags.markdown_documentation
@@ -248,7 +248,7 @@ def _item(
         tags=(types.CompletionItemTag.Deprecated,) if struck else None,
         sort_text=f"{rank:05d}",
         filter_text=_filter_text(found.typed, candidate),
-        text_edit=wire.TextEdit(place, candidate.text),
+        text_edit=wire.LspTextEdit(place, candidate.text),
         insert_text_format=types.InsertTextFormat.PlainText,
         commit_characters=(),
         command=_command(shown.snapshot, found, candidate, number),
@@ -263,7 +263,7 @@ def _filter_text(typed: str, candidate: Candidate) -> str:
 
 def _command(
     snapshot: Snapshot, found: Completion, candidate: Candidate, number: int
-) -> wire.Command | None:
+) -> wire.LspCommand | None:
     """What must happen after the text is in: the entry, and a tail that the editor left behind."""
     if candidate.work is None and not found.tail:
         return None
@@ -280,4 +280,4 @@ def _command(
         "rest": end - found.span.end,
         "list": number,
     }
-    return wire.Command("Add to bibliography", "citewell.insert", [arguments])
+    return wire.LspCommand("Add to bibliography", "citewell.insert", [arguments])

@@ -14,9 +14,9 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Handlers, Request, Switches
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.cards import Cards
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class HoverCards(Struct, frozen=True, eq=False):
 
     editor: Editor
     projects: Projects
-    checks: Checking
+    checks: ReferenceChecks
     engine: WorkerEngine
     cards: Cards
-    citing: Citing
+    citing: CitationService
     zotero: Zotero
     switches: Switches
 
@@ -110,7 +110,7 @@ class HoverCards(Struct, frozen=True, eq=False):
     async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
         """The card of a key that no .bib of the paper has, but the author's Zotero."""
         from citewell.features.display.hover import hover_shelved
-        from citewell.features.text.card import Known
+        from citewell.features.text.card import EntryFacts
 
         zotero = self.zotero
         zotero.wake(use.key)
@@ -120,7 +120,9 @@ class HoverCards(Struct, frozen=True, eq=False):
         options = snapshot.options.hover
         folders = (snapshot.path.parent, *self.editor.roots)
         reference = await self.cards.reference(library.bib, entry, options.style, folders)
-        return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
+        return hover_shelved(
+            use.span, entry, EntryFacts(reference=reference, abstract=options.abstract)
+        )
 
     async def in_bib(
         self, workspace: WorkspaceSnapshot, position: types.Position
@@ -147,7 +149,7 @@ class HoverCards(Struct, frozen=True, eq=False):
     ) -> HoverCard:
         from citewell.documents.keys.table import BibKeys, PlaceKind
         from citewell.features.display.hover import hover_entry
-        from citewell.features.text.card import MAX_PLACES, Known
+        from citewell.features.text.card import MAX_PLACES, EntryFacts
 
         options, table = workspace.options.hover, workspace.linked.all_keys
         keys = table.files.get(path)
@@ -165,7 +167,7 @@ class HoverCards(Struct, frozen=True, eq=False):
             for place in table.uses(key)
             if place.kind is not PlaceKind.LINK
         ]
-        known = Known(
+        known = EntryFacts(
             reference=reference,
             record=await record,
             check=check,

@@ -9,7 +9,7 @@ from lsprotocol import types
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.registration.registry import Handlers, Request
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.features.display.inlay import Hint
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibEntry
 
 
-def handlers(buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
+def handlers(buffers: Buffers, projects: Projects, checks: ReferenceChecks) -> Handlers:
     """Hints for the part of a document that an editor shows."""
 
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
@@ -32,7 +32,7 @@ def handlers(buffers: Buffers, projects: Projects, checks: Checking) -> Handlers
 
 
 def _hints(
-    checks: Checking, snapshot: WorkspaceSnapshot, shown: types.Range
+    checks: ReferenceChecks, snapshot: WorkspaceSnapshot, shown: types.Range
 ) -> list[types.InlayHint]:
     from citewell.features.display.inlay import citation_hints, entry_hints
 

@@ -14,7 +14,7 @@ from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Encoded, range_json
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.features.display.lens import Lens
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SHOW_USES = "citewell.showUses"
 
 
-def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
+def handlers(
+    editor: Editor, buffers: Buffers, projects: Projects, checks: ReferenceChecks
+) -> Handlers:
     """The lenses of a .bib, and the command that leads to the places that cite an entry."""
     visited: dict[str, int] = {}
 
@@ -64,7 +66,7 @@ def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Check
     )
 
 
-def _lenses(checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
+def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> Encoded:
     from citewell.features.display.lens import entry_lenses
 
     options, bib = snapshot.options.lens, snapshot.linked.bib

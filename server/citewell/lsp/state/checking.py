@@ -216,7 +216,7 @@ class Entries(Struct, frozen=True, eq=False):
     """Only these; None for all."""
 
 
-class Checking:
+class ReferenceChecks:
     """What is known of references. All tables belong to the event loop."""
 
     def __init__(

@@ -17,7 +17,7 @@ from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import LibraryProgress
 from citewell.lsp.state.cards import Cards
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.edit_queue import EditQueue
 from citewell.lsp.state.picker_history import PickerHistory
 from citewell.lsp.state.rerank_prefetch import RerankPrefetch
@@ -39,7 +39,7 @@ class Session:
         """The search engine. Its process starts at the first use, with the settings of `start`."""
         self.projects = Projects(editor, self.buffers, self.background, self.wake)
         """The open documents and their projects, in their present state."""
-        self.checks = Checking(editor, self.buffers, self.engine, self.background)
+        self.checks = ReferenceChecks(editor, self.buffers, self.engine, self.background)
         """What is known of references."""
         self.applier = EditApplier(editor, self.buffers, self.projects)
         """Edits of the author's files, through the editor."""

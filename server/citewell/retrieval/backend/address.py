@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.retrieval.backend.contract import Backend, State, Target
+from citewell.retrieval.backend.contract import Backend, State, WriteTarget
 from citewell.retrieval.backend.server_address import malformed_address, server_address
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
     return _edge(text)
 
 
-def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
+def open_target(text: str, wanted: State, *, fresh: bool = False) -> WriteTarget:
     """Where a library is written. `fresh`: on a server, into a new collection.
 
     A folder that holds a library of another format, or with other weights or vectors, is emptied.
@@ -44,7 +44,7 @@ def open_target(text: str, wanted: State, *, fresh: bool = False) -> Target:
     state = edge.state()
     if state is not None and not state.fits(wanted):
         edge.clear()
-    return Target(edge, lambda: None)
+    return WriteTarget(edge, lambda: None)
 
 
 def restore(text: str, snapshot: Path) -> Backend:

@@ -19,7 +19,7 @@ from citewell.retrieval.backend.address import open_backend
 from citewell.retrieval.backend.contract import (
     FORMAT,
     Backend,
-    Found,
+    ScoredPoints,
     State,
     backend_error,
     places_of,
@@ -47,7 +47,7 @@ class HeldSegments(msgspec.Struct, frozen=True):
     lower: tuple[SegmentView, ...]
     """The segments of the libraries below, which are embedded."""
 
-    def ranking(self, found: Found) -> Ranking:
+    def ranking(self, found: ScoredPoints) -> Ranking:
         """The rows of the library that were found, in order.
 
         Points of segments that this library lacks are left out: while the back end is brought to
@@ -108,7 +108,7 @@ PAUSE_SECONDS = 5.0
 """After a failure the back end is not asked for so long."""
 CHECK_SECONDS = 60.0
 """After so long, what a server holds is looked at again: others write to it."""
-Ask = Callable[[Backend], Found]
+Ask = Callable[[Backend], ScoredPoints]
 
 
 class _Failure(msgspec.Struct, frozen=True):
@@ -156,7 +156,7 @@ class Connection:
         """Until a look at the server that is under way is over, or so long."""
         self._known.wait(seconds)
 
-    def ask(self, part: str, ask: Ask) -> Found | Problem | None:
+    def ask(self, part: str, ask: Ask) -> ScoredPoints | Problem | None:
         """What the back end finds; the problem if it cannot say; None before that is known.
 
         `part` names what is searched. When it is late, only this part is left alone for a while.

@@ -50,7 +50,7 @@ _HINTS = {
 }
 
 
-class Terms(msgspec.Struct, frozen=True):
+class TermWeights(msgspec.Struct, frozen=True):
     """A sparse vector: hashes of terms, and their weights."""
 
     hashes: NDArray[np.uint32]
@@ -87,7 +87,7 @@ class Batch(msgspec.Struct, frozen=True):
     """Shape (n,)."""
     dense: NDArray[np.float32]
     """Shape (n, d), at length 1, or 0 for a paper without a known word."""
-    words: Sequence[Terms]
+    words: Sequence[TermWeights]
     """One per point."""
     payloads: Sequence[Payload]
     """One per point."""
@@ -128,7 +128,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-class Found(msgspec.Struct, frozen=True):
+class ScoredPoints(msgspec.Struct, frozen=True):
     """Points, best first, and their scores."""
 
     points: NDArray[np.int64]
@@ -165,12 +165,12 @@ class Backend(Protocol):
     def nearest(
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
-    ) -> Found:  # fmt: skip
+    ) -> ScoredPoints:  # fmt: skip
         """The points with the greatest dot product of those that meet all conditions, about `k`, by
         the dense vectors of this name."""
         ...
 
-    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+    def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
         """The `k` points with the greatest sum of products of weights of those that meet all
         conditions."""
         ...
@@ -180,7 +180,7 @@ class Backend(Protocol):
         ...
 
 
-class Target(msgspec.Struct, frozen=True):
+class WriteTarget(msgspec.Struct, frozen=True):
     """Where a library is written."""
 
     backend: Backend

@@ -29,9 +29,9 @@ from citewell.retrieval.backend.contract import (
     Batch,
     Between,
     Condition,
-    Found,
+    ScoredPoints,
     State,
-    Terms,
+    TermWeights,
     backend_error,
 )
 
@@ -152,7 +152,7 @@ class EdgeBackend:
     def nearest(
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
-    ) -> Found:  # fmt: skip
+    ) -> ScoredPoints:  # fmt: skip
         """The points with the greatest dot product of those that meet all conditions, about `k`, by
         the dense vectors of this name."""
         edge = self._edge
@@ -162,7 +162,7 @@ class EdgeBackend:
             edge.QueryRequest(limit=k, query=query, params=params, filter=self._filter(where))
         )
 
-    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+    def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
         """The `k` points with the greatest sum of products of weights of those that meet all
         conditions."""
         edge = self._edge
@@ -179,11 +179,11 @@ class EdgeBackend:
             self._shard.flush()
         return Path(shutil.copytree(self._folder, written))
 
-    def _query(self, request: Any) -> Found:
+    def _query(self, request: Any) -> ScoredPoints:
         with self._failing():
             hits = self._shard.query(request)
             points = np.array([hit.id for hit in hits], np.int64)
-            return Found(points, np.array([hit.score for hit in hits], np.float32))
+            return ScoredPoints(points, np.array([hit.score for hit in hits], np.float32))
 
     def _filter(self, where: Sequence[Condition]) -> Any:
         return self._edge.Filter(must=[self._condition(one) for one in where]) if where else None

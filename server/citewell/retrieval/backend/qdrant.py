@@ -35,10 +35,10 @@ from citewell.retrieval.backend.contract import (
     Batch,
     Between,
     Condition,
-    Found,
+    ScoredPoints,
     State,
-    Target,
-    Terms,
+    TermWeights,
+    WriteTarget,
     backend_error,
 )
 from citewell.retrieval.backend.server_address import ServerAddress
@@ -334,13 +334,13 @@ class QdrantBackend:
     def nearest(
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
-    ) -> Found:  # fmt: skip
+    ) -> ScoredPoints:  # fmt: skip
         """The points with the greatest dot product of those that meet all conditions, about `k`, by
         the dense vectors of this name."""
         params = self._models.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
         return self._query(vector.tolist(), using, k, where, params)
 
-    def weighted(self, terms: Terms, k: int, where: Sequence[Condition] = ()) -> Found:
+    def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
         """The `k` points with the greatest sum of products of weights of those that meet all
         conditions."""
         sparse = self._models.SparseVector(
@@ -359,7 +359,7 @@ class QdrantBackend:
 
     def _query(
         self, query: Any, using: str, k: int, where: Sequence[Condition], params: Any = None
-    ) -> Found:
+    ) -> ScoredPoints:
         with failing(self.address):
             hits = self.client.query_points(
                 self.collection, query=query, using=using, limit=k, search_params=params,
@@ -367,7 +367,7 @@ class QdrantBackend:
                 with_payload=False, with_vectors=False, timeout=self._seconds,
             ).points  # fmt: skip
         points = np.array([hit.id for hit in hits], np.int64)
-        return Found(points, np.array([hit.score for hit in hits], np.float32))
+        return ScoredPoints(points, np.array([hit.score for hit in hits], np.float32))
 
     def _filter(self, where: Sequence[Condition]) -> Any:
         conditions = [self._condition(one) for one in where]
@@ -404,13 +404,13 @@ class QdrantBackend:
 # collection is written beside it, and the alias moves in one request: searches see no gap.
 
 
-def open_target(address: ServerAddress, wanted: State, *, fresh: bool) -> Target:
+def open_target(address: ServerAddress, wanted: State, *, fresh: bool) -> WriteTarget:
     """The collection to write for a library: the one in use, one that an interrupted run left, or
     a new one. `fresh`: not the one in use. Raises `CitewellError`."""
     client = connect(address, WRITING_SECONDS)
     current, numbers = collections_of(address, client)
     if current and not fresh and _fits(_backend(address, client, current), wanted):
-        return Target(_backend(address, client, current), lambda: None)
+        return WriteTarget(_backend(address, client, current), lambda: None)
     name = ""
     for number in sorted(numbers, reverse=True):
         left = f"{address.collection}-{number}"
@@ -422,7 +422,9 @@ def open_target(address: ServerAddress, wanted: State, *, fresh: bool) -> Target
     if not name:
         name = f"{address.collection}-{max(numbers, default=0) + 1}"
         _create(address, client, name, wanted)
-    return Target(_backend(address, client, name), lambda: publish(address, client, name, current))
+    return WriteTarget(
+        _backend(address, client, name), lambda: publish(address, client, name, current)
+    )
 
 
 def restore(address: ServerAddress, file: Path) -> QdrantBackend:

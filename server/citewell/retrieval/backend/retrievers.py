@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.backend.connection import Connection, held_segments
-from citewell.retrieval.backend.contract import CITED, Terms
+from citewell.retrieval.backend.contract import CITED, TermWeights
 from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
 from citewell.retrieval.backend.write import cited_query, cited_works, words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
@@ -58,7 +58,7 @@ class BackendBm25(OverBackend, Bm25Retriever):
             parts.append(self._below(query, k, cancel))
         return best_of(parts, k)
 
-    def _hashed(self, query: Query) -> Terms:
+    def _hashed(self, query: Query) -> TermWeights:
         """The terms that `scores` would add up, with their inverse document frequencies."""
         weighed = []
         for term, (value, _) in self.query_terms.of(query).items():
@@ -75,7 +75,7 @@ class BackendBm25(OverBackend, Bm25Retriever):
             if left < 0:
                 break
         hashes = np.array(list(chosen), np.uint32)
-        return Terms(hashes, np.array(list(chosen.values()), np.float32))
+        return TermWeights(hashes, np.array(list(chosen.values()), np.float32))
 
     def _below(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best rows of the libraries below, by the embedded index."""

@@ -21,7 +21,7 @@ from citewell.retrieval.backend.contract import (
     Backend,
     Batch,
     State,
-    Terms,
+    TermWeights,
     backend_error,
     point_numbers,
 )
@@ -229,7 +229,7 @@ def _titled(terms: TermNumbers, postings: _Postings, works: int) -> dict[str, ND
     return found
 
 
-def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[Terms]:
+def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[TermWeights]:
     """The saturated frequency of each term in each of the works, no document frequency in it."""
     number, paper, weight, _ = postings
     hashes = np.array([term_hash(name) for name in terms.names()], np.uint32)
@@ -239,4 +239,4 @@ def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[T
         own = order[begin:end]
         # Two terms of one hash, if ever, count once.
         kept, first = np.unique(hashes[number[own]], return_index=True)
-        yield Terms(kept, weight[own][first].astype(np.float32))
+        yield TermWeights(kept, weight[own][first].astype(np.float32))

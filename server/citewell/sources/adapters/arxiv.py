@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from citewell.model import Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import MATCHES, Ask, NonsenseError, Source, SourcePolicy, bare_words
 from citewell.sources.xml_text import parse_xml, text_of
 
@@ -49,13 +49,13 @@ class Arxiv(Source):
         answer = await self.works(Ask(path="/query", params=params, accept="*/*"), decode_feed)
         if isinstance(answer, Failed):
             return [answer] * len(values)
-        known = {w.arxiv: w for w in answer.works} if isinstance(answer, Found) else {}
+        known = {w.arxiv: w for w in answer.works} if isinstance(answer, Matched) else {}
         return [
-            Found(self.name, (known[value],)) if value in known else Nothing(self.name)
+            Matched(self.name, (known[value],)) if value in known else NoMatch(self.name)
             for value in values
         ]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         words = " ".join(bare_words(wanted.title))
         return await self._query(f'ti:"{words}"', MATCHES)
 

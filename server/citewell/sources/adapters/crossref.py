@@ -9,7 +9,7 @@ from urllib.parse import quote
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Found, Wanted, of_works
+from citewell.sources.answers import Answer, Matched, SourceQuery, of_works
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -66,7 +66,7 @@ class Crossref(Source):
         ask = Ask(path=f"/works/{quote(values[0], safe='')}", absent=True)
         return [await self.works(ask, decode_work)]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         words = [wanted.title, *wanted.authors, str(wanted.year or "")]
         return await self._query(" ".join(word for word in words if word), MATCHES)
 
@@ -77,7 +77,7 @@ class Crossref(Source):
     async def _references(self, kind: str, value: str, limit: int) -> Answer:
         ask = Ask(path=f"/works/{quote(value, safe='')}", absent=True)
         answer = await self.works(ask, decode_references)
-        if not isinstance(answer, Found):
+        if not isinstance(answer, Matched):
             return answer
         return of_works(self.name, answer.works[:limit])
 

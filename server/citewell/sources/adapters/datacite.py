@@ -10,7 +10,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -57,7 +57,7 @@ class DataCite(Source):
         doi = f"10.48550/arxiv.{values[0]}" if kind == "arxiv" else values[0]
         return [await self.works(Ask(path=f"/dois/{quote(doi)}", absent=True), decode_doi)]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         words = " ".join(bare_words(wanted.title))
         return await self._query(f'titles.title:"{words}"', MATCHES)
 

@@ -8,7 +8,7 @@ from typing import Any
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -46,7 +46,7 @@ class EuropePmc(Source):
         answer = await self._query(query, 2)
         return [answer if kind == "pmid" else self.with_doi(answer, values[0])]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(f'TITLE:"{" ".join(bare_words(wanted.title))}"', MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:

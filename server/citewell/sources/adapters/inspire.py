@@ -10,7 +10,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -65,7 +65,7 @@ class Inspire(Source):
         path = f"/{kind}/{quote(values[0], safe='/')}"
         return [await self.works(Ask(path=path, absent=True), decode_record)]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(f't "{" ".join(bare_words(wanted.title))}"', MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -44,14 +44,14 @@ class OpenLibrary(Source):
         names = ",".join(f"ISBN:{value}" for value in values)
         params = (("bibkeys", names), ("format", "json"), ("jscmd", "data"))
         got = await self._fetch(type(self), Ask(path="/api/books", params=params), decode_editions)
-        if isinstance(got, Failed | Nothing):
+        if isinstance(got, Failed | NoMatch):
             return [got] * len(values)
         return [
-            Found(self.name, (got[value],)) if value in got else Nothing(self.name)
+            Matched(self.name, (got[value],)) if value in got else NoMatch(self.name)
             for value in values
         ]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         # Its index holds titles without their subtitles.
         params = [("title", wanted.title.split(":")[0]), ("limit", str(MATCHES))]
         if wanted.authors:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell.model import Work
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -62,18 +62,18 @@ class OpenAlex(Source):
         answer = await self._filtered(f"doi:{'|'.join(usable)}", self.batch) if usable else None
         if isinstance(answer, Failed):
             return [answer] * len(values)
-        works = answer.works if isinstance(answer, Found) else ()
+        works = answer.works if isinstance(answer, Matched) else ()
         known: dict[str, list[Work]] = {}
         for work in works:
             known.setdefault(work.doi, []).append(work)
         return [
-            Found(self.name, tuple(known[doi])) if doi in known
-            else Nothing(self.name) if doi in usable
+            Matched(self.name, tuple(known[doi])) if doi in known
+            else NoMatch(self.name) if doi in usable
             else self.unable("cannot be asked for this DOI")
             for doi in dois
         ]  # fmt: skip
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._filtered(f"title.search:{_plain(wanted.title)}", MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
@@ -88,7 +88,7 @@ class OpenAlex(Source):
 
     async def _linked(self, filter: str, kind: str, value: str, limit: int) -> Answer:
         answer = await self.by_id(kind, value)
-        if not isinstance(answer, Found):
+        if not isinstance(answer, Matched):
             return answer
         identity = answer.works[0].provenance[0].source_id
         return await self._filtered(f"{filter}:{identity}", min(limit, 100))

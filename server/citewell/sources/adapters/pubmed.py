@@ -9,7 +9,7 @@ from typing import Any
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -54,7 +54,7 @@ class PubMed(Source):
         # A DOI that PubMed cannot read as one is searched as words.
         return [self.with_doi(await self._query(f"{values[0]}[doi]", 2), values[0])]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         words = " ".join(bare_words(wanted.title))
         return await self._query(f"{words}[title]", MATCHES)
 
@@ -66,9 +66,9 @@ class PubMed(Source):
         got = await self._fetch(
             type(self), Ask(path="/esearch.fcgi", params=params), decode_numbers
         )
-        if isinstance(got, Failed | Nothing):
+        if isinstance(got, Failed | NoMatch):
             return got
-        return await self._summaries(got) if got else Nothing(self.name)
+        return await self._summaries(got) if got else NoMatch(self.name)
 
     async def _summaries(self, numbers: list[str]) -> Answer:
         params = (("db", "pubmed"), ("retmode", "json"), ("id", ",".join(numbers)))

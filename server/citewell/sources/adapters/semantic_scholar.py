@@ -11,7 +11,7 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     Ask,
     NonsenseError,
@@ -66,9 +66,9 @@ class SemanticScholar(Source):
         if isinstance(got, Failed):
             return [got] * count
         rows = got if isinstance(got, list) else [None] * count
-        return [Nothing(self.name) if row is None else Found(self.name, (row,)) for row in rows]
+        return [NoMatch(self.name) if row is None else Matched(self.name, (row,)) for row in rows]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         params = (("query", wanted.title), ("fields", _FIELDS))
         ask = Ask(path="/paper/search/match", params=params, absent=True)
         return await self.works(ask, decode_list)

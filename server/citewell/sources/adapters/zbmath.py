@@ -9,7 +9,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
     Ask,
@@ -46,7 +46,7 @@ class ZbMath(Source):
         answer = await self._query(f"doi:{values[0]}", 2)
         return [self.with_doi(answer, values[0])]
 
-    async def _match(self, wanted: Wanted) -> Answer:
+    async def _match(self, wanted: SourceQuery) -> Answer:
         text = f'ti:"{" ".join(bare_words(wanted.title))}"'
         if wanted.authors:
             text += f' & au:"{" ".join(bare_words(wanted.authors[0]))}"'

@@ -24,7 +24,7 @@ from tenacity import (
 
 from citewell.options.folders import make_private_file
 from citewell.sources import answers
-from citewell.sources.answers import Failed, Nothing, Reason
+from citewell.sources.answers import Failed, NoMatch, Reason
 from citewell.sources.contract import Ask, NonsenseError, Source
 from citewell.sources.web.keys import key_of
 from citewell.sources.web.shared_pace import SharedPace
@@ -95,7 +95,7 @@ class Web:
 
     async def __call__(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
-    ) -> T | Nothing | Failed:
+    ) -> T | NoMatch | Failed:
         """Send a request of a source, as often as it takes. Raises only `CancelledError`."""
         outcome: answers.Outcome = "failed"
         try:
@@ -157,11 +157,11 @@ class Web:
         ask: Ask,
         request: httpx2.Request,
         decode: Callable[[bytes], T],
-    ) -> tuple[T | Nothing, answers.Outcome]:
+    ) -> tuple[T | NoMatch, answers.Outcome]:
         response = await self._client.send(request, follow_redirects=False)
         outcome = _outcome(response)
         if response.status_code in ABSENT and ask.absent:
-            return Nothing(source.name), outcome
+            return NoMatch(source.name), outcome
         try:
             return decode(response.content), outcome
         except NonsenseError as error:

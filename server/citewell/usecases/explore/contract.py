@@ -31,7 +31,7 @@ MAX_COUNT = 400
 MAX_ROUNDS = 3
 
 
-class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ExploreQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One literature search."""
 
     text: str = ""
@@ -74,7 +74,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """`detail` in words for people: "its title has graph"."""
 
 
-class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
+class ExploredWork(msgspec.Struct, frozen=True, omit_defaults=True):
     """One work of the list."""
 
     work: Work
@@ -109,7 +109,7 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The list after a pass, best first."""
 
-    papers: tuple[Explored, ...] = ()
+    papers: tuple[ExploredWork, ...] = ()
     passes: tuple[Pass, ...] = ()
     understood: Understood = Understood()
     """What was understood of the words."""

@@ -13,7 +13,7 @@ from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.paper_text import paper_texts, ris_of_work
 from citewell.model import Work
 from citewell.options import Options
-from citewell.usecases.explore.contract import Explored
+from citewell.usecases.explore.contract import ExploredWork
 
 Form = Literal["bibtex", "ris", "csl", "csv", "jsonl"]
 COLUMNS = (
@@ -22,7 +22,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def exported(papers: Sequence[Explored], form: Form, options: Options) -> bytes:
+def exported(papers: Sequence[ExploredWork], form: Form, options: Options) -> bytes:
     """The papers in UTF-8: entries with distinct keys in the style of the settings (`bibtex`), RIS,
     an array of CSL-JSON items, CSV with `COLUMNS`, or one JSON object a line."""
     works = [one.work for one in papers]
@@ -44,7 +44,7 @@ def _csl(work: Work) -> dict[str, Any]:
     return {**csl_of_work(work), **({"source": sources} if sources else {})}
 
 
-def record_of(paper: Explored) -> dict[str, Any]:
+def record_of(paper: ExploredWork) -> dict[str, Any]:
     """The paper for programs: its record with reasons, its relevance where it is judged, and the
     ids of its other editions."""
     found: dict[str, Any] = msgspec.to_builtins(paper.work)
@@ -57,7 +57,7 @@ def record_of(paper: Explored) -> dict[str, Any]:
     return found
 
 
-def reasons_text(paper: Explored) -> str:
+def reasons_text(paper: ExploredWork) -> str:
     """The reasons in one line: "search #4; papers #2 (like “...”)"."""
     parts = []
     for one in paper.reasons:
@@ -68,7 +68,7 @@ def reasons_text(paper: Explored) -> str:
     return "; ".join(parts)
 
 
-def reason_text(paper: Explored) -> str:
+def reason_text(paper: ExploredWork) -> str:
     """Why a paper is in the list, in words for people."""
     first = paper.reasons[0] if paper.reasons else None
     if first is None or first.step == "kept":
@@ -83,7 +83,7 @@ def reason_text(paper: Explored) -> str:
     return f"{first.query} ({first.detail})" if first.detail else first.query
 
 
-def _csv(papers: Sequence[Explored]) -> bytes:
+def _csv(papers: Sequence[ExploredWork]) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(COLUMNS)

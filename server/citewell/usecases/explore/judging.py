@@ -30,7 +30,7 @@ _WORDS = ("search", "references")
 """Passes that ask with the words, whose papers have a stated probability."""
 
 
-class Judge:
+class RelevanceJudge:
     """The weights of `NAMES`, and the probability from which a paper is judged relevant."""
 
     def __init__(self, weights: Sequence[float], cut: float) -> None:
@@ -38,7 +38,7 @@ class Judge:
         self.cut = cut
 
     @classmethod
-    def read(cls, path: Path) -> Judge:
+    def read(cls, path: Path) -> RelevanceJudge:
         """Raises `CitewellError` for a file that does not fit."""
         from zipfile import BadZipFile
 
@@ -129,8 +129,8 @@ def _odds(chance: float | None) -> float:
 
 
 @cache
-def shipped_judge() -> Judge:
+def shipped_judge() -> RelevanceJudge:
     """The judge whose weights ship. Raises `CitewellError` where they cannot be read."""
     from citewell.engine.local import LITERATURE
 
-    return Judge.read(LITERATURE)
+    return RelevanceJudge.read(LITERATURE)

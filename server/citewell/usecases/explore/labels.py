@@ -42,7 +42,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
 
 
-class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+class ScreenedRecords(msgspec.Struct, frozen=True, kw_only=True):
     """The screened records of a file that the library has."""
 
     kept: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def read_labels(path: Path) -> list[Label]:
         raise _unreadable(path, str(error)) from error
 
 
-def feedback_of(engine: Engine, labels: list[Label]) -> Feedback:
+def feedback_of(engine: Engine, labels: list[Label]) -> ScreenedRecords:
     """The labels as ids of the library: by id, DOI, or exact title. A record that is labelled
     twice is relevant if one of its labels is."""
     ids = _ids(engine, labels)
@@ -83,7 +83,7 @@ def feedback_of(engine: Engine, labels: list[Label]) -> Feedback:
     rejected = dict.fromkeys(
         name for one, name in zip(labels, ids, strict=True) if name and not one.relevant
     )
-    return Feedback(
+    return ScreenedRecords(
         kept=tuple(kept),
         rejected=tuple(name for name in rejected if name not in kept),
         unknown=tuple(

@@ -15,7 +15,7 @@ from citewell.features.text.evidence import understood_text
 from citewell.features.text.overview import NOTHING_QUOTED
 from citewell.model import Work
 from citewell.model.overview import CitedSentence, Overview
-from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
+from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass
 from citewell.usecases.explore.export import reason_text
 
 _STYLE = """
@@ -38,7 +38,7 @@ _NUMBERS = ("found", "new in the list", "new among the first 50", "not listed")
 
 
 def to_html(
-    request: ExploreRequest, found: Exploration, papers: Sequence[Explored], library: str
+    request: ExploreQuery, found: Exploration, papers: Sequence[ExploredWork], library: str
 ) -> str:
     """The page of a search; `papers` are those to list, and `library` names what was searched."""
     place: dict[str, int] = {}
@@ -64,7 +64,7 @@ def to_html(
     )
 
 
-def _title(request: ExploreRequest) -> str:
+def _title(request: ExploreQuery) -> str:
     words = " ".join(request.text.split())
     filters = [
         f"{label} {value}"
@@ -77,14 +77,14 @@ def _title(request: ExploreRequest) -> str:
     return _text("; ".join(part for part in (words, *filters) if part) or "Papers like those kept")
 
 
-def _papers(papers: Sequence[Explored]) -> str:
+def _papers(papers: Sequence[ExploredWork]) -> str:
     if not papers:
         return "<h2>Papers</h2><p>No papers found.</p>\n"
     rows = "".join(_paper(rank, one) for rank, one in enumerate(papers, start=1))
     return f'<h2>Papers</h2>\n<ol class="papers">{rows}</ol>\n'
 
 
-def _paper(rank: int, paper: Explored) -> str:
+def _paper(rank: int, paper: ExploredWork) -> str:
     work = paper.work
     authors = ", ".join(author.display for author in work.authors)
     where = work.venue or work.booktitle or work.journal or work.publisher

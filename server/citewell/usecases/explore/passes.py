@@ -18,11 +18,11 @@ from citewell.usecases.explore.contract import (
     MAX_ROUNDS,
     Ending,
     Exploration,
-    ExploreRequest,
+    ExploreQuery,
     Pass,
     PassName,
 )
-from citewell.usecases.explore.judging import Judge
+from citewell.usecases.explore.judging import RelevanceJudge
 from citewell.usecases.explore.steps import EMPTY, NOTHING_FOUND, Steps
 from citewell.usecases.explore.themes import overview
 
@@ -38,10 +38,10 @@ _LATER = ("papers", "aspects", "citations")
 
 def explore(
     engine: Engine,
-    request: ExploreRequest,
+    request: ExploreQuery,
     *,
     cancel: Cancel | None = None,
-    judge: Judge | None = None,
+    judge: RelevanceJudge | None = None,
 ) -> Iterator[Exploration]:
     """The list after each pass, best first; `ending` of the last one is not empty. `judge` judges
     the papers; by default the one that ships.
@@ -58,7 +58,7 @@ class _Run:
     """One literature search."""
 
     def __init__(
-        self, engine: Engine, request: ExploreRequest, cancel: Cancel, judge: Judge | None
+        self, engine: Engine, request: ExploreQuery, cancel: Cancel, judge: RelevanceJudge | None
     ) -> None:
         self._engine = engine
         self._request = request

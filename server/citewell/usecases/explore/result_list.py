@@ -30,15 +30,15 @@ from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.sources.merge import same_works
 from citewell.usecases.explore.contract import (
     MAX_COUNT,
-    Explored,
-    ExploreRequest,
+    ExploredWork,
+    ExploreQuery,
     Order,
     Pass,
     PassName,
     Reason,
 )
 from citewell.usecases.explore.fusion import Ranked, fused
-from citewell.usecases.explore.judging import JUDGED, Judge, by_relevance, shipped_judge
+from citewell.usecases.explore.judging import JUDGED, RelevanceJudge, by_relevance, shipped_judge
 
 # Which conditions of the words a paper of a literature search meets, read off its record.
 #
@@ -53,7 +53,7 @@ _DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "
 """Papers that should cite a work are found among those by which it is cited."""
 
 
-class Conditions:
+class QuestionConditions:
     """The conditions of one question over one engine."""
 
     def __init__(self, engine: Engine, typed: TypedQuery) -> None:
@@ -264,27 +264,27 @@ class ResultList:
     def __init__(
         self,
         engine: Engine,
-        request: ExploreRequest,
+        request: ExploreQuery,
         kept: Sequence[Work],
         rejected: Sequence[Work],
-        judge: Judge | None = None,
+        judge: RelevanceJudge | None = None,
     ) -> None:
         """`judge`: the one that ships by default."""
         self._engine = engine
         self._request = request
         self._judge = judge
-        self._conditions = Conditions(engine, TypedQuery())
+        self._conditions = QuestionConditions(engine, TypedQuery())
         self.count = min(request.count, MAX_COUNT)
         """Papers that the list has room for."""
         self._kept, self._rejected = kept, rejected
         self._lists: list[Ranked] = []
         self._works: dict[str, Work] = {}
         self._reasons: dict[str, list[Reason]] = {}
-        self._ranked: tuple[Explored, ...] = ()
+        self._ranked: tuple[ExploredWork, ...] = ()
         """All that was found, best first; passes start from its head, however short the list."""
         self._started: set[tuple[PassName, str]] = set()
         """From which papers a pass has started."""
-        self.papers: tuple[Explored, ...] = ()
+        self.papers: tuple[ExploredWork, ...] = ()
         """The list."""
         self.asks_nothing = False
         """Whether the question says only what to leave out: then nothing can be judged."""
@@ -305,7 +305,7 @@ class ResultList:
 
     def require(self, typed: TypedQuery) -> None:
         """List papers that meet more of these conditions first."""
-        self._conditions = Conditions(self._engine, typed)
+        self._conditions = QuestionConditions(self._engine, typed)
         asks = typed != TypedQuery(none_of=typed.none_of)
         asks = asks or bool(self._kept or self._request.author or self._request.venue)
         self.asks_nothing = bool(typed.none_of) and not asks
@@ -380,7 +380,7 @@ class ResultList:
             milliseconds=round((time.perf_counter() - begin) * 1e3, 1),
         )
 
-    def _ordered(self, understood: Understood) -> tuple[tuple[Explored, ...], int]:
+    def _ordered(self, understood: Understood) -> tuple[tuple[ExploredWork, ...], int]:
         """Every work that was found, best first, and the number of their records."""
         ids = fused(self._lists)
         unwanted = {work.id for work in self._rejected}
@@ -428,7 +428,7 @@ class ResultList:
             reasons = [Reason("kept", "the request")] if work.id in kept else []
             reasons += self._reasons.get(work.id, ())
             reasons += [moved[work.id]] if work.id in moved else []
-            found = Explored(work, tuple(reasons), editions[work.id], judged.get(work.id))
+            found = ExploredWork(work, tuple(reasons), editions[work.id], judged.get(work.id))
             papers.append(found)
         return tuple(papers), len(works)
 

@@ -23,7 +23,7 @@ from citewell.features.text.evidence import understood_text
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.sources.registry import allowed
-from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest
+from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery
 
 # What a literature search asked, as a report of a systematic search names it.
 
@@ -100,7 +100,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
     """What a file holds."""
 
-    request: ExploreRequest
+    request: ExploreQuery
     ids: tuple[str, ...]
     """Of the papers that were listed and of their other editions."""
     papers: int = 0
@@ -114,7 +114,7 @@ class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def saved_text(
-    request: ExploreRequest,
+    request: ExploreQuery,
     found: Exploration,
     searched: Sequence[Database],
     earlier: SavedSearch | None = None,
@@ -175,7 +175,7 @@ def read_saved(path: Path) -> SavedSearch:
         if content.get("format") != FORMAT:
             raise CitewellError(_unreadable(path, "it is no saved search"))
         search = {name: content["search"][name] for name in _SEARCH if name in content["search"]}
-        request = msgspec.convert(search, ExploreRequest, strict=True)
+        request = msgspec.convert(search, ExploreQuery, strict=True)
         run = content["run"]
         return SavedSearch(
             request=request,
@@ -191,7 +191,7 @@ def read_saved(path: Path) -> SavedSearch:
         raise CitewellError(_unreadable(path, str(error)[:200])) from error
 
 
-def new_papers(found: Exploration, saved: SavedSearch) -> tuple[Explored, ...]:
+def new_papers(found: Exploration, saved: SavedSearch) -> tuple[ExploredWork, ...]:
     """The papers of a list that the saved one has in no edition."""
     known = set(saved.ids)
     return tuple(

@@ -23,8 +23,8 @@ from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split
 from citewell.sources.registry import titles_of_work
-from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
-from citewell.usecases.explore.judging import Judge
+from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName
+from citewell.usecases.explore.judging import RelevanceJudge
 from citewell.usecases.explore.result_list import ResultList
 from citewell.usecases.find import in_sentence
 
@@ -222,7 +222,7 @@ class Steps:
     """The passes over one engine and one question; what they find goes into `found`."""
 
     def __init__(
-        self, engine: Engine, request: ExploreRequest, cancel: Cancel, judge: Judge | None
+        self, engine: Engine, request: ExploreQuery, cancel: Cancel, judge: RelevanceJudge | None
     ) -> None:
         self._engine = engine
         self._cancel = cancel

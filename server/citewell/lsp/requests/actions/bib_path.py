@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -36,7 +36,7 @@ class BibPathActions(Struct, frozen=True, eq=False):
             bib_path_action(one) for one in found if one.span.start <= end and start <= one.span.end
         ]
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edit in the declaration."""
         from citewell.features.actions.bib_path import plan_bib_path
 

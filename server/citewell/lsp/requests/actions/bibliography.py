@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
 from citewell.sources.registry import titles_of_work
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
             return [feature.normalise_action(entry, origin), *found]
         return found
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits of the chosen action."""
         # A file that was not read may cite what is to go.
         snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
@@ -85,7 +85,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
         return await chosen.projects.read(lambda: _of_entry(chosen, snapshot, bib, entry))
 
 
-def _whole_file(chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
+def _whole_file(chosen: ChosenAction, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
     from citewell.features.actions import bib as feature
     from citewell.features.bib.sort import unused_entries
     from citewell.features.checking.lint_rule import LintPaper
@@ -98,7 +98,7 @@ def _whole_file(chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile) -> Ac
 
 
 def _of_entry(
-    chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile, entry: BibEntry
+    chosen: ChosenAction, snapshot: WorkspaceSnapshot, bib: BibFile, entry: BibEntry
 ) -> ActionPlan | None:
     from citewell.features.actions import bib as feature
     from citewell.features.bib.merge import plan_merge, twins_of

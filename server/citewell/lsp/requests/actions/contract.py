@@ -52,7 +52,7 @@ class ActionRequest(Struct, frozen=True, eq=False):
         return frozenset(str(d.code) for d in self.diagnostics if d.source == "citewell")
 
 
-class Chosen(Struct, frozen=True, eq=False):
+class ChosenAction(Struct, frozen=True, eq=False):
     """One action that the author wants done, on the present texts."""
 
     projects: Projects
@@ -94,7 +94,7 @@ class Provider(Protocol):
         """The actions at a place, best first, without their edits."""
         ...
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits of an action for the texts as they are now; None when its place is gone."""
         ...
 
@@ -104,7 +104,7 @@ class Provider(Protocol):
 
 async def with_choice(
     plan: ActionPlan,
-    chosen: Chosen,
+    chosen: ChosenAction,
     snapshot: Snapshot,
     work: Work | None,
     query: Query,

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.protocol.progress import on_thread
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
-from citewell.lsp.requests.citing import Citing
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
+from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.model import Problem
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
     kinds = ("quickfix", "source.fillCitations")
 
     engine: WorkerEngine
-    checks: Checking
-    citing: Citing
+    checks: ReferenceChecks
+    citing: CitationService
     show_problems: ShowProblems
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
@@ -75,7 +75,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
             placeholder, choices, sure=sure, open_places=count, variant=result.variant
         )
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits for one placeholder, or for all."""
 
         snapshot = await chosen.projects.snapshot(chosen.uri, fresh=True)
@@ -85,7 +85,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
             return await self._fill(chosen, snapshot)
         return await self._plan_one(chosen, snapshot)
 
-    async def _plan_one(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan | None:
+    async def _plan_one(self, chosen: ChosenAction, snapshot: Snapshot) -> ActionPlan | None:
         from citewell.features.actions import placeholder as feature
 
         placeholder = feature.placeholder_near(
@@ -126,7 +126,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
         )
 
     async def _best(
-        self, chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
+        self, chosen: ChosenAction, snapshot: Snapshot, placeholder: Placeholder, query: Query
     ) -> tuple[Work, str] | ActionPlan:
         """The best paper of a longer search and the variant that found it, or only problems."""
         from citewell.features.actions import placeholder as feature
@@ -152,7 +152,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
             return _only_problems([none_fits(found.picked)])
         return found.hits[0].work, found.result.variant
 
-    async def _fill(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
+    async def _fill(self, chosen: ChosenAction, snapshot: Snapshot) -> ActionPlan:
         from citewell.features.action import ActionPlan
         from citewell.usecases.fill import FillTask, places_of
         from citewell.usecases.fill_plan import detail_of, fill_feedback, left_open, summary_of

@@ -12,8 +12,8 @@ from citewell.lsp.requests.actions.support import SupportActions
 from citewell.lsp.requests.actions.uncited import UncitedActions
 from citewell.lsp.requests.actions.undefined import MissingEntriesActions, UndefinedKeyActions
 from citewell.lsp.requests.actions.verification import VerificationActions
-from citewell.lsp.requests.citing import Citing
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.zotero import Zotero
 
 KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
@@ -22,11 +22,11 @@ KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
 
 def providers(
     buffers: Buffers,
-    checks: Checking,
+    checks: ReferenceChecks,
     *,
     engine: WorkerEngine,
     zotero: Zotero,
-    citing: Citing,
+    citing: CitationService,
     show_problems: ShowProblems,
 ) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""

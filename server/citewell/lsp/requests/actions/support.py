@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
@@ -40,7 +40,7 @@ class SupportActions(Struct, frozen=True, eq=False):
         entry = snapshot.state.project.entry(str(action.arguments["key"]))
         return () if entry is None else (action,)
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """No edits: what the model says of the sentence as it is now."""
         from citewell.features.action import ActionPlan
         from citewell.features.checking.support import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
+from citewell.lsp.requests.citing import CitationService
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -26,7 +26,7 @@ class UncitedActions(Struct, frozen=True, eq=False):
     kinds = ("refactor.rewrite",)
 
     engine: WorkerEngine
-    citing: Citing
+    citing: CitationService
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best papers for the sentence at the cursor, if it wants a citation."""
@@ -51,7 +51,7 @@ class UncitedActions(Struct, frozen=True, eq=False):
         )
         return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The citation before the full stop, with the entry of its paper."""
         from citewell.features.actions import placeholder as feature
         from citewell.features.checking.uncited import uncited_at

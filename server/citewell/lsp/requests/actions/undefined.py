@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, with_choice
-from citewell.lsp.requests.citing import Citing
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
+from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state import picker_history
 from citewell.lsp.state.zotero import Zotero
 
@@ -38,7 +38,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
 
     engine: WorkerEngine
     zotero: Zotero
-    citing: Citing
+    citing: CitationService
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """Keys that it may have been meant to be, and the paper that it means."""
@@ -74,7 +74,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
             lambda: feature.undefined_actions(use, similar, meant, paper.project)
         )
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The entry, or the other key."""
         if chosen.name == "shelf":
             return await self._copied(chosen.uri, chosen.text("key"))
@@ -192,7 +192,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
             return ()
         return (missing_action(len(missing), found[1]),)
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The entries, in one step."""
         from citewell.features.action import ActionPlan
         from citewell.features.actions.undefined import missing_keys, plan_missing
@@ -220,7 +220,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
         return msgspec.structs.replace(plan, feedback=tuple(feedback.values()))
 
     async def _settle(
-        self, chosen: Chosen, snapshot: Snapshot, one: Missing
+        self, chosen: ChosenAction, snapshot: Snapshot, one: Missing
     ) -> tuple[Settled, Feedback | None]:
         from citewell.features.actions.undefined import Settled
         from citewell.features.citing.key_meaning import read_key

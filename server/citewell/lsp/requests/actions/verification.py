@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project
     from citewell.engine.worker_client import WorkerEngine
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.documents.buffers import Buffers
-    from citewell.lsp.state.checking import Checking
+    from citewell.lsp.state.checking import ReferenceChecks
     from citewell.model.bib import BibEntry, BibFile, TextEdit
     from citewell.model.check import Check
 
@@ -27,7 +27,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
     name = "verification"
     kinds = ("quickfix", "refactor.rewrite")
 
-    checking: Checking
+    checking: ReferenceChecks
     buffers: Buffers
     engine: WorkerEngine
 
@@ -75,7 +75,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
         lists = [result.hits for result in results]
         return await request.projects.read(lambda: entry_changes.meant_actions(entry, check, lists))
 
-    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits for the entry as it is now."""
         found = await chosen.projects.bib(chosen.uri)
         if found is None:
@@ -87,7 +87,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
         return await self._planned(bib, entry, check, chosen)
 
     async def _planned(
-        self, bib: BibFile, entry: BibEntry, check: Check, chosen: Chosen
+        self, bib: BibFile, entry: BibEntry, check: Check, chosen: ChosenAction
     ) -> ActionPlan | None:
         from citewell.usecases import entry_changes
 
@@ -109,7 +109,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
             return await read(lambda: _removal(present, projects, entry))
         return await read(lambda: _plan(bib, entry, _edits(bib, entry, check, chosen)))
 
-    def _known(self, bib: BibFile, chosen: Chosen) -> tuple[BibEntry | None, Check | None]:
+    def _known(self, bib: BibFile, chosen: ChosenAction) -> tuple[BibEntry | None, Check | None]:
         from citewell.features.actions.verification import Wanted
 
         entry = Wanted(chosen.text("key"), chosen.number("start", 0)).find(bib)
@@ -135,7 +135,9 @@ def _removal(bib: BibFile, projects: Sequence[Project], entry: BibEntry) -> Acti
     )
 
 
-def _edits(bib: BibFile, entry: BibEntry, check: Check, chosen: Chosen) -> tuple[TextEdit, ...]:
+def _edits(
+    bib: BibFile, entry: BibEntry, check: Check, chosen: ChosenAction
+) -> tuple[TextEdit, ...]:
     from citewell.features.actions.verification import edits_for
     from citewell.usecases.entry_changes import MARK, mark_edits
 

@@ -101,6 +101,8 @@ class CheckingTools:
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):
             raise ToolError("[mcp-empty] Give either text or path.")
+        if changes and not path:
+            raise ToolError("[mcp-empty] Give path: changes are made in a file.")
         done: dict[str, Any] = {}
         if changes:
             with tool_errors():

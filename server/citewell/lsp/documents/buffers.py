@@ -23,7 +23,7 @@ from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.options import Options
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.documents.project_state import DocumentInput
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
 
 
@@ -124,7 +124,7 @@ class Buffers:
         if now == before or (before is None and is_empty(path)):
             self._assumed[path] = (now, text)
 
-    def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
+    def reading(self, uri: str) -> tuple[DocumentInput, OpenDocument] | None:
         """What the reader thread needs to read an open document or .bib; None when it is not."""
         document = self._editor.open_document(uri)
         path = self.path_of(uri)
@@ -132,12 +132,12 @@ class Buffers:
             return None
         return self.reading_of(document, path), document
 
-    def workspace_reading(self) -> Reading:
+    def workspace_reading(self) -> DocumentInput:
         """The reading of what the editor does not show: settings, and texts of other buffers."""
-        from citewell.lsp.documents.project_state import Reading
+        from citewell.lsp.documents.project_state import DocumentInput
 
         roots = self._editor.roots
-        return Reading(
+        return DocumentInput(
             path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
             text="",
             texts=self.texts(),
@@ -147,11 +147,11 @@ class Buffers:
             own_folders=self.own_folders(),
         )
 
-    def reading_of(self, document: OpenDocument, path: Path) -> Reading:
+    def reading_of(self, document: OpenDocument, path: Path) -> DocumentInput:
         """The reading of an open document with a known path."""
-        from citewell.lsp.documents.project_state import Reading
+        from citewell.lsp.documents.project_state import DocumentInput
 
-        return Reading(
+        return DocumentInput(
             path=path,
             text=document.source,
             texts=self.texts(),

@@ -44,10 +44,10 @@ from citewell_corpus.import_stage import StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, default_builders, link_segment
 from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
 from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.progress import Progress, Silent
+from citewell_corpus.progress import Progress, SilentProgress
 from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish, writer_lock
 from citewell_corpus.segment_writer import seal, write_whole
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 from citewell_corpus.write_errors import free_when_full, reported_write_errors
 
 __all__ = ["build_library", "default_builders"]
@@ -59,7 +59,7 @@ _MERGED = "merged.json"
 def build_library(
     path: Path,
     *,
-    add: Sequence[Source] = (),
+    add: Sequence[FileSource] = (),
     remove: Sequence[str] = (),
     builders: Sequence[IndexBuilder] = (),
     fresh: bool = False,
@@ -84,7 +84,7 @@ def build_library(
         with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
-            return _Build(path, builders, progress or Silent(), pdf, jobs).run(
+            return _Build(path, builders, progress or SilentProgress(), pdf, jobs).run(
                 list(add), remove, fresh=fresh, compact=compact
             )
 
@@ -109,7 +109,7 @@ class _Build:
         self._began = time.perf_counter()
 
     def run(
-        self, add: list[Source], remove: Sequence[str], *, fresh: bool, compact: bool
+        self, add: list[FileSource], remove: Sequence[str], *, fresh: bool, compact: bool
     ) -> BuildReport:
         known = source_list.read_sources(self.path)
         wanted = known | {source.path: source for source in add}
@@ -151,7 +151,9 @@ class _Build:
         self._mark("publish")
         return self._finish(snapshot, merged, read)
 
-    def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> BuildPlan:
+    def _plan(
+        self, wanted: dict[str, FileSource], base: Library | None, *, compact: bool
+    ) -> BuildPlan:
         self.progress.stage("Check the sources", len(wanted))
         held = base.manifest.sources if base is not None else {}
         removed = tuple(name for name in held if name not in wanted)
@@ -202,8 +204,8 @@ class _Build:
         self,
         plan: BuildPlan,
         staged: list[StagedSource],
-        known: dict[str, Source],
-        wanted: dict[str, Source],
+        known: dict[str, FileSource],
+        wanted: dict[str, FileSource],
     ) -> tuple[BuildPlan, list[StagedSource]]:
         """Without the added sources that gave nothing: the report names them, and none is kept."""
         empty = {

@@ -15,7 +15,7 @@ from citewell_corpus.importers.openalex import MergedIdsImporter
 from citewell_corpus.importers.semantic_scholar import DeletedPapersImporter
 from citewell_corpus.merge_stage import MergeCounts, Merged
 from citewell_corpus.read_records import ImportedSource
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 _ONLY_IDS = (MergedIdsImporter.name, DeletedPapersImporter.name)
 """Formats of files that name works by their ids and describe none."""
@@ -45,7 +45,7 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     citewell: str = __version__
     base: str
     """Snapshot to extend; empty for a build from scratch."""
-    sources: dict[str, Source]
+    sources: dict[str, FileSource]
     fingerprints: dict[str, str]
     stamps: dict[str, str]
     removed: tuple[str, ...] = ()

@@ -11,13 +11,13 @@ from citewell.corpus.layout import SourceUse
 from citewell.model import Problem
 from citewell_corpus import sources as source_list
 from citewell_corpus.citing_stage import encoder_fingerprint
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 
 class ChangedSources(msgspec.Struct):
     """Sources to read, with their fingerprints and stamps, by name."""
 
-    sources: dict[str, Source] = msgspec.field(default_factory=dict)
+    sources: dict[str, FileSource] = msgspec.field(default_factory=dict)
     fingerprints: dict[str, str] = msgspec.field(default_factory=dict)
     stamps: dict[str, str] = msgspec.field(default_factory=dict)
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -25,7 +25,7 @@ class ChangedSources(msgspec.Struct):
 
 
 def changed_sources(
-    wanted: Mapping[str, Source],
+    wanted: Mapping[str, FileSource],
     held: Mapping[str, SourceUse],
     advance: Callable[[int], None],
     *,
@@ -59,7 +59,7 @@ def changed_sources(
     return found
 
 
-def all_exist(wanted: Mapping[str, Source]) -> bool:
+def all_exist(wanted: Mapping[str, FileSource]) -> bool:
     """Whether every source can be read."""
     for source in wanted.values():
         try:

@@ -21,14 +21,14 @@ from citewell_corpus.importers.files import opened
 from citewell_corpus.processes import Report, run_tasks
 from citewell_corpus.read_records import ImportedSource, read_records
 from citewell_corpus.segment_writer import write_whole
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 _DONE = "read.json"
 _HEAD = 1 << 16
 
 
 def read_files(
-    folder: Path, name: str, source: Source, files: Sequence[Path], jobs: int, on_bytes: Report
+    folder: Path, name: str, source: FileSource, files: Sequence[Path], jobs: int, on_bytes: Report
 ) -> list[tuple[Path, ImportedSource]]:
     """The folder and the counts of each file, in order; those of an earlier run are not reread.
 
@@ -55,7 +55,7 @@ def read_files(
     ]
 
 
-def _read_file(part: Path, name: str, source: Source, file: Path, on_bytes: Report) -> None:
+def _read_file(part: Path, name: str, source: FileSource, file: Path, on_bytes: Report) -> None:
     """Read one file into the folder `part`, whose marker says that it is complete."""
     importer = importer_named(source.format)
     own = part.with_name(f"{part.name}.{os.getpid()}")

@@ -49,7 +49,7 @@ class _Done(msgspec.Struct, frozen=True):
 def stage_source(
     folder: Path,
     name: str,
-    source: sources.Source,
+    source: sources.FileSource,
     progress: Progress,
     pdf: PdfReading | None = None,
     jobs: int = 1,

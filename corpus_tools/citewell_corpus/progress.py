@@ -17,7 +17,7 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class SilentProgress:
     """Shows nothing."""
 
     def stage(self, name: str, total: int) -> None:

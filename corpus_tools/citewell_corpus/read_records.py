@@ -13,7 +13,7 @@ from citewell.sources.malformed_names import is_malformed
 from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 from citewell_corpus.staging import KeyCollector, RecordWriter, save_table
 
 RECORDS, KEYS = "records.bin", "keys.npz"
@@ -39,7 +39,7 @@ class ImportedSource(msgspec.Struct, frozen=True):
 def read_records(
     folder: Path,
     name: str,
-    source: Source,
+    source: FileSource,
     importer: Importer,
     path: Path,
     on_bytes: Callable[[int], None],

@@ -25,7 +25,7 @@ _LOOKED_AT = 5
 """Files of a pattern that are tried to find its format."""
 
 
-class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
     """A source: a file, a folder or a pattern of files."""
 
     path: str
@@ -63,12 +63,12 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class _Sources(msgspec.Struct):
     format: int = 1
-    sources: dict[str, Source] = msgspec.field(default_factory=dict)
+    sources: dict[str, FileSource] = msgspec.field(default_factory=dict)
     released: tuple[str, ...] = ()
     """Ids of works that the user released from quarantine."""
 
 
-def read_sources(library: Path) -> dict[str, Source]:
+def read_sources(library: Path) -> dict[str, FileSource]:
     """The library's sources by name; empty when there are none yet."""
     return _read(library).sources
 
@@ -91,7 +91,7 @@ def _read(library: Path) -> _Sources:
         raise library_error("library-corrupt", message, path) from None
 
 
-def write_sources(library: Path, sources: dict[str, Source]) -> None:
+def write_sources(library: Path, sources: dict[str, FileSource]) -> None:
     """Replace the library's list of sources."""
     _write(library, _Sources(sources=sources, released=_read(library).released))
 
@@ -108,7 +108,7 @@ def _write(library: Path, known: _Sources) -> None:
     write_whole(library / SOURCES, msgspec.json.format(data, indent=1))
 
 
-def source_at(text: str, format: str = "") -> Source:
+def source_at(text: str, format: str = "") -> FileSource:
     """The source that a user names by its path.
 
     Raises `LibraryError`: source-missing, source-unknown.
@@ -118,7 +118,7 @@ def source_at(text: str, format: str = "") -> Source:
     importer = importer_named(format) if format else _recognised(path)
     if importer is None:
         raise library_error("source-unknown", "The format was not recognised.", path)
-    return Source(path=str(path), format=importer.name)
+    return FileSource(path=str(path), format=importer.name)
 
 
 def plain_path(text: str) -> Path:
@@ -155,7 +155,7 @@ def matching_files(pattern: Path) -> list[Path]:
     return sorted(path for path in Path(pattern.anchor).glob(str(below)) if path.is_file())
 
 
-def location(source: Source) -> tuple[Importer, Path]:
+def location(source: FileSource) -> tuple[Importer, Path]:
     """The importer of the source and its path. Raises `LibraryError` if it is missing."""
     importer = importer_named(source.format)
     path = Path(source.path)

@@ -33,7 +33,7 @@ from citewell.model import Work
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters, _Terms
-from citewell.retrieval.bm25_segment import Segment
+from citewell.retrieval.bm25_segment import Bm25Segment
 
 
 def spent(call: Callable[[], Any]) -> float:
@@ -113,7 +113,7 @@ def ask(library: Path, limit: int) -> None:
     for _ in range(5):
         for view in opened.segments:
             folder = str(view.index("bm25"))
-            ours.append(spent(lambda view=view: Segment(view)))
+            ours.append(spent(lambda view=view: Bm25Segment(view)))
             theirs.append(
                 spent(lambda folder=folder: bm25s.BM25.load(folder, mmap=True, load_vocab=False))
             )

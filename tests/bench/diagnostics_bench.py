@@ -44,19 +44,19 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
-    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Wanted, subject_of
-    from citewell.lsp.documents.project_state import ProjectCache, Reading
+    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, subject_of
+    from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
     from citewell.lsp.protocol.line_index import LineIndex
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)
     options = Options()
-    wanted = Wanted(options.diagnostics, options.features, "utf-16", 0, None, True, True)
+    wanted = ReportRequest(options.diagnostics, options.features, "utf-16", 0, None, True, True)
     reports, papers = DiagnosticsBuilder(), ProjectCache()
     gc.set_threshold(20_000, 20, 50)  # as the server does
 
     def report(path: Path, texts: dict[Path, str], epoch: int) -> tuple[float, Any]:
-        reading = Reading(
+        reading = DocumentInput(
             path, texts[path], texts, (folder,), options, epoch, is_bib=path.suffix == ".bib"
         )
         index = LineIndex.of(texts[path], "utf-16")

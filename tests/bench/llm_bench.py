@@ -25,7 +25,7 @@ from citewell.options.load import load
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, results, table
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo
 
 SERVE = """\
@@ -80,7 +80,7 @@ def main() -> None:
     chosen = methods.mode("llm", options)
     if args.method:
         chosen = methods.named([*args.method, "without-llm"], options)
-    plan = Plan(
+    plan = EvaluationPlan(
         methods=tuple(chosen), settings=("cold",), depth=20, limit=args.limit, latency_calls=0,
         abstain=args.unheld, compare=methods.gains(chosen),
     )  # fmt: skip

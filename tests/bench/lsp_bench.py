@@ -116,13 +116,13 @@ def library_of(arguments: argparse.Namespace, stack: ExitStack) -> Path:
         return Path(named).absolute()
     from citewell.options import Options
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     papers = Path(__file__).resolve().parents[1] / "fixtures" / "papers.jsonl"
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "default"
     build_library(
         folder,
-        add=[Source(path=str(papers), format="records")],
+        add=[FileSource(path=str(papers), format="records")],
         builders=default_builders(Options()),
     )
     print("no library of your own: measured on 24 papers", flush=True)

@@ -31,7 +31,7 @@ from citewell_corpus.sources import source_at
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import Evaluation, EvaluationError
 from citewell_lab.evaluation.scoring import compare_saved
 
@@ -79,7 +79,7 @@ def measured(options: Options, questions: list[Question]) -> Evaluation:
     """The pipeline's figures, cold and warm."""
     from citewell_lab.evaluation.results import DataInfo
 
-    plan = Plan(
+    plan = EvaluationPlan(
         methods=tuple(methods.named(["pipeline"], options)),
         latency_calls=20,
         abstain=False,

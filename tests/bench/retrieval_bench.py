@@ -205,7 +205,7 @@ def table(rows: list[dict[str, float]]) -> str:
 def build(folder: Path, source: Path, count: int) -> None:
     """The library of `count` papers, made or brought up to the encoder of today."""
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     if not source.exists():
         source.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ def build(folder: Path, source: Path, count: int) -> None:
     wall, processor = time.perf_counter(), time.process_time()
     report = build_library(
         folder,
-        add=[Source(path=str(source), format="records")],
+        add=[FileSource(path=str(source), format="records")],
         builders=default_builders(Options()),
     )
     print(

@@ -44,7 +44,7 @@ def further_encoder() -> Iterator[str]:
 def options(tmp_path_factory: pytest.TempPathFactory, further_encoder: str) -> Options:
     """Settings of a library in two segments; the second holds a newer record of a paper."""
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     folder = tmp_path_factory.mktemp("libraries")
     rng = np.random.default_rng(5)
@@ -74,7 +74,7 @@ def options(tmp_path_factory: pytest.TempPathFactory, further_encoder: str) -> O
         source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         build_library(
             folder / "small",
-            add=[Source(path=str(source), format="records")],
+            add=[FileSource(path=str(source), format="records")],
             builders=default_builders(base),
         )
     library = replace(base.library, path=folder, name="small")

@@ -461,7 +461,7 @@ def test_a_library_that_was_built_again_is_followed(
     import shutil
 
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     assert plain.library.path is not None
     folder = tmp_path
@@ -474,7 +474,7 @@ def test_a_library_that_was_built_again_is_followed(
         '"doi": "10.5555/first.9", "authors": ["A. Name1"], "kind": "article", "source": "newer"}\n'
     )
     build_library(
-        folder / "small", add=[Source(path=str(newer), format="records")],
+        folder / "small", add=[FileSource(path=str(newer), format="records")],
         builders=default_builders(own),
     )  # fmt: skip
     after = write(own, address)

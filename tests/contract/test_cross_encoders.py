@@ -164,7 +164,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     """Settings of a library of 32 orchards, which only a cross-encoder tells apart."""
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     folder = tmp_path_factory.mktemp("libraries")
     records = folder / "records.jsonl"
@@ -177,7 +177,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     base = Options()
     build_library(
         folder / "small",
-        add=[Source(path=str(records), format="records")],
+        add=[FileSource(path=str(records), format="records")],
         builders=default_builders(base),
     )
     return replace(base, library=replace(base.library, path=folder, name="small"))

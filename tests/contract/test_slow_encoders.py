@@ -52,7 +52,7 @@ def test_a_transformers_vectors_find_what_shares_no_word(
     kind: str, setting: str, tmp_path: Path
 ) -> None:
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     base = Options()
     encoder = _encoder(kind)
@@ -69,7 +69,7 @@ def test_a_transformers_vectors_find_what_shares_no_word(
     source.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     build_library(
         tmp_path / "small",
-        add=[Source(path=str(source), format="records")],
+        add=[FileSource(path=str(source), format="records")],
         builders=default_builders(options),
     )
     engine = LocalEngine.open(options)

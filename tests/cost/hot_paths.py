@@ -92,7 +92,7 @@ def hot_paths(text: str, folder: Path) -> dict[str, HotPath]:
     """Each path, warm: what is done once for a process is done before it is measured."""
     from citewell.documents.bib.reader import parse_bib, reparse
     from citewell.features.citing.complete import complete, own_entries, wanted
-    from citewell.lsp.documents.project_state import ProjectCache, Reading
+    from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
     from citewell.lsp.protocol import wire
     from citewell.lsp.requests.completion import row_of
     from citewell.lsp.requests.symbols import _outline
@@ -118,7 +118,7 @@ def hot_paths(text: str, folder: Path) -> dict[str, HotPath]:
         paper = PAPER % f"key{number % 10}"
         at = paper.index("}", paper.index("\\cite"))
         document, state = papers.read(
-            Reading(folder / "main.tex", paper, {}, (folder,), options, epoch=0)
+            DocumentInput(folder / "main.tex", paper, {}, (folder,), options, epoch=0)
         )
         place = wanted(document, at)
         assert place is not None
@@ -156,11 +156,11 @@ def _engine(folder: Path, options: Any) -> Any:
 
     from citewell.engine.local import LocalEngine
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     build_library(
         folder / "library",
-        add=[Source(path=str(PAPERS), format="records")],
+        add=[FileSource(path=str(PAPERS), format="records")],
         builders=default_builders(options),
     )
     chosen = msgspec.structs.replace(options.library, path=folder, name="library", starter=False)

@@ -485,12 +485,12 @@ def library_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that holds a library "default", built by the real builder from our papers."""
     from citewell.options import Options
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     folder = tmp_path_factory.mktemp("libraries")
     build_library(
         folder / "default",
-        add=[Source(path=str(PAPERS), format="records")],
+        add=[FileSource(path=str(PAPERS), format="records")],
         builders=default_builders(Options()),
     )
     return folder

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from citewell.options import Options
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import Plan, Silent
+from citewell_lab.evaluation.plan import EvaluationPlan, SilentReporter
 from citewell_lab.evaluation.results import DataInfo, Evaluation
 from citewell_lab.evaluation.typed import TypedFigures, lines_of
 
@@ -71,7 +71,7 @@ def evaluation(options: Options) -> Evaluation:
     from citewell_lab.datasets import open_data
 
     questions, words = select(open_data(DEV), "test", every=False)
-    plan = Plan(
+    plan = EvaluationPlan(
         methods=tuple(methods.named(["pipeline"], options)),
         limit=QUESTIONS,
         seed=SEED,
@@ -122,7 +122,7 @@ def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigu
 
     questions, _ = select(open_data(DEV), "test", every=False)
     flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1, "half_typed": half_typed}
-    evaluation = evaluate_typed(questions, options, flags, Silent())
+    evaluation = evaluate_typed(questions, options, flags, SilentReporter())
     lines = lines_of(evaluation, options.fill.typed_threshold)
     return {f"{line.kind}, {line.place}": line for line in lines}
 

@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -324,7 +324,10 @@ async def test_a_bib_of_the_library_is_no_evidence_for_itself(start_editor, tmp_
     bib.write_text(REFERENCES, encoding="utf-8")
     build_library(
         tmp_path / "libraries" / "default",
-        add=[Source(path=str(PAPERS), format="records"), Source(path=str(bib), format="bibtex")],
+        add=[
+            FileSource(path=str(PAPERS), format="records"),
+            FileSource(path=str(bib), format="bibtex"),
+        ],
         builders=default_builders(Options()),
     )
     editor = await start_editor(

@@ -82,14 +82,14 @@ async def test_what_a_paper_lacks_is_suggested_measured_confirmed_and_then_found
 ) -> None:
     from citewell.options import Options
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     held = tmp_path / "held.jsonl"
     held.write_text('{"id": "a", "title": "Learning to sit still", "source": "x"}\n')
     library = tmp_path / "libraries" / "default"
     build_library(
         library,
-        add=[Source(path=str(held), format="records")],
+        add=[FileSource(path=str(held), format="records")],
         builders=default_builders(Options()),
     )
     editor = await start(start_editor, tmp_path)

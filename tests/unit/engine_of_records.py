@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 
 def options_of(records: Iterable[Mapping[str, Any]], folder: Path) -> Options:
@@ -23,7 +23,7 @@ def options_of(records: Iterable[Mapping[str, Any]], folder: Path) -> Options:
     base = Options()
     build_library(
         folder / "small",
-        add=[Source(path=str(path), format="records")],
+        add=[FileSource(path=str(path), format="records")],
         builders=default_builders(base),
     )
     return replace(base, library=replace(base.library, path=folder, name="small"))

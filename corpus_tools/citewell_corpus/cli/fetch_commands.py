@@ -66,10 +66,10 @@ def fetch_command(
     request when they change. Works of OpenAlex come with what they cite. `acl-anthology` is fetched
     whole. Exits with 1 when the source stopped before the end.
     """
-    from citewell_corpus.sources import Source, source_at
+    from citewell_corpus.sources import FileSource, source_at
 
     options = options_of(ctx)
-    chosen = filtered(Source(path="", format=""), kinds, languages, strict=strict_language)
+    chosen = filtered(FileSource(path="", format=""), kinds, languages, strict=strict_language)
     fields = Selection.__struct_fields__
     selection = Selection(**{field: flags.pop(field) for field in fields})
     flags |= {"dry_run": dry_run, "as_json": as_json}

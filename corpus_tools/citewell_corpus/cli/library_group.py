@@ -18,7 +18,7 @@ from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
 # Prints results and problems on the terminal.
 
@@ -273,8 +273,8 @@ def language_of(name: str) -> str:
 
 
 def filtered(
-    source: Source, kinds: Sequence[str], languages: Sequence[str], *, strict: bool
-) -> Source:
+    source: FileSource, kinds: Sequence[str], languages: Sequence[str], *, strict: bool
+) -> FileSource:
     """The source with these filters; `ANY` among the values removes one, none leaves it as it is.
 
     Raises `click.UsageError` for an unknown language.

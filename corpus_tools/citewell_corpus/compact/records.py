@@ -12,9 +12,9 @@ import zstandard
 from numpy.typing import NDArray
 
 from citewell.corpus.columns import columns_of, name_hash, opening_name, title_words
-from citewell.corpus.compact.catalogue import BUCKET_BITS, ENTRY_BITS, META, ROW_BITS, Meta
+from citewell.corpus.compact.catalogue import BUCKET_BITS, ENTRY_BITS, META, ROW_BITS, CatalogueMeta
 from citewell.corpus.compact.codec import encode_varints, save_table, save_texts, starts_of
-from citewell.corpus.compact.records import Labels, Record, Shared, author_text, record_of
+from citewell.corpus.compact.records import CompactRecord, Labels, Shared, author_text, record_of
 from citewell.corpus.keys import work_keys
 from citewell.model import Author, Work
 from citewell.model.names import family_key, forms_of
@@ -98,7 +98,7 @@ def write_records(folder: Path, works: Iterable[Work], origins: Sequence[str]) -
     _write_blocks(folder, state)
     save_table(folder / "year.zst", np.array(state.years, np.int16))
     save_table(folder / "abstract.zst", np.packbits(np.array(state.abstracts, np.bool_)))
-    meta = Meta(
+    meta = CatalogueMeta(
         count=count,
         block=BLOCK,
         sources=tuple(state.sources.texts()),
@@ -123,9 +123,9 @@ class _State:
         self.venues, self.venue_numbers = array("i"), {}  # type: ignore[var-annotated]
         self.keys, self.key_rows = array("q"), array("i")
         self.blocks: list[bytes] = []
-        self._open: list[Record] = []
+        self._open: list[CompactRecord] = []
         self._encoder = msgspec.msgpack.Encoder()
-        self.records: list[Record] = []
+        self.records: list[CompactRecord] = []
         self.long_titles: set[int] = set()
 
     def add(self, work: Work) -> None:

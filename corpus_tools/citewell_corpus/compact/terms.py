@@ -24,7 +24,7 @@ from citewell.retrieval.compact_terms import (
     LENGTH_STEP,
     META,
     TITLE_FROM,
-    Meta,
+    TermsMeta,
     kind_of,
     term_hash,
 )
@@ -65,7 +65,7 @@ def write_terms(folder: Path, works: Iterable[Work], telling: int = TELLING) -> 
     save_table(folder / "kinds.zst", np.array([kind_of(names[at]) for at in kept], np.uint8))
     save_table(folder / "frequency.zst", frequency[kept].astype(np.int32))
     save_table(folder / "lengths.zst", np.concatenate([np.zeros(0, np.uint8), *state.lengths]))
-    meta = Meta(count=state.count, k1=parameters.k1, b=parameters.b, pivot=parameters.pivot)
+    meta = TermsMeta(count=state.count, k1=parameters.k1, b=parameters.b, pivot=parameters.pivot)
     (folder / META).write_bytes(msgspec.json.format(msgspec.json.encode(meta), indent=1))
 
 

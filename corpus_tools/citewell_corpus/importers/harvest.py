@@ -40,7 +40,7 @@ class HarvestImporter:
             cited[edges.id] = edges.references
         file = path / "works.jsonl"
         day, place = fields.retrieved(file), fields.place(file)
-        found = json_records.in_lines(file, records.Record, report)
+        found = json_records.in_lines(file, records.JsonRecord, report)
         for work in json_records.works(
             found, lambda one: records.work_of(one, day, place), file, report
         ):

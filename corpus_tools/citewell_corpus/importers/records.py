@@ -24,7 +24,7 @@ _PREFIXES = {"acl-anthology": "acl"}
 _MAX_ID = 300
 
 
-class Record(msgspec.Struct):
+class JsonRecord(msgspec.Struct):
     """One line."""
 
     id: str
@@ -68,13 +68,13 @@ class RecordsImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day, place = fields.retrieved(path), fields.place(path)
-        found = json_records.in_lines(path, Record, report)
+        found = json_records.in_lines(path, JsonRecord, report)
         yield from json_records.works(
             found, lambda record: work_of(record, day, place), path, report
         )
 
 
-def work_of(record: Record, day: str, place: str) -> Work | str:
+def work_of(record: JsonRecord, day: str, place: str) -> Work | str:
     """The work of a record, or the reason why it is not usable; `place` distinguishes ids of
     several files."""
     source = fields.raw(record.source or "", 100) or f"records:{place}"

@@ -18,7 +18,7 @@ from citewell.sources.trust import JOURNAL_VERSIONS, is_second_hand
 from citewell.verification.people import placeholder_names, without_anonymous
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import lines
-from citewell_corpus.importers.records import Record, work_of
+from citewell_corpus.importers.records import JsonRecord, work_of
 from citewell_corpus.starter_data.duplicates import same_papers
 from citewell_corpus.starter_data.gather import SOURCE, record_line
 
@@ -86,7 +86,7 @@ _LEAST_JOURNAL = 4
 """Minimum letters of a journal's name; a shorter one is the name of a macro."""
 
 
-class Version(msgspec.Struct):
+class EntryVersion(msgspec.Struct):
     title: str
     authors_raw: str
     kind: str = "misc"
@@ -99,9 +99,9 @@ class Version(msgspec.Struct):
     doi: str = ""
 
 
-def read_versions(path: Path, until: int) -> Iterator[Version]:
+def read_versions(path: Path, until: int) -> Iterator[EntryVersion]:
     """The versions of a file (JSON Lines) that appeared until then in a journal or as a book."""
-    decode = msgspec.json.Decoder(Version).decode
+    decode = msgspec.json.Decoder(EntryVersion).decode
     for _, line in lines(path, ImportReport()):
         one = decode(line)
         one.title = plain_title(one.title).rstrip(".")
@@ -110,7 +110,7 @@ def read_versions(path: Path, until: int) -> Iterator[Version]:
             yield one
 
 
-def version_record(one: Version, titled: Sequence[Work]) -> bytes | None:
+def version_record(one: EntryVersion, titled: Sequence[Work]) -> bytes | None:
     """The record of a version, joined to those of the works `titled` alike that it is one of.
 
     If its facts are complete it is what will be cited. None where the lists hold more than a
@@ -136,7 +136,7 @@ def version_record(one: Version, titled: Sequence[Work]) -> bytes | None:
     return record_line(facts, JOURNAL_VERSIONS if same and complete else SOURCE, owner)
 
 
-def _is_placed(one: Version) -> bool:
+def _is_placed(one: EntryVersion) -> bool:
     """Whether the version names a journal, or a publisher as a book."""
     if one.kind != "article":
         return bool(one.publisher)
@@ -187,17 +187,17 @@ def refine(files: Sequence[Path], later: Sequence[Path], scratch: Path, until: i
     return [path for path in written if path.stat().st_size]
 
 
-def _versions_by_title(paths: Sequence[Path], until: int) -> dict[str, list[Version]]:
-    found: defaultdict[str, list[Version]] = defaultdict(list)
+def _versions_by_title(paths: Sequence[Path], until: int) -> dict[str, list[EntryVersion]]:
+    found: defaultdict[str, list[EntryVersion]] = defaultdict(list)
     for path in paths:
         for one in read_versions(path, until):
             found[title_key(one.title)].append(one)
     return found
 
 
-def _works(path: Path) -> Iterator[tuple[bytes, Record, Work]]:
+def _works(path: Path) -> Iterator[tuple[bytes, JsonRecord, Work]]:
     """The lines of a file that are no samples, with their records and works."""
-    decode = msgspec.json.Decoder(Record).decode
+    decode = msgspec.json.Decoder(JsonRecord).decode
     for _, line in lines(path, ImportReport()):
         record = decode(line)
         record.abstract = None

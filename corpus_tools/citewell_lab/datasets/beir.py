@@ -11,12 +11,12 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.query import Query, Question, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading, refuse
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek, refuse
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 
 
-class Passage(msgspec.Struct, rename={"id": "_id"}):
+class BeirDocument(msgspec.Struct, rename={"id": "_id"}):
     """One document of the corpus."""
 
     id: str
@@ -50,7 +50,7 @@ class Beir:
         )
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
+        reading = DataSetReading(path)
         judged, split = self._judgements(path, reading)
         questions = []
         queries = _part(path, "queries")
@@ -83,8 +83,8 @@ class Beir:
 
     def works(self, path: Path) -> Iterator[Work]:
         """The corpus as works, in file order, without empty documents."""
-        reading = Reading(path)
-        for _, one in source.records(_part(path, "corpus"), Passage, reading):
+        reading = DataSetReading(path)
+        for _, one in source.records(_part(path, "corpus"), BeirDocument, reading):
             title, text = (one.title or "").strip(), (one.text or "").strip()
             if title or text:
                 yield Work(
@@ -94,7 +94,7 @@ class Beir:
                     provenance=(Provenance(source=self.prefix, source_id=one.id),),
                 )
 
-    def _judgements(self, path: Path, reading: Reading) -> tuple[dict[str, list[str]], str]:
+    def _judgements(self, path: Path, reading: DataSetReading) -> tuple[dict[str, list[str]], str]:
         file = _qrels(path)
         out: dict[str, list[str]] = {}
         rows: Iterator[_Judgement]
@@ -152,7 +152,7 @@ def _readable(file: Path) -> Path:
     return file
 
 
-def _tsv(file: Path, reading: Reading) -> Iterator[_Judgement]:
+def _tsv(file: Path, reading: DataSetReading) -> Iterator[_Judgement]:
     for number, line in source.lines(file):
         reading.count("records")
         row = next(csv.reader([line.decode("utf-8", "replace")], delimiter="\t"), [])

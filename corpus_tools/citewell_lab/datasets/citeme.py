@@ -7,7 +7,7 @@ from pathlib import Path
 
 from citewell.model.query import MARK, CitingPaper, Query, Question, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 from citewell_lab.datasets.text import around_mark, year_in
 
 COLUMNS = frozenset(("excerpt", "target_paper_title"))
@@ -26,7 +26,7 @@ class CiteMe:
         return peek.shape == "table" and peek.first.keys() >= COLUMNS
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
+        reading = DataSetReading(path)
         questions = []
         for line, row in source.table(path, reading):
             titles = tuple(t for t in _SEPARATOR.split(row["target_paper_title"].strip()) if t)

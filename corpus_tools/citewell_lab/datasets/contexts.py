@@ -20,7 +20,7 @@ from citewell.model import Problem
 from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, DataSetError, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetError, DataSetReading, Kind, Peek
 from citewell_lab.datasets.text import identifiers, letters_only, year_in
 
 # The citations near each citation of a paper, collected from one record per citation.
@@ -31,7 +31,7 @@ BEFORE = 3
 """Number of preceding sentences whose citations count as near."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class CitingPassage(msgspec.Struct, frozen=True):
     """One citation: its sentence, the preceding sentences, and the cited work."""
 
     sentence: str
@@ -42,7 +42,7 @@ class Place(msgspec.Struct, frozen=True):
     """Names of the works that the same command cites, which never count as near."""
 
 
-def by_sentence(places: Iterable[Place]) -> dict[str, list[str]]:
+def by_sentence(places: Iterable[CitingPassage]) -> dict[str, list[str]]:
     """Names of the works cited by each sentence of a paper, keyed by the sentence's letters."""
     found: dict[str, list[str]] = defaultdict(list)
     for place in places:
@@ -51,7 +51,7 @@ def by_sentence(places: Iterable[Place]) -> dict[str, list[str]]:
     return dict(found)
 
 
-def neighbours(place: Place, sentences: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def neighbours(place: CitingPassage, sentences: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Names of the works cited in the same sentence, then in preceding ones, nearest first.
 
     Sentences are compared by their letters, because citation marks differ between records.
@@ -70,7 +70,7 @@ LISTS = "citation_lists.jsonl.gz"
 """The file next to the contexts that lists all citations of each paper."""
 
 
-class Record(msgspec.Struct):
+class ContextRecord(msgspec.Struct):
     """One line of the file; fields that it lacks are empty."""
 
     id: str
@@ -135,15 +135,15 @@ class Contexts:
         return peek.shape == "lines" and {"sentence", "gold_title", "key"} <= peek.first.keys()
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
-        found: list[Record] = []
-        for number, record in source.records(path, Record, reading):
+        reading = DataSetReading(path)
+        found: list[ContextRecord] = []
+        for number, record in source.records(path, ContextRecord, reading):
             if "[CITATION]" not in record.sentence:
                 reading.bad("The sentence has no [CITATION].", number)
             else:
                 found.append(record)
         lists = _lists_beside(path, reading)
-        papers: dict[str, list[Record]] = defaultdict(list)
+        papers: dict[str, list[ContextRecord]] = defaultdict(list)
         for record in found:
             papers[paper_of(record)].append(record)
         questions: dict[int, Question] = {}
@@ -168,7 +168,7 @@ class Contexts:
         )
 
 
-def paper_of(record: Record) -> str:
+def paper_of(record: ContextRecord) -> str:
     """The citing paper: repository and title, or repository and top folder if it has no title.
 
     A repository may contain several papers, each in its own folder.
@@ -182,7 +182,7 @@ def paper_of(record: Record) -> str:
     return f"{home}/{folders[0]}" if len(folders) > 1 else home
 
 
-def repository_of(record: Record) -> str:
+def repository_of(record: ContextRecord) -> str:
     """The unit that a split must not divide."""
     return record.source_repo or record.source_paper_id or record.source_dataset or ""
 
@@ -199,7 +199,7 @@ class _References(msgspec.Struct):
     """Number of citation lists found for the paper."""
 
 
-def _known(members: Sequence[Record], lists: Iterable[CitationList]) -> _References:
+def _known(members: Sequence[ContextRecord], lists: Iterable[CitationList]) -> _References:
     known: dict[str, _Known] = {}
     newest = datetime.date.today().year + 1
     for record in members:
@@ -231,14 +231,14 @@ def _known(members: Sequence[Record], lists: Iterable[CitationList]) -> _Referen
     return _References(known, sentences, of_key, year, listed)
 
 
-def _place(record: Record, of_key: Mapping[str, str]) -> Place:
+def _place(record: ContextRecord, of_key: Mapping[str, str]) -> CitingPassage:
     letters = letters_only(record.gold_title or "")
     beside = {of_key.get(key, "") for key in record.group_keys or ()}
     before = record.context_before_list or [record.context_before or ""]
-    return Place(record.sentence, before, letters, frozenset({letters, *beside}))
+    return CitingPassage(record.sentence, before, letters, frozenset({letters, *beside}))
 
 
-def _same_paper(one: CitationList, members: Sequence[Record]) -> bool:
+def _same_paper(one: CitationList, members: Sequence[ContextRecord]) -> bool:
     if one.source_repo != members[0].source_repo:
         return False
     if one.source_title or members[0].source_title:
@@ -246,7 +246,7 @@ def _same_paper(one: CitationList, members: Sequence[Record]) -> bool:
     return any(record.file in one.files for record in members)
 
 
-def _reference(record: Record) -> Reference:
+def _reference(record: ContextRecord) -> Reference:
     doi, arxiv = identifiers(record.bib_entry_raw or "")
     return Reference(
         title=record.gold_title or "",
@@ -258,18 +258,18 @@ def _reference(record: Record) -> Reference:
     )
 
 
-def _families(record: Record) -> tuple[str, ...]:
+def _families(record: ContextRecord) -> tuple[str, ...]:
     return tuple(parse_author(name).family for name in record.gold_authors or ())
 
 
-def _ids(record: Record) -> tuple[str, ...]:
+def _ids(record: ContextRecord) -> tuple[str, ...]:
     ids = [record.gold_id, *(record.gold_alt_ids or ())]
     if not record.gold_id:
         ids.append(record.gold_id_titles_only)
     return tuple(dict.fromkeys(one for one in ids if one))
 
 
-def _question(record: Record, paper: str, references: _References) -> Question:
+def _question(record: ContextRecord, paper: str, references: _References) -> Question:
     ids = _ids(record)
     letters = letters_only(record.gold_title or "")
     others = tuple(
@@ -312,7 +312,7 @@ def _question(record: Record, paper: str, references: _References) -> Question:
     )
 
 
-def _beside(record: Record, references: _References) -> Iterator[Target]:
+def _beside(record: ContextRecord, references: _References) -> Iterator[Target]:
     """The other works of the citation, as far as other records describe them."""
     for key in dict.fromkeys(record.group_keys or ()):
         known = references.known.get(references.of_key.get(key, ""))
@@ -324,7 +324,7 @@ def _beside(record: Record, references: _References) -> Iterator[Target]:
             )  # fmt: skip
 
 
-def _tags(record: Record) -> tuple[str, ...]:
+def _tags(record: ContextRecord) -> tuple[str, ...]:
     return tuple(
         tag
         for tag, holds in (
@@ -340,11 +340,11 @@ def _tags(record: Record) -> tuple[str, ...]:
     )
 
 
-def _lists_beside(path: Path, reading: Reading) -> list[CitationList]:
+def _lists_beside(path: Path, reading: DataSetReading) -> list[CitationList]:
     beside = path.with_name(LISTS)
     if not beside.is_file():
         return []
-    inner = Reading(beside)
+    inner = DataSetReading(beside)
     try:
         lists = [one for _, one in source.records(beside, CitationList, inner)]
     except (DataSetError, OSError, EOFError) as error:

@@ -77,7 +77,7 @@ class Schema(Protocol):
         ...
 
 
-class Reading:
+class DataSetReading:
     """Counts and problems gathered while a file is read."""
 
     def __init__(self, path: Path) -> None:

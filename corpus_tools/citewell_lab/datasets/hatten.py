@@ -11,7 +11,7 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Question, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading, refuse
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek, refuse
 from citewell_lab.datasets.text import around_mark
 
 PREFIX = "hatten"
@@ -54,7 +54,7 @@ class Hatten:
     def read(self, path: Path) -> DataSet:
         folder = path if path.is_dir() else path.parent
         file = path if path.is_file() else _split_file(folder)
-        reading = Reading(file)
+        reading = DataSetReading(file)
         items = source.whole(file, list[_Item])
         contexts = source.whole(folder / "contexts.json", dict[str, msgspec.Raw])
         papers = source.whole(folder / "papers.json", dict[str, _Paper])

@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.model.query import Query, Question, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 from citewell_lab.datasets.text import letters_only, year_in
 
 _NOTES = (
@@ -42,7 +42,7 @@ class _Literature:
     description = ""
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
+        reading = DataSetReading(path)
         questions = []
         for number, record in source.records(path, _Record, reading):
             targets = _targets(record)

@@ -11,7 +11,7 @@ from citewell.model import Provenance, Work
 from citewell.model.query import Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.beir import Beir
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 
 PREFIX = "litsearch"
 _SETS = {"inline": "inline", "manual": "author"}
@@ -53,7 +53,7 @@ class LitSearch:
         return peek.shape == "lines" and {"query", "corpusids"} <= peek.first.keys()
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
+        reading = DataSetReading(path)
         records = list(source.records(path, _Record, reading))
         corpus = source.beside(path, "corpus_clean*.jsonl*")
         wanted = {str(one) for _, record in records for one in record.corpusids}
@@ -98,13 +98,13 @@ def _titles(corpus: Path, wanted: Set[str]) -> dict[str, str]:
     """The titles of some papers of the corpus, by the id of the answer."""
     return {
         f"{PREFIX}:{paper.corpusid}": paper.title
-        for _, paper in source.records(corpus, _Paper, Reading(corpus))
+        for _, paper in source.records(corpus, _Paper, DataSetReading(corpus))
         if paper.title and str(paper.corpusid) in wanted
     }
 
 
 def _works(corpus: Path) -> Iterator[Work]:
-    for _, paper in source.records(corpus, _Paper, Reading(corpus)):
+    for _, paper in source.records(corpus, _Paper, DataSetReading(corpus)):
         if paper.title:
             yield Work(
                 id=f"{PREFIX}:{paper.corpusid}",

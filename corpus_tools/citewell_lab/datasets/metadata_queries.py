@@ -112,7 +112,7 @@ class MetadataConditions(msgspec.Struct, frozen=True):
         )
 
 
-class Record(msgspec.Struct, frozen=True):
+class QuestionPaper(msgspec.Struct, frozen=True):
     """A paper from which a question is made."""
 
     title: str
@@ -133,7 +133,7 @@ def metadata_questions(
     finally:
         gc.enable()
     written = Counter(author[:2] for record in records for author in record.authors)
-    by_person: dict[Person, list[Record]] = defaultdict(list)
+    by_person: dict[Person, list[QuestionPaper]] = defaultdict(list)
     for record in records:
         for author in record.authors:
             if written[author[:2]] >= LEAST_PAPERS and _part(author[:2]) == part:
@@ -173,9 +173,9 @@ def _by_surname(facts: Iterable[Facts], surnames: set[str]) -> dict[str, list[Fa
 
 def _read(
     works: Iterable[Work],
-) -> tuple[list[Facts], list[Record], dict[Pair, int]]:
+) -> tuple[list[Facts], list[QuestionPaper], dict[Pair, int]]:
     facts: list[Facts] = []
-    records: list[Record] = []
+    records: list[QuestionPaper] = []
     pairs: Counter[Pair] = Counter()
     for work in works:
         people = [(family_key(a), _given(a.given), a.display) for a in work.authors]
@@ -192,12 +192,12 @@ def _read(
         pairs.update(set(_pairs(work.title)))
         if work.year and len(venues) == 1 and work.abstract and people:
             full = tuple(one for one in people if len(one[1]) > 1 and len(one[0]) > 2)
-            records.append(Record(work.title, full, work.year, next(iter(venues)), work.id))
+            records.append(QuestionPaper(work.title, full, work.year, next(iter(venues)), work.id))
     return facts, records, dict(pairs)
 
 
 def _question(
-    record: Record,
+    record: QuestionPaper,
     person: Person,
     wording: str,
     pairs: dict[Pair, int],

@@ -13,7 +13,7 @@ from citewell.model.check import Claim, LabelledReference
 from citewell.verification.claims import make_claim
 from citewell.verification.free_text import parse_reference
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 
 _YEAR = re.compile(r"(?:1[5-9]|2\d)\d\d")
 _VENUES = ("booktitle", "journal", "journaltitle", "howpublished")
@@ -86,7 +86,7 @@ Record = TypeVar("Record", _Entry, _Written)
 def _read(
     name: str, path: Path, kind: type[Record], make: Callable[[Record], LabelledReference | str]
 ) -> DataSet:
-    reading = Reading(path)
+    reading = DataSetReading(path)
     found: list[LabelledReference] = []
     for number, record in source.records(path, kind, reading):
         made = make(record)

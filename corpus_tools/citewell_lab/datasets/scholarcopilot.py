@@ -15,7 +15,7 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.query import MARK, CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
-from citewell_lab.datasets.contract import DataSet, Kind, Peek, Reading
+from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 from citewell_lab.datasets.text import around_mark, letters_only
 
 PREFIX = "scholarcopilot"
@@ -60,7 +60,7 @@ class ScholarCopilot:
         return peek.shape in ("array", "lines") and {"paper", "bib_info"} <= peek.first.keys()
 
     def read(self, path: Path) -> DataSet:
-        reading = Reading(path)
+        reading = DataSetReading(path)
         questions: list[Question] = []
         for number, paper in self._papers(path, reading):
             name = paper.paper_id or paper.arxiv_id or f"paper-{number}"
@@ -77,7 +77,7 @@ class ScholarCopilot:
             (lambda: _works(corpus)) if corpus else None,
         )
 
-    def _papers(self, path: Path, reading: Reading) -> Iterator[tuple[int, _Paper]]:
+    def _papers(self, path: Path, reading: DataSetReading) -> Iterator[tuple[int, _Paper]]:
         if source.peek(path).shape == "lines":
             yield from source.records(path, _Paper, reading)
             return
@@ -89,7 +89,7 @@ class ScholarCopilot:
                 reading.bad(f"Paper {number} of the array cannot be read: {error}.")
 
 
-def _questions(name: str, paper: _Paper, reading: Reading) -> Iterator[Question]:
+def _questions(name: str, paper: _Paper, reading: DataSetReading) -> Iterator[Question]:
     text = paper.paper or ""
     text = text if isinstance(text, str) else "\n".join(text)
     everything = {
@@ -151,7 +151,7 @@ def _ids(cited: _Cited) -> tuple[str, ...]:
 
 
 def _works(corpus: Path) -> Iterator[Work]:
-    for _, entry in source.records(corpus, _Entry, Reading(corpus)):
+    for _, entry in source.records(corpus, _Entry, DataSetReading(corpus)):
         name = entry.paper_id if entry.paper_id is not None else entry.corpus_id
         if entry.title and name is not None:
             yield Work(

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from citewell_lab.datasets.contract import Peek, Reading, refuse
+from citewell_lab.datasets.contract import DataSetReading, Peek, refuse
 
 MAX_LINE = 64 * 1024 * 1024
 """Maximum bytes of a record. A full paper with its references needs less than one megabyte."""
@@ -62,7 +62,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def records(path: Path, kind: type[T], reading: Reading) -> Iterator[tuple[int, T]]:
+def records(path: Path, kind: type[T], reading: DataSetReading) -> Iterator[tuple[int, T]]:
     """The records of a JSON Lines file with their line; unreadable ones are counted."""
     decoder = msgspec.json.Decoder(kind, strict=False)
     for number, line in lines(path):
@@ -93,7 +93,7 @@ def whole(path: Path, kind: type[T]) -> T:
         ) from error
 
 
-def table(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
+def table(path: Path, reading: DataSetReading) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV or TSV file by column name, with the line on which each ends."""
     csv.field_size_limit(MAX_FIELD)
     with open_bytes(path) as stream:

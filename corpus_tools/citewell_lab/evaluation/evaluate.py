@@ -18,8 +18,8 @@ from citewell.model import Query, Question
 from citewell.options import Options
 from citewell_lab.evaluation import misses, runner, scoring
 from citewell_lab.evaluation.matching import Gold, judge, targets_of
-from citewell_lab.evaluation.methods import Method
-from citewell_lab.evaluation.plan import Plan, Reporter, Silent
+from citewell_lab.evaluation.methods import SearchMethod
+from citewell_lab.evaluation.plan import EvaluationPlan, Reporter, SilentReporter
 from citewell_lab.evaluation.results import (
     DataInfo,
     Evaluation,
@@ -44,12 +44,12 @@ PROBE = 32
 def evaluate(
     questions: Sequence[Question],
     options: Options,
-    plan: Plan,
+    plan: EvaluationPlan,
     info: DataInfo,
     reporter: Reporter | None = None,
 ) -> Evaluation:
     """The figures of every method in every setting. Raises `EvaluationError` without a library."""
-    reporter = reporter or Silent()
+    reporter = reporter or SilentReporter()
     base = open_engine(options)
     try:
         return _evaluate(base, questions, options, plan, info, reporter=reporter)
@@ -77,7 +77,7 @@ def _evaluate(
     base: LocalEngine,
     questions: Sequence[Question],
     options: Options,
-    plan: Plan,
+    plan: EvaluationPlan,
     info: DataInfo,
     *,
     reporter: Reporter,
@@ -155,7 +155,7 @@ def _evaluate(
     )
 
 
-def _texts(plan: Plan, options: Options, opened: ExitStack) -> TextLibrary | None:
+def _texts(plan: EvaluationPlan, options: Options, opened: ExitStack) -> TextLibrary | None:
     """What text baselines search, until the stack closes; None where none is measured."""
     if not any(method.baseline for method in plan.methods):
         return None
@@ -215,10 +215,10 @@ class _Run(Struct, frozen=True):
     """One method in one setting."""
 
     engine: runner.Searcher
-    method: Method
+    method: SearchMethod
     options: Options
     setting: Setting
-    plan: Plan
+    plan: EvaluationPlan
     reporter: Reporter
 
     def score(

@@ -34,7 +34,7 @@ RANKER = "retrieval.ranker"
 """The setting that names the ranker; "none" keeps the order of the fusion."""
 
 
-class Method(Struct, frozen=True):
+class SearchMethod(Struct, frozen=True):
     """A name and the settings that make it, as dotted names over the settings in force."""
 
     name: str
@@ -113,25 +113,27 @@ def _public(name: str, options: Options) -> str:
     return RENAMED.get(name) or encoders.get(name, name)
 
 
-def known(options: Options) -> dict[str, Method]:
+def known(options: Options) -> dict[str, SearchMethod]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
     both = _switched(options, BASELINES)
     rrf = ("retrieval.fusion", "rrf")
     methods = [
-        Method("bm25", "BM25 alone", _only(options, "bm25")),
-        Method("dense", "Dense vectors alone", _only(options, "dense")),
-        Method("rrf", "BM25 and dense, reciprocal rank fusion", (*both, rrf, *off)),
-        Method("max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)),
-        Method("pipeline", "Citewell as it is set"),
-        Method("full", "Citewell with the time of an explicit act", tier="full"),
+        SearchMethod("bm25", "BM25 alone", _only(options, "bm25")),
+        SearchMethod("dense", "Dense vectors alone", _only(options, "dense")),
+        SearchMethod("rrf", "BM25 and dense, reciprocal rank fusion", (*both, rrf, *off)),
+        SearchMethod(
+            "max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)
+        ),
+        SearchMethod("pipeline", "Citewell as it is set"),
+        SearchMethod("full", "Citewell with the time of an explicit act", tier="full"),
         _deep("deep", "Citewell with all that an explicit act asks", (), options),
     ]
-    methods += [Method(name, text, baseline=name) for name, text in TEXT_BASELINES.items()]
+    methods += [SearchMethod(name, text, baseline=name) for name, text in TEXT_BASELINES.items()]
     if off:
-        methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
+        methods.insert(4, SearchMethod("ranker", "BM25, dense and the ranker", both))
     methods.append(
-        Method(
+        SearchMethod(
             "rules", "Citewell, other queries by rules too", (("retrieval.reformulate", "rules"),)
         )
     )
@@ -139,9 +141,9 @@ def known(options: Options) -> dict[str, Method]:
     for name, needed in _switches(options).items():
         if needed:
             pair = _only(options, needed, name)
-            methods.append(Method(f"{needed}+{name}", f"{needed} and {name}, fused", pair))
+            methods.append(SearchMethod(f"{needed}+{name}", f"{needed} and {name}, fused", pair))
         elif name not in BASELINES:
-            methods.append(Method(name, f"{name} alone", _only(options, name)))
+            methods.append(SearchMethod(name, f"{name} alone", _only(options, name)))
     return {method.name: method for method in methods}
 
 
@@ -149,7 +151,7 @@ BARE = (("llm.rerank", "none"), ("llm.reformulate", False))
 """Nothing is asked of a language model."""
 
 
-def _model_methods(options: Options) -> list[Method]:
+def _model_methods(options: Options) -> list[SearchMethod]:
     """What a language model adds, part by part; none where none is named."""
     if options.llm.provider == "none":
         return []
@@ -159,25 +161,29 @@ def _model_methods(options: Options) -> list[Method]:
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
     rules = (*BARE, ("retrieval.reformulate", "rules"))
     return [
-        Method("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
-        Method("llm-queries", "The model's other queries too", settings, "deep"),
-        Method("llm-listwise", "The model orders the head in one request", listwise, "deep"),
-        Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"),
-        Method("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
-        Method("llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True),
-        Method("without-llm", "Citewell without the language model", BARE, "deep"),
+        SearchMethod("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
+        SearchMethod("llm-queries", "The model's other queries too", settings, "deep"),
+        SearchMethod("llm-listwise", "The model orders the head in one request", listwise, "deep"),
+        SearchMethod(
+            "llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"
+        ),
+        SearchMethod("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
+        SearchMethod(
+            "llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True
+        ),
+        SearchMethod("without-llm", "Citewell without the language model", BARE, "deep"),
     ]
 
 
 def _deep(
     name: str, description: str, changes: tuple[tuple[str, Any], ...], options: Options
-) -> Method:
+) -> SearchMethod:
     """An explicit act under changed settings: a model picks in it where one is named and may."""
-    changed = Method(name, description, changes).options(options)
-    return Method(name, description, changes, "deep", picks(changed))
+    changed = SearchMethod(name, description, changes).options(options)
+    return SearchMethod(name, description, changes, "deep", picks(changed))
 
 
-def gains(chosen: Sequence[Method]) -> tuple[tuple[str, str], ...]:
+def gains(chosen: Sequence[SearchMethod]) -> tuple[tuple[str, str], ...]:
     """What is compared where parts of a language model are measured: each with none of them."""
     names = [method.name for method in chosen]
     if "without-llm" not in names:
@@ -185,7 +191,7 @@ def gains(chosen: Sequence[Method]) -> tuple[tuple[str, str], ...]:
     return tuple((name, "without-llm") for name in names if name != "without-llm")
 
 
-def mode(name: str, options: Options) -> list[Method]:
+def mode(name: str, options: Options) -> list[SearchMethod]:
     """The methods of a mode: pipeline, baselines, text-baselines, single, all or llm."""
     methods = known(options)
     names = {
@@ -210,7 +216,7 @@ def mode(name: str, options: Options) -> list[Method]:
     return chosen
 
 
-def named(names: Sequence[str], options: Options) -> list[Method]:
+def named(names: Sequence[str], options: Options) -> list[SearchMethod]:
     """The methods of these names. Raises `EvaluationError` that lists the known ones."""
     methods = known(options)
     out = []
@@ -229,7 +235,7 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
     return out
 
 
-def without(part: str, options: Options) -> Method:
+def without(part: str, options: Options) -> SearchMethod:
     """Citewell as it is set, one retriever or the ranker switched off."""
     part = _public(part, options)
     known = _switches(options)
@@ -252,20 +258,22 @@ def without(part: str, options: Options) -> Method:
         )
     lost = [name for name, needed in known.items() if needed == part]
     also = f" (and {', '.join(lost)}, which needs it)" if lost else ""
-    return Method(f"without-{part}", f"Citewell without {part}{also}", changes)
+    return SearchMethod(f"without-{part}", f"Citewell without {part}{also}", changes)
 
 
-def with_fusion(name: str) -> Method:
+def with_fusion(name: str) -> SearchMethod:
     """Citewell as it is set, the lists fused in another way."""
-    return Method(f"fusion-{name}", f"Citewell with {name} fusion", (("retrieval.fusion", name),))
+    return SearchMethod(
+        f"fusion-{name}", f"Citewell with {name} fusion", (("retrieval.fusion", name),)
+    )
 
 
-def distinct(methods: Sequence[Method], options: Options) -> list[Method]:
+def distinct(methods: Sequence[SearchMethod], options: Options) -> list[SearchMethod]:
     """The methods whose settings differ, in their order; of equal ones the first name stays.
 
     "pipeline" gives way: where there is no ranker, it is one of the others under a vaguer name.
     """
-    out: list[Method] = []
+    out: list[SearchMethod] = []
     seen: list[tuple[Options, Tier, bool, str]] = []
     for method in methods:
         what = (method.options(options), method.tier, method.picks, method.baseline)

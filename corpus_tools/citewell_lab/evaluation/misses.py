@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from citewell.engine.identified import WorkLookup
 from citewell.model import Question, Work
 from citewell_lab.evaluation.matching import targets_of
-from citewell_lab.evaluation.results import Judged, MethodRun, Miss, Paper
+from citewell_lab.evaluation.results import Judged, MethodRun, Miss, PaperDetails
 
 GOOD_RANK = 10
 """A right answer up to here is no miss."""
@@ -129,11 +129,11 @@ def _miss(
     )
 
 
-def paper(work: Work) -> Paper:
+def paper(work: Work) -> PaperDetails:
     """A work as a reader recognises it: at most two family names."""
     families = [author.family for author in work.authors]
     authors = " and ".join(families) if len(families) < 3 else f"{families[0]} et al."
-    return Paper(
+    return PaperDetails(
         title=work.title,
         authors=authors,
         year=work.year,

@@ -14,7 +14,7 @@ from citewell_lab.evaluation.results import (
     MethodComparison,
     MethodRun,
     Miss,
-    Paper,
+    PaperDetails,
     Scope,
 )
 from citewell_lab.evaluation.scoring import metric_names
@@ -396,7 +396,7 @@ def _card(miss: Miss, depth: int, own: bool) -> str:
     )
 
 
-def _paper(paper: Paper) -> str:
+def _paper(paper: PaperDetails) -> str:
     about = ", ".join(part for part in (paper.authors, str(paper.year or "")) if part)
     return f"{escape(paper.title)}<small>{escape(about)}</small>"
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from citewell_lab.evaluation.methods import Method
+from citewell_lab.evaluation.methods import SearchMethod
 from citewell_lab.evaluation.results import Evaluation, Scope, Setting
 
 
@@ -20,7 +20,7 @@ class Reporter(Protocol):
     def advance(self, n: int) -> None: ...
 
 
-class Silent:
+class SilentReporter:
     """A reporter that says nothing."""
 
     def begin(self, what: str, total: int) -> None: ...
@@ -28,10 +28,10 @@ class Silent:
     def advance(self, n: int) -> None: ...
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class EvaluationPlan(Struct, frozen=True, kw_only=True):
     """How the questions are put."""
 
-    methods: tuple[Method, ...]
+    methods: tuple[SearchMethod, ...]
     settings: tuple[Setting, ...] = ("cold", "warm")
     depth: int = 100
     limit: int | None = None

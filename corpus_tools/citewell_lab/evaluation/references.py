@@ -61,7 +61,7 @@ class KindFigures(msgspec.Struct, frozen=True):
     flagged_of_known: float
 
 
-class Part(msgspec.Struct, frozen=True):
+class ReferenceFigures(msgspec.Struct, frozen=True):
     """The figures of all references or of one half."""
 
     references: int
@@ -89,7 +89,7 @@ class ReferenceEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     library: str
     works: int
     seconds: float
-    parts: dict[str, Part]
+    parts: dict[str, ReferenceFigures]
     """"all", "tuning", "reporting"; halves are missing when one of them was asked for."""
     judged: tuple[JudgedReference, ...]
 
@@ -158,11 +158,11 @@ def _held(checker: Checker, claims: Sequence[Claim]) -> list[bool]:
     return [any(answer[n].by_title for answer in answers) for n in range(len(claims))]
 
 
-def _part(pairs: Sequence[Pair]) -> Part:
+def _part(pairs: Sequence[Pair]) -> ReferenceFigures:
     kinds: dict[str, list[Pair]] = {}
     for pair in pairs:
         kinds.setdefault(pair.reference.kind, []).append(pair)
-    return Part(
+    return ReferenceFigures(
         references=len(pairs),
         abstaining=rates([_judgement(pair, pair.check.verdict in _ACCUSED) for pair in pairs]),
         strict=rates(

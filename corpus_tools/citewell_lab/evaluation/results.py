@@ -187,7 +187,7 @@ class MethodComparison(msgspec.Struct, frozen=True):
     p_holm: float
 
 
-class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
+class PaperDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     """A paper as a reader recognises it."""
 
     title: str
@@ -206,8 +206,8 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: str = ""
     text: str = ""
     """The passage or the question; the place is marked `[CITATION]`."""
-    truth: tuple[Paper, ...] = ()
-    offered: tuple[Paper, ...] = ()
+    truth: tuple[PaperDetails, ...] = ()
+    offered: tuple[PaperDetails, ...] = ()
     rank: int | None = None
     file: str = ""
     line: int | None = None

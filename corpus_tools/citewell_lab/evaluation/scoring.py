@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import (
     Abstention,
     Evaluation,
@@ -290,7 +290,7 @@ def compare_runs(
 
 
 def comparisons(
-    runs: Sequence[MethodRun], items: Sequence[Item], plan: Plan
+    runs: Sequence[MethodRun], items: Sequence[Item], plan: EvaluationPlan
 ) -> tuple[MethodComparison, ...]:
     """The pairs asked for; else the last method against each other one, and warm against cold."""
     if plan.compare:

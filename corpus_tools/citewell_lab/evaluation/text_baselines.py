@@ -35,7 +35,7 @@ BASELINES = {
 """Name and description of each."""
 
 
-class Texts(Struct, frozen=True):
+class StemmedTexts(Struct, frozen=True):
     """Texts as numbers of their stemmed words, without stop words."""
 
     words: list[list[int]]
@@ -54,7 +54,7 @@ class Scores(Protocol):
 class Bm25:
     """bm25s with its defaults: Lucene's form, k1 1.5, b 0.75."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: StemmedTexts) -> None:
         bm25s = _bm25s()
         self._index: Any = bm25s.BM25()
         self._index.index((texts.words, texts.vocabulary), show_progress=False)
@@ -68,7 +68,7 @@ class TfIdf:
     """Cosine of TF-IDF vectors: count times ln((1 + n) / (1 + df)) + 1, at length 1, as
     scikit-learn weighs by default."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: StemmedTexts) -> None:
         count, size = len(texts.words), max(1, len(texts.vocabulary))
         lengths = np.fromiter(map(len, texts.words), np.int64, count)
         flat = np.fromiter((word for text in texts.words for word in text), np.int64)
@@ -120,11 +120,11 @@ class TextLibrary:
         return TextBaseline(base, self._library, self._rows, (texts, scores), seed)
 
     @cached_property
-    def _titles(self) -> Texts:
+    def _titles(self) -> StemmedTexts:
         return tokenized([work.title for work in self._library.works(self._rows)])
 
     @cached_property
-    def _documents(self) -> Texts:
+    def _documents(self) -> StemmedTexts:
         return tokenized([document(work) for work in self._library.works(self._rows)])
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class TextBaseline:
         base: LocalEngine,
         library: Library,
         rows: NDArray[np.int64],
-        index: tuple[Texts, Scores] | None,
+        index: tuple[StemmedTexts, Scores] | None,
         seed: int,
     ) -> None:
         """`rows` are those of the texts of the index; without an index the order is random."""
@@ -204,14 +204,14 @@ def document(work: Work) -> str:
     return f"{work.title}. {names}. {venue} {work.year or ''}. {work.abstract}"
 
 
-def tokenized(texts: Sequence[str]) -> Texts:
+def tokenized(texts: Sequence[str]) -> StemmedTexts:
     """The texts in bm25s's words: lower case, English stop words removed, stemmed (Snowball)."""
     import Stemmer
 
     found = _bm25s().tokenize(
         list(texts), stopwords="en", stemmer=Stemmer.Stemmer("english"), show_progress=False
     )
-    return Texts(found.ids, found.vocab)
+    return StemmedTexts(found.ids, found.vocab)
 
 
 def _bm25s() -> Any:

@@ -30,7 +30,7 @@ from citewell.ranking.learned import Model, head_scores
 from citewell.retrieval.encoders.onnx import TOKENIZER
 from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
-from citewell_lab.training.data import CitationContext, Paper, read_papers
+from citewell_lab.training.data import CitationContext, TrainingPaper, read_papers
 from citewell_lab.training.pairs import Role, load, role
 from citewell_lab.training.questions import OLD_SETS, CitingFacts, ask, training_references
 from citewell_lab.training.split import fraction
@@ -218,7 +218,7 @@ SMALL = Form(layers=3, words=18_000, questions=7_000, steps=1500, batch=8, paper
 LARGE = Form(layers=4, words=18_000, questions=40_000, steps=1900, batch=64, papers=16, rate=2e-4)
 
 
-class Texts(msgspec.Struct, frozen=True):
+class TokenizedTexts(msgspec.Struct, frozen=True):
     """Token ids of everything that the examples name, padded with 0."""
 
     passages: NDArray[np.int32]
@@ -227,7 +227,7 @@ class Texts(msgspec.Struct, frozen=True):
     """Row of `papers` of each row of the corpora."""
 
 
-def pruned_tokenizer(papers: list[Paper], words: int) -> tuple[Any, NDArray[np.int64]]:
+def pruned_tokenizer(papers: list[TrainingPaper], words: int) -> tuple[Any, NDArray[np.int64]]:
     """MiniLM's tokenizer with the most frequent tokens of the papers alone, in that order, and
     their former ids. Every sign of its alphabet that occurs stays."""
     import tokenizers
@@ -255,14 +255,16 @@ def pruned_tokenizer(papers: list[Paper], words: int) -> tuple[Any, NDArray[np.i
     return tokenizers.Tokenizer.from_str(json.dumps(state)), kept
 
 
-def tokenize(examples: list[CrossEncoderExample], papers: list[Paper], tokenizer: Any) -> Texts:
+def tokenize(
+    examples: list[CrossEncoderExample], papers: list[TrainingPaper], tokenizer: Any
+) -> TokenizedTexts:
     """The examples as arrays."""
     cut = PairTexts(tokenizer)
     rows = sorted({r for e in examples for r in (e.gold, *e.wrong)})
     found: list[list[int]] = []
     for start in range(0, len(rows), 2000):
         found += cut.papers([as_work(papers[r]) for r in rows[start : start + 2000]])
-    return Texts(
+    return TokenizedTexts(
         _padded([cut.passage(e.query) for e in examples]),
         _padded(found),
         {row: number for number, row in enumerate(rows)},
@@ -291,7 +293,11 @@ def choose(
 
 
 def train(
-    examples: list[CrossEncoderExample], papers: list[Paper], form: Form, work: Path, threads: int
+    examples: list[CrossEncoderExample],
+    papers: list[TrainingPaper],
+    form: Form,
+    work: Path,
+    threads: int,
 ) -> tuple[Any, Any]:
     """The trained network and its tokenizer; checkpoints are kept in the folder."""
     import torch
@@ -376,7 +382,7 @@ def _longest(ids: Any) -> int:
 
 def gather(
     data: Path,
-    papers: list[Paper],
+    papers: list[TrainingPaper],
     weights: Path,
     work: Path,
     most: int,

@@ -16,7 +16,7 @@ from citewell_lab.training.crossencoder_network import PairNetwork
 OPSET = 17
 
 
-class Words(nn.Module):  # type: ignore[misc]  # torch is not type-checked
+class QuantizedEmbedding(nn.Module):  # type: ignore[misc]  # torch is not type-checked
     """An embedding of int8 numbers with a scale for each token."""
 
     def __init__(self, weight: Tensor) -> None:
@@ -42,7 +42,7 @@ def export(network: PairNetwork, tokenizer: Any, into: Path) -> None:
 
     into.mkdir(parents=True, exist_ok=True)
     network = network.cpu().eval()
-    network.words = Words(network.words.weight.detach())
+    network.words = QuantizedEmbedding(network.words.weight.detach())
     given = (torch.ones(1, 7, dtype=torch.int64), torch.ones(1, 3, 11, dtype=torch.int64))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         # The exporter that is recommended instead needs another package.

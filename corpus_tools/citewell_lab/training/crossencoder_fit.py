@@ -51,7 +51,7 @@ from citewell_lab.training.world import World, as_work
 WEIGHTS_TRIED = tuple(np.round(np.arange(0.0, 1.51, 0.05), 2).tolist())
 
 
-class Listed(msgspec.Struct, frozen=True):
+class QuestionRanking(msgspec.Struct, frozen=True):
     """The head's list of one question."""
 
     scores: NDArray[np.float32]
@@ -68,7 +68,7 @@ def listed(
     model: CitationCrossEncoder,
     questions: Sequence[CandidateQuestion],
     papers: int,
-) -> Iterable[Listed]:
+) -> Iterable[QuestionRanking]:
     """The lists of questions, best first, cut to the papers that the model reads."""
     for number, one in enumerate(questions):
         rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
@@ -77,19 +77,19 @@ def listed(
         order = np.argsort(-scores, kind="stable")
         first = [as_work(world.papers[row]) for row in rows[order[:papers]]]
         read = model.scores(one.query, first, Cancel())
-        yield Listed(scores[order], np.isin(rows[order], one.gold), read, one.paper)
+        yield QuestionRanking(scores[order], np.isin(rows[order], one.gold), read, one.paper)
         if number % 100 == 99:
             click.echo(f"{number + 1} of {len(questions)}", err=True)
 
 
-def summed(one: Listed, how: Combination) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def summed(one: QuestionRanking, how: Combination) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Scores after the combination, falling, and which are right."""
     plain = Ordering(np.arange(len(one.scores)), one.scores)
     found = combine(plain, one.read, how)[0]
     return found.scores, one.right[found.order]
 
 
-def loss(lists: Sequence[Listed], how: Combination) -> float:
+def loss(lists: Sequence[QuestionRanking], how: Combination) -> float:
     """Mean negative log-likelihood of the right papers among those that are read, each citing paper
     counting the root of its questions."""
     total = weights = 0.0
@@ -106,13 +106,13 @@ def loss(lists: Sequence[Listed], how: Combination) -> float:
     return float(total / max(weights, 1e-9))
 
 
-def best_weight(lists: Sequence[Listed]) -> Combination:
+def best_weight(lists: Sequence[QuestionRanking]) -> Combination:
     """The weight under which the right papers are likeliest."""
     tried = [msgspec.structs.replace(START, weight=weight) for weight in WEIGHTS_TRIED]
     return min(tried, key=lambda how: loss(lists, how))
 
 
-def ranks(lists: Sequence[Listed], how: Combination) -> NDArray[np.float64]:
+def ranks(lists: Sequence[QuestionRanking], how: Combination) -> NDArray[np.float64]:
     """Rank of each question's first right paper, infinite where there is none."""
     found: list[float] = []
     for one in lists:
@@ -121,7 +121,7 @@ def ranks(lists: Sequence[Listed], how: Combination) -> NDArray[np.float64]:
     return np.array(found)
 
 
-def cross_validated(lists: Sequence[Listed]) -> NDArray[np.float64]:
+def cross_validated(lists: Sequence[QuestionRanking]) -> NDArray[np.float64]:
     """Ranks with the weight fitted on the other half of the papers."""
     half = np.array([fold(one.paper) for one in lists])
     found = np.full(len(lists), np.inf)
@@ -133,7 +133,7 @@ def cross_validated(lists: Sequence[Listed]) -> NDArray[np.float64]:
     return found
 
 
-def figures(lists: Sequence[Listed], how: Combination) -> dict[str, Any]:
+def figures(lists: Sequence[QuestionRanking], how: Combination) -> dict[str, Any]:
     """Recall and reciprocal rank with intervals over papers."""
     return by_paper(ranks(lists, how), [one.paper for one in lists])
 
@@ -170,7 +170,9 @@ def main(data: Path, work: Path, weights: Path, model: Path, *, papers: int, tes
     of_newer = training_references(data, world, citations)
     newer = tuning_contexts(citations)
 
-    def lists(contexts: Sequence[CitationContext], known: CitingFacts, warm: float) -> list[Listed]:
+    def lists(
+        contexts: Sequence[CitationContext], known: CitingFacts, warm: float
+    ) -> list[QuestionRanking]:
         return list(listed(world, head, loaded, ask(world, contexts, known, warm), papers))
 
     found = {

@@ -27,7 +27,7 @@ from citewell.retrieval.zones import query_tokens
 CORPORA = ("acl", "ml")
 
 
-class Paper(msgspec.Struct, frozen=True):
+class TrainingPaper(msgspec.Struct, frozen=True):
     """One record of the corpora."""
 
     id: str
@@ -75,14 +75,14 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[Paper]:
+def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[TrainingPaper]:
     """Every paper of the named corpora, in file order; extra abstracts filled in."""
     extra: dict[str, str] = {}
     more = data / "corpus" / "abstracts_extra.jsonl.gz"
     if more.exists():
         extra = {r["id"]: r["abstract"] for r in read_jsonl(more) if r.get("abstract")}
     return [
-        Paper(
+        TrainingPaper(
             r["id"],
             r["title"] or "",
             r["abstract"] or extra.get(r["id"], ""),
@@ -199,7 +199,7 @@ def pack(parts: Iterable[tuple[Sequence[int], Sequence[int] | int]]) -> Bags:
     )
 
 
-def paper_bags(papers: Iterable[Paper], vocabulary: Vocabulary, longest: int = 400) -> Bags:
+def paper_bags(papers: Iterable[TrainingPaper], vocabulary: Vocabulary, longest: int = 400) -> Bags:
     """Title (zone 0) and abstract (zone 1) of each paper."""
 
     def parts() -> Iterable[tuple[list[int], list[int]]]:

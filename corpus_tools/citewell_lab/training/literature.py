@@ -22,7 +22,7 @@ from citewell_lab.training.literature_judge import NAMES as JUDGE_NAMES
 from citewell_lab.training.literature_judge import choose_cut, fit_judge, search_all
 from citewell_lab.training.literature_order import (
     FOLDS,
-    Recorder,
+    LiteratureRecorder,
     calibrate,
     fit_order,
     fold_of,
@@ -41,7 +41,7 @@ DEPTHS = (5, 20, 50, 100, 200)
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
 def main(data: Path, library: Path, into: Path) -> None:
     """Ask the questions, fit the weights, calibrate them and choose the cut."""
-    recorder = Recorder()
+    recorder = LiteratureRecorder()
     engine = open_library(library, recorder)
     with Library.open(library) as held:
         questions = questions_of(data, ("train", "valid"))

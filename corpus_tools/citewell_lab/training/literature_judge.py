@@ -31,7 +31,7 @@ SLACK = 0.01
 name make precision look worse than it is."""
 
 
-class Search(msgspec.Struct, frozen=True):
+class SearchPasses(msgspec.Struct, frozen=True):
     """The lists of one question after its passes."""
 
     id: str
@@ -57,7 +57,7 @@ class _Recorder(RelevanceJudge):
 
 def search_all(
     engine: LocalEngine, questions: Sequence[Question], prepare: Callable[[str], None]
-) -> list[Search]:
+) -> list[SearchPasses]:
     """Every question in passes. `prepare` is called with its id before, to set the order."""
     gold = Gold(engine, questions)
     out = []
@@ -76,18 +76,18 @@ def search_all(
                     max(number.get(work.id, -1) for work in (p.work, *p.editions)) for p in papers
                 ])
             )  # fmt: skip
-        out.append(Search(one.id, len(right), tuple(tables), tuple(found)))
+        out.append(SearchPasses(one.id, len(right), tuple(tables), tuple(found)))
     return out
 
 
-def fit_judge(searches: Sequence[Search]) -> NDArray[np.float64]:
+def fit_judge(searches: Sequence[SearchPasses]) -> NDArray[np.float64]:
     """Logistic weights of `NAMES`, over the lists after every pass."""
     tables = [table for one in searches for table in one.tables if len(table)]
     right = [own >= 0 for one in searches for own in one.right if len(own)]
     return logistic(np.concatenate(tables), np.concatenate(right).astype(np.float64))
 
 
-def choose_cut(searches: Sequence[Search]) -> tuple[float, dict[float, tuple[float, ...]]]:
+def choose_cut(searches: Sequence[SearchPasses]) -> tuple[float, dict[float, tuple[float, ...]]]:
     """The cut, and by cut the mean precision, recall and F1 of the last lists, by weights that were
     fitted without the question's fold. Only questions with answers in the library count."""
     folds = [fit_judge([one for one in searches if fold_of(one.id) != n]) for n in range(FOLDS)]
@@ -107,4 +107,4 @@ def choose_cut(searches: Sequence[Search]) -> tuple[float, dict[float, tuple[flo
     return min(cut for cut, (_, _, f1) in figures.items() if f1 >= best - SLACK), figures
 
 
-__all__ = ["NAMES", "Search", "choose_cut", "fit_judge", "search_all"]
+__all__ = ["NAMES", "SearchPasses", "choose_cut", "fit_judge", "search_all"]

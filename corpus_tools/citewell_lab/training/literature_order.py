@@ -44,7 +44,7 @@ class QuestionTable(msgspec.Struct, frozen=True):
     """Answers that the library holds."""
 
 
-class Recorder(LearnedRanker):
+class LiteratureRecorder(LearnedRanker):
     """The ranker with given weights for literature questions; it keeps what it ordered by."""
 
     def __init__(self, model: LiteratureModel | None = None) -> None:
@@ -79,7 +79,10 @@ def fold_of(identifier: str) -> int:
 
 
 def tabulate(
-    engine: LocalEngine, recorder: Recorder, library: Library, questions: Sequence[Question]
+    engine: LocalEngine,
+    recorder: LiteratureRecorder,
+    library: Library,
+    questions: Sequence[Question],
 ) -> list[QuestionTable]:
     """Every question's candidates with their features."""
     gold = Gold(engine, questions)

@@ -11,7 +11,13 @@ from typing import Literal
 
 import msgspec
 
-from citewell_lab.training.data import CitationContext, Paper, fold_title, read_contexts, read_jsonl
+from citewell_lab.training.data import (
+    CitationContext,
+    TrainingPaper,
+    fold_title,
+    read_contexts,
+    read_jsonl,
+)
 from citewell_lab.training.split import Learner, dev_part, learner, tunes
 
 SHARED_GOLDS = 6
@@ -47,7 +53,7 @@ class Citations(msgspec.Struct, frozen=True):
     """How many were left out, and why."""
 
 
-def load(data: Path, papers: list[Paper]) -> Citations:
+def load(data: Path, papers: list[TrainingPaper]) -> Citations:
     """Contexts and citation lists that share no citing paper with the valid and test parts of dev.
 
     A list is a double of a held paper if the titles agree or if it shares `SHARED_GOLDS` cited
@@ -103,7 +109,7 @@ def _double(one: set[int], other: set[int]) -> bool:
     return shared >= SHARED_GOLDS and shared >= SHARED_PART * min(len(one), len(other))
 
 
-def _lists(data: Path, papers: list[Paper], row: dict[str, int]) -> Iterable[CitingList]:
+def _lists(data: Path, papers: list[TrainingPaper], row: dict[str, int]) -> Iterable[CitingList]:
     by_title = {fold_title(p.title): n for n, p in enumerate(papers)}
     for path in _existing(data / "contexts", LISTS, ".jsonl.gz"):
         for record in read_jsonl(path):

@@ -14,7 +14,7 @@ from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
-from citewell_lab.training.data import CitationContext, Paper
+from citewell_lab.training.data import CitationContext, TrainingPaper
 from citewell_lab.training.pairs import Citations, weight
 from citewell_lab.training.split import fraction
 
@@ -32,7 +32,7 @@ def paper_key(context: CitationContext) -> int:
 
 
 def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
-    papers: list[Paper],
+    papers: list[TrainingPaper],
     citations: Citations,
     counts: Mapping[int, int],
     encoder: StaticEncoder,
@@ -122,7 +122,7 @@ def chosen_passages(contexts: Iterable[CitationContext]) -> list[CitationContext
     return [*first, *again][:PASSAGES_PER_PAPER]
 
 
-def read_counts(data: Path, papers: list[Paper]) -> dict[int, int]:
+def read_counts(data: Path, papers: list[TrainingPaper]) -> dict[int, int]:
     """Times cited by row, where an outside source counted; our own in-degrees are left out."""
     import gzip
 

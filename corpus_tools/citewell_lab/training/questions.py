@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitingPaper, Query
 from citewell.model.child_process import end_with_parent
-from citewell_lab.datasets.contexts import Place, by_sentence, neighbours
+from citewell_lab.datasets.contexts import CitingPassage, by_sentence, neighbours
 from citewell_lab.training.data import (
     CitationContext,
     as_query,
@@ -189,7 +189,9 @@ def nearby_rows(world: World, contexts: Iterable[CitationContext]) -> dict[str, 
     found: dict[str, tuple[int, ...]] = {}
     for members in papers.values():
         places = [
-            Place(c.sentence, c.before, c.gold[0] if c.gold else "", frozenset(c.gold + c.siblings))
+            CitingPassage(
+                c.sentence, c.before, c.gold[0] if c.gold else "", frozenset(c.gold + c.siblings)
+            )
             for c in members
         ]
         sentences = by_sentence(places)

@@ -40,7 +40,7 @@ GRID = tuple(itertools.product((0.0, 1.0, 2.0, 3.0, 4.0, 6.0), (0.0, 4.0, 8.0, 1
 """Weights of co-citation and of nearness."""
 
 
-class Recorder(LearnedRanker):
+class SameCitationRecorder(LearnedRanker):
     """The ranker, which also keeps the scores and what the citation's other works say."""
 
     rows = np.zeros(0, np.int64)
@@ -92,7 +92,11 @@ def citations(questions: Sequence[Question]) -> Iterator[list[Question]]:
 
 
 def candidates(
-    engine: LocalEngine, recorder: Recorder, library: Library, gold: Gold, group: list[Question]
+    engine: LocalEngine,
+    recorder: SameCitationRecorder,
+    library: Library,
+    gold: Gold,
+    group: list[Question],
 ) -> Iterator[tuple[str, SameCitationCandidates]]:
     """Those of one citation: with nothing given, and with its first paper given, cold and warm."""
     held: list[tuple[Question, frozenset[str]]] = []
@@ -156,7 +160,7 @@ def questions_for_test(data: Path) -> list[Question]:
 def main(data: Path, library: Path, *, test: bool) -> None:
     """Print recall, MRR and the gains, with intervals over papers, as JSON."""
     groups = list(citations(questions_for_test(data) if test else tuning_citations(data)))
-    recorder = Recorder(RANKER, TYPED)
+    recorder = SameCitationRecorder(RANKER, TYPED)
     engine = open_library(library, recorder)
     gold = Gold(engine, [question for group in groups for question in group])
     lists: dict[str, list[SameCitationCandidates]] = defaultdict(list)

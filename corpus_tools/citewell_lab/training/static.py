@@ -24,7 +24,7 @@ from citewell.retrieval.tokens import Vocabulary
 from citewell_lab.training.data import (
     Bags,
     CitationContext,
-    Paper,
+    TrainingPaper,
     as_query,
     paper_bags,
     query_bags,
@@ -45,7 +45,7 @@ from citewell_lab.training.teacher import compress, token_vectors
 from citewell_lab.training.vocabulary import choose
 
 
-class Recipe(msgspec.Struct, frozen=True):
+class EncoderRecipe(msgspec.Struct, frozen=True):
     """What a run is made of."""
 
     dim: int = 192
@@ -65,10 +65,10 @@ class Pairs:
 
     def __init__(
         self,
-        papers: list[Paper],
+        papers: list[TrainingPaper],
         bags: Bags,
         citations: Citations,
-        recipe: Recipe,
+        recipe: EncoderRecipe,
         vocabulary: Vocabulary,
     ) -> None:
         self.bags, self.random = bags, np.random.default_rng(recipe.seed)
@@ -175,7 +175,7 @@ def _chances(contexts: list[CitationContext], gold: NDArray[np.int64]) -> NDArra
     return np.asarray(chance / chance.sum())
 
 
-def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) -> Arrays:
+def train(pairs: Pairs, start: Arrays, recipe: EncoderRecipe, minutes: float = 15.0) -> Arrays:
     """Runs the recipe; the trained arrays by name, in float32."""
     import torch
     from torch.nn import functional
@@ -210,8 +210,8 @@ def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) ->
 
 
 def prepare(
-    data: Path, work: Path, recipe: Recipe, start: Path | None = None
-) -> tuple[list[Paper], Vocabulary, Arrays, Bags]:
+    data: Path, work: Path, recipe: EncoderRecipe, start: Path | None = None
+) -> tuple[list[TrainingPaper], Vocabulary, Arrays, Bags]:
     """Papers, vocabulary, first arrays and bags; the slow ones are kept in `work`.
 
     `start` is the folder of an encoder to go on from; without it the first vectors are the
@@ -278,7 +278,7 @@ def main(
     if teacher is not None and start is None:
         raise click.UsageError("--teacher needs --start.")
     torch.set_num_threads(threads)
-    recipe = Recipe(steps=steps, dim=dim, dropout=dropout, batch=batch)
+    recipe = EncoderRecipe(steps=steps, dim=dim, dropout=dropout, batch=batch)
     papers, vocabulary, first, bags = prepare(data, work, recipe, start)
     arrays = first
     if steps:

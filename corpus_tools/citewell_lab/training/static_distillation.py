@@ -22,7 +22,7 @@ from citewell.ranking.citation_cross_encoder import CitationCrossEncoder
 from citewell.ranking.pair_models import load_cross_encoder
 from citewell.retrieval.tokens import Vocabulary
 from citewell_lab.training.crossencoder import CrossEncoderExample, gather
-from citewell_lab.training.data import Bags, Paper, query_bags
+from citewell_lab.training.data import Bags, TrainingPaper, query_bags
 from citewell_lab.training.static_network import TEMPERATURE, Arrays, Network
 from citewell_lab.training.world import as_work
 
@@ -58,7 +58,7 @@ class Lists(msgspec.Struct, frozen=True):
 
 def read_lists(
     examples: Sequence[CrossEncoderExample],
-    papers: Sequence[Paper],
+    papers: Sequence[TrainingPaper],
     vocabulary: Vocabulary,
     model: CitationCrossEncoder,
 ) -> Lists:
@@ -132,7 +132,7 @@ def distilled(
     bags: Bags,
     *,
     data: Path,
-    papers: list[Paper],
+    papers: list[TrainingPaper],
     vocabulary: Vocabulary,
     weights: Path,
     model: Path,

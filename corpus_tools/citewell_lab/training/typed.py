@@ -70,7 +70,7 @@ FOLDS = 3
 _BATCH = 8
 
 
-class Table(msgspec.Struct, frozen=True):
+class TypedTable(msgspec.Struct, frozen=True):
     """Candidates of many questions end to end: question i has `size[i]` rows."""
 
     features: NDArray[np.float32]
@@ -82,7 +82,7 @@ class Table(msgspec.Struct, frozen=True):
     ways: tuple[tuple[str, str], ...]
 
 
-class Recorder(LearnedRanker):
+class TypedRecorder(LearnedRanker):
     """Keeps what the ranker would have ordered by."""
 
     def rank(
@@ -100,11 +100,11 @@ class Recorder(LearnedRanker):
 
 def tabulate(
     engine: LocalEngine,
-    recorder: Recorder,
+    recorder: TypedRecorder,
     library: Library,
     questions: Sequence[TypedQuestion],
     label: str,
-) -> Table:
+) -> TypedTable:
     """Every question's candidates with their features, the hopeless ones left out."""
     tables, right = [], []
     for number, one in enumerate(questions):
@@ -118,7 +118,7 @@ def tabulate(
         if number % 250 == 249:
             found = np.mean([r.any() for r, a in zip(right, questions, strict=False) if a.gold])
             click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
-    return Table(
+    return TypedTable(
         np.concatenate(tables),
         np.concatenate(right),
         np.array([len(t) for t in tables], np.int64),
@@ -129,7 +129,7 @@ def tabulate(
     )
 
 
-def fit(table: Table, threads: int = 1, rounds: int = ROUNDS) -> Trees:
+def fit(table: TypedTable, threads: int = 1, rounds: int = ROUNDS) -> Trees:
     """The trees, fitted on every question that has a right candidate."""
     import lightgbm
 
@@ -144,7 +144,7 @@ def fit(table: Table, threads: int = 1, rounds: int = ROUNDS) -> Trees:
     return from_lightgbm(model.dump_model())
 
 
-def calibrate(trees: Trees, *tables: Table) -> NDArray[np.float64]:
+def calibrate(trees: Trees, *tables: TypedTable) -> NDArray[np.float64]:
     """Logistic weights for the confidence of a question's best, unanswerable ones included, from
     whole lists, or from these and short ones (`short_lists`)."""
     inputs: list[NDArray[np.float64]] = []
@@ -159,7 +159,7 @@ def calibrate(trees: Trees, *tables: Table) -> NDArray[np.float64]:
     return ridge_logistic(np.concatenate(inputs), np.concatenate(right), RIDGE)
 
 
-def short_lists(table: Table) -> Table:
+def short_lists(table: TypedTable) -> TypedTable:
     """Lists of a few of the candidates of every second question, as a small library would give
     them; half of those with an answer keep it."""
     random = np.random.default_rng(0)
@@ -175,7 +175,7 @@ def short_lists(table: Table) -> Table:
             features.append(among(table.features[begin:end][chosen]))
             right.append(table.right[begin:end][chosen])
             number.append(at)
-    return Table(
+    return TypedTable(
         np.concatenate(features),
         np.concatenate(right),
         np.array([len(one) for one in right], np.int64),
@@ -206,7 +206,7 @@ def among(features: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
-def cross_validated(trees: Trees, table: Table) -> dict[str, Any]:
+def cross_validated(trees: Trees, table: TypedTable) -> dict[str, Any]:
     """`figures` where each paper's questions are judged by a calibration from other papers."""
     short = short_lists(table)
     first, ten = np.zeros(len(table.size), np.bool_), np.zeros(len(table.size), np.bool_)
@@ -221,11 +221,11 @@ def cross_validated(trees: Trees, table: Table) -> dict[str, Any]:
     return figures(table, first, ten, sure)
 
 
-def _folds(table: Table) -> NDArray[np.int64]:
+def _folds(table: TypedTable) -> NDArray[np.int64]:
     return np.array([int(fraction(paper, "typed") * FOLDS) for paper in table.papers])
 
 
-def _of_folds(table: Table, without: int) -> Table:
+def _of_folds(table: TypedTable, without: int) -> TypedTable:
     """The questions of the papers of all folds but one."""
     keep = _folds(table) != without
     rows = np.repeat(keep, table.size)
@@ -233,13 +233,13 @@ def _of_folds(table: Table, without: int) -> Table:
     def of(values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(value for value, kept in zip(values, keep, strict=True) if kept)
 
-    return Table(
+    return TypedTable(
         table.features[rows], table.right[rows], table.size[keep], table.held[keep],
         of(table.kinds), of(table.papers), of(table.ways),
     )  # fmt: skip
 
 
-def _runs(table: Table) -> Iterator[tuple[int, int]]:
+def _runs(table: TypedTable) -> Iterator[tuple[int, int]]:
     yield from pairwise(np.concatenate([[0], np.cumsum(table.size)]).tolist())
 
 
@@ -260,7 +260,7 @@ def _judged(
 
 
 def figures(
-    table: Table, first: NDArray[np.bool_], ten: NDArray[np.bool_], sure: NDArray[np.float64]
+    table: TypedTable, first: NDArray[np.bool_], ten: NDArray[np.bool_], sure: NDArray[np.float64]
 ) -> dict[str, Any]:
     """By kind and place: recall at 1 and 10; by threshold: precision and coverage."""
     out: dict[str, Any] = {}
@@ -314,7 +314,7 @@ def main(
     keep_trees: bool,
 ) -> None:
     """Derive the words, ask them, train the trees and calibrate them."""
-    recorder = Recorder(RANKER, TYPED)
+    recorder = TypedRecorder(RANKER, TYPED)
     engine = open_library(library, recorder)
     with Library.open(library) as held:
         tune = tabulate(engine, recorder, held, tuning_questions(data, held, share), "tune")

@@ -30,7 +30,7 @@ from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.citation_priors import CitationPriors, QueryVectors
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, Profiles
-from citewell_lab.training.data import Paper
+from citewell_lab.training.data import TrainingPaper
 
 DEPTH = 400
 """Candidates that each retriever gives."""
@@ -41,7 +41,7 @@ class World:
 
     def __init__(
         self,
-        papers: Sequence[Paper],
+        papers: Sequence[TrainingPaper],
         encoder: StaticEncoder,
         priors: Priors,
         passages: PassageWords,
@@ -141,7 +141,7 @@ def _best(scores: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.argpartition(-scores, DEPTH)[:DEPTH]
 
 
-def _build(papers: Sequence[Paper], folder: Path) -> None:
+def _build(papers: Sequence[TrainingPaper], folder: Path) -> None:
     """BM25 and columns of the papers, unless a finished build of as many is there."""
     done = folder / "done"
     if done.exists() and done.read_text(encoding="utf-8") == str(len(papers)):
@@ -154,7 +154,7 @@ def _build(papers: Sequence[Paper], folder: Path) -> None:
     done.write_text(str(len(papers)), encoding="utf-8")
 
 
-def as_work(paper: Paper) -> Work:
+def as_work(paper: TrainingPaper) -> Work:
     """The record of a paper as a library holds it."""
     return Work(
         id=paper.id,

@@ -26,7 +26,7 @@ CUTS = (5, 10, 20)
 _WEIGHT = re.compile(r"\s*(mrr|recall@(?:5|10|20))\s*=\s*(\d*\.?\d+)\s*", re.IGNORECASE)
 
 
-class Weights(msgspec.Struct, frozen=True):
+class MetricWeights(msgspec.Struct, frozen=True):
     """Shares of the parts in the metric; divided by their sum."""
 
     recall5: float = 0.3
@@ -42,7 +42,7 @@ class Weights(msgspec.Struct, frozen=True):
         return raw / total
 
     @classmethod
-    def parse(cls, text: str) -> Weights:
+    def parse(cls, text: str) -> MetricWeights:
         """Weights of "mrr=1, recall@5=0.5"; parts that are not named count nothing.
 
         Raises `ValueError` for other text, and when all are 0.
@@ -83,11 +83,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     tried: tuple[Tried, ...]
 
-    def values(self, weights: Weights) -> NDArray[np.float64]:
+    def values(self, weights: MetricWeights) -> NDArray[np.float64]:
         """Shape (examples,): the metric of each."""
         return parts_of([one.rank for one in self.tried]) @ weights.vector
 
-    def mean(self, weights: Weights) -> float:
+    def mean(self, weights: MetricWeights) -> float:
         """The metric over all examples; 0 without any."""
         return float(self.values(weights).mean()) if self.tried else 0.0
 

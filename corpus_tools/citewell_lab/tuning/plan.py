@@ -10,7 +10,7 @@ from citewell.model import Problem
 from citewell.model.llm import Usage
 from citewell_lab.evaluation.statistics import PairedDifference
 from citewell_lab.tuning import Optimizer, Tunable
-from citewell_lab.tuning.metric import Weights
+from citewell_lab.tuning.metric import MetricWeights
 from citewell_lab.tuning.optimizers import Effort
 from citewell_lab.tuning.threshold import PickThreshold
 
@@ -27,7 +27,7 @@ class TunePlan(Struct, frozen=True, kw_only=True):
     threshold: float = THRESHOLD
     """The metric on the validation papers at which the program is good enough."""
     steps: int = STEPS
-    weights: Weights = field(default_factory=Weights)
+    weights: MetricWeights = field(default_factory=MetricWeights)
     effort: Effort = field(default_factory=Effort)
     seed: int = 0
     least: float = 0.3
@@ -61,7 +61,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     model: str
     created: str
-    weights: Weights
+    weights: MetricWeights
     threshold: float
     sizes: dict[str, int]
     """Examples in each part, `asked` (its `questions`) and `absent`: see `Examples`."""

@@ -30,8 +30,8 @@ from citewell.cli.session import Session, console
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell_lab.evaluation.methods import Method
-    from citewell_lab.evaluation.plan import Plan
+    from citewell_lab.evaluation.methods import SearchMethod
+    from citewell_lab.evaluation.plan import EvaluationPlan
     from citewell_lab.evaluation.results import DataInfo
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
@@ -258,9 +258,9 @@ def _questions(
     return questions, info, list(data.problems)
 
 
-def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
+def _plan(options: Options, flags: dict[str, Any], own: bool) -> EvaluationPlan:
     from citewell_lab.evaluation.methods import gains
-    from citewell_lab.evaluation.plan import Plan
+    from citewell_lab.evaluation.plan import EvaluationPlan
 
     methods = _methods(options, flags, own)
     pairs: tuple[tuple[str, str], ...] = ()
@@ -268,7 +268,7 @@ def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
         pairs = (flags["compare"],)
     elif flags["mode"] == "llm":
         pairs = gains(methods)
-    return Plan(
+    return EvaluationPlan(
         methods=tuple(methods),
         settings=("cold", "warm") if flags["setting"] == "both" else (flags["setting"],),
         depth=flags["depth"],
@@ -281,7 +281,7 @@ def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
     )
 
 
-def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]:
+def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchMethod]:
     from citewell_lab.evaluation import methods
 
     chosen = methods.named(flags["methods"], options)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from citewell.options import Options
-    from citewell_lab.evaluation.references import Part, ReferenceEvaluation
+    from citewell_lab.evaluation.references import ReferenceEvaluation, ReferenceFigures
 
 
 def holds_references(name: str, schema: str) -> bool:
@@ -99,7 +99,7 @@ def _rates(evaluation: ReferenceEvaluation) -> Table:
     return table
 
 
-def _kinds(part: Part, title: str) -> Table:
+def _kinds(part: ReferenceFigures, title: str) -> Table:
     from rich.table import Table
 
     from citewell.model.check import Verdict

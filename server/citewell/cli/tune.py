@@ -54,12 +54,12 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
     The passages go to the model that `llm.provider` names, and nowhere else.
     """
     from citewell.model import CitewellError
-    from citewell_lab.tuning.metric import Weights
+    from citewell_lab.tuning.metric import MetricWeights
 
     session: Session = ctx.obj
     options = session.load(flags["papers"][0] if flags["papers"] else None).options
     try:
-        weights = Weights.parse(flags["weights"]) if flags["weights"] else Weights()
+        weights = MetricWeights.parse(flags["weights"]) if flags["weights"] else MetricWeights()
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--weights") from error
     questions, problems = questions_of(flags["papers"], flags["data"], flags["split"], options)

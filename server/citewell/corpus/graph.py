@@ -19,7 +19,7 @@ from citewell.corpus.priors import Priors, joined
 from citewell.model.query import Direction
 
 
-class Neighbours(NamedTuple):
+class GraphNeighbours(NamedTuple):
     """The papers beside one in the graph, the ones cited most often first."""
 
     rows: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Neighbours(NamedTuple):
     """False where nothing is known of this paper, which is not the same as none."""
 
 
-_UNKNOWN = Neighbours(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, False)
+_UNKNOWN = GraphNeighbours(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, False)
 
 
 class CitationGraph:
@@ -56,7 +56,7 @@ class CitationGraph:
             self._owner = np.repeat(np.arange(len(lengths)), lengths)
             self._degree = np.bincount(self._priors.list_cited, minlength=len(self._priors))
 
-    def neighbours(self, key: int, direction: Direction) -> Neighbours:
+    def neighbours(self, key: int, direction: Direction) -> GraphNeighbours:
         """Of the paper whose title has this key (`columns.title_key`)."""
         priors = self._priors
         if priors is None or not key:
@@ -88,20 +88,20 @@ class CitationGraph:
 
     def _held(
         self, keys: NDArray[np.uint64], together: NDArray[np.int64] | None = None
-    ) -> Neighbours:
+    ) -> GraphNeighbours:
         """Those that the library holds: cited together most often, then cited most often."""
         assert self._priors is not None
         if together is None:
             together = np.ones(len(keys), np.int64)
         if not len(self._keys):
-            return Neighbours(*_UNKNOWN[:2], len(keys), True)
+            return GraphNeighbours(*_UNKNOWN[:2], len(keys), True)
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         has = self._keys[at] == keys
         rows, together = self._rows[at[has]], together[has]
         numbers = self._priors.find(keys[has])
         degree = np.where(numbers >= 0, self._degree[numbers], 0)
         order = np.lexsort((rows, -degree, -together))
-        return Neighbours(rows[order], together[order], int((~has).sum()), True)
+        return GraphNeighbours(rows[order], together[order], int((~has).sum()), True)
 
 
 def _lists(priors: Priors) -> Priors:

@@ -78,7 +78,7 @@ class _Record(msgspec.Struct, frozen=True):
     same_as: tuple[str, ...] = ()
 
 
-class Places(msgspec.Struct, frozen=True):
+class Volumes(msgspec.Struct, frozen=True):
     """The places of some papers, one value a paper in each array."""
 
     minor: NDArray[np.bool_]
@@ -94,9 +94,9 @@ class Places(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.minor)
 
-    def take(self, which: NDArray[Any]) -> Places:
+    def take(self, which: NDArray[Any]) -> Volumes:
         """The places at these positions, or where a mask is true."""
-        return Places(*(getattr(self, name)[which] for name in self.__struct_fields__))
+        return Volumes(*(getattr(self, name)[which] for name in self.__struct_fields__))
 
 
 def volume_key(volume: str) -> int:
@@ -116,7 +116,7 @@ def _is_minor(work: Numbered) -> bool:
     return _MINOR.search(normalise_title(f"{place} {work.venue}")) is not None
 
 
-def places_of(works: Iterable[Numbered], progress: Callable[[int], None] | None = None) -> Places:
+def places_of(works: Iterable[Numbered], progress: Callable[[int], None] | None = None) -> Volumes:
     """The places of these works, in order."""
     minor, volume, number = array("b"), array("Q"), array("i")
     first, last = array("i"), array("i")
@@ -135,7 +135,7 @@ def places_of(works: Iterable[Numbered], progress: Callable[[int], None] | None 
             progress(_REPORTED)
     if progress is not None:
         progress(len(minor) % _REPORTED)
-    return Places(
+    return Volumes(
         np.array(minor, np.bool_),
         np.array(volume, np.uint64),
         np.array(number, np.int32),
@@ -185,7 +185,7 @@ class VolumesBuilder:
         places = places_of(works(), progress)
         if len(places) != count:
             raise ValueError(f"{count} works were announced and {len(places)} came")
-        for field in Places.__struct_fields__:
+        for field in Volumes.__struct_fields__:
             np.save(into / f"{field}.npy", getattr(places, field), allow_pickle=False)
 
 
@@ -194,7 +194,7 @@ class LibraryPlaces:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._parts: list[Places] | None = None
+        self._parts: list[Volumes] | None = None
         views = library.whole_segments
         if all(built == {"format": FORMAT} for built in library.indexes(NAME)):
             try:
@@ -203,7 +203,7 @@ class LibraryPlaces:
                 logger.warning("The numbers of papers in volumes cannot be read: %s", error)
         self._bases = np.array([view.base for view in views], np.int64)
 
-    def take(self, rows: NDArray[np.int64]) -> Places:
+    def take(self, rows: NDArray[np.int64]) -> Volumes:
         """The places of the papers in these rows, which must rise."""
         if self._parts is None:
             return places_of(self._library.records(rows.tolist(), _Record))
@@ -218,25 +218,25 @@ class LibraryPlaces:
             return places_of(())
         if len(pieces) == 1:
             return pieces[0]
-        return Places(
+        return Volumes(
             *(
                 np.concatenate([getattr(piece, name) for piece in pieces])
-                for name in Places.__struct_fields__
+                for name in Volumes.__struct_fields__
             )
         )
 
 
-def _open(folder: Path, count: int) -> Places:
+def _open(folder: Path, count: int) -> Volumes:
     compact = load_places(folder, count)
     if compact is not None:
-        return Places(*compact)
-    places = Places(
+        return Volumes(*compact)
+    places = Volumes(
         *(
             np.load(folder / f"{name}.npy", mmap_mode="r" if count else None, allow_pickle=False)
-            for name in Places.__struct_fields__
+            for name in Volumes.__struct_fields__
         )
     )
-    if {len(getattr(places, name)) for name in Places.__struct_fields__} != {count}:
+    if {len(getattr(places, name)) for name in Volumes.__struct_fields__} != {count}:
         raise ValueError("the files do not belong together")
     return places
 
@@ -244,7 +244,7 @@ def _open(folder: Path, count: int) -> Places:
 __all__ = [
     "LibraryPlaces",
     "Numbered",
-    "Places",
+    "Volumes",
     "VolumesBuilder",
     "places_of",
     "volume_key",

@@ -59,7 +59,7 @@ class Checks(msgspec.Struct, frozen=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
-class Related(msgspec.Struct, frozen=True, omit_defaults=True):
+class RelatedWorks(msgspec.Struct, frozen=True, omit_defaults=True):
     """A page of the papers beside one in the citation graph, the ones cited most often first."""
 
     works: tuple[Work, ...] = ()
@@ -173,7 +173,7 @@ class Engine(Protocol):
 
     def related(
         self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
-    ) -> Related:
+    ) -> RelatedWorks:
         """What the paper with this id cites, what cites it, or what is cited with it, as far as
         the library and what ships with Citewell know it."""
         ...

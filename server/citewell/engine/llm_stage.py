@@ -18,7 +18,7 @@ from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer
 from citewell.engine.runs import Runner
 from citewell.llm import literature
-from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
+from citewell.llm.assistant import LanguageModel, ModelOrder, Rewritten
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import (
@@ -169,7 +169,7 @@ class LlmStage:
             return CrossEncoderAnswer(ordering)
         begin = time.perf_counter()
 
-        def ask(own: Cancel) -> Ranked:
+        def ask(own: Cancel) -> ModelOrder:
             if self._options.rerank == "pointwise":
                 return self._model.judge(query, head, own)
             return self._model.rank(query, head, own)

@@ -15,7 +15,7 @@ from citewell.corpus.card import coverage_of
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
-from citewell.engine.contract import Checks, EngineStatus, Related, Tier
+from citewell.engine.contract import Checks, EngineStatus, RelatedWorks, Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
@@ -371,10 +371,10 @@ class LocalEngine(ModelMethods, SourceMethods):
 
     def related(
         self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
-    ) -> Related:
+    ) -> RelatedWorks:
         """The papers beside one in the citation graph."""
         if self._relations is None:
-            return Related(problems=self._problems)
+            return RelatedWorks(problems=self._problems)
         return self._relations.related(identifier, direction, k, offset)
 
     def citations(self, ids: Sequence[str]) -> list[int]:

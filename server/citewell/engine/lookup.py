@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citewell.corpus.columns import LibraryColumns, title_key
 from citewell.corpus.graph import CitationGraph
 from citewell.corpus.library import Library
-from citewell.engine.contract import Related
+from citewell.engine.contract import RelatedWorks
 from citewell.model import CitewellError, Work
 from citewell.model.query import Direction
 from citewell.model.titles import title_key as plain_title
@@ -44,21 +44,21 @@ class Relations:
         self._graph: CitationGraph | None = None
         self._lock = threading.Lock()
 
-    def related(self, identifier: str, direction: Direction, k: int, offset: int) -> Related:
+    def related(self, identifier: str, direction: Direction, k: int, offset: int) -> RelatedWorks:
         """A page of them. Papers are known to the graph by their titles."""
         row = int(self._library.rows_of([identifier])[0])
         if row < 0 or self._columns is None:
-            return Related()
+            return RelatedWorks()
         title = self._library.works([row])[0].title
         if len(plain_title(title)) < TELLING_TITLE:
-            return Related()
+            return RelatedWorks()
         try:
             found = self._opened(self._columns).neighbours(title_key(title), direction)
         except CitewellError as error:
-            return Related(problems=(error.problem,))
+            return RelatedWorks(problems=(error.problem,))
         others = found.rows != row
         rows, together = found.rows[others], found.together[others]
-        return Related(
+        return RelatedWorks(
             works=tuple(self._library.works(rows[offset : offset + k], whole=True)),
             together=tuple(together[offset : offset + k].tolist()),
             total=len(rows),

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Type
 import msgspec
 
 from citewell.engine import protocol
-from citewell.engine.contract import Checks, Engine, EngineStatus, Related, SourcesFound
+from citewell.engine.contract import Checks, Engine, EngineStatus, RelatedWorks, SourcesFound
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
@@ -234,7 +234,7 @@ class RemoteMethods:
     related = Method(
         Engine.related,
         "quick",
-        failed=lambda problem, arguments: Related(problems=(problem,)),
+        failed=lambda problem, arguments: RelatedWorks(problems=(problem,)),
         retried=True,
     )
     citations = Method(

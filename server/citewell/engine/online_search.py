@@ -25,7 +25,7 @@ from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.facets import passes_kind_and_language
 from citewell.retrieval.filters import is_of_venue
 from citewell.sources.answers import Answer, Matched, SourceQuery
-from citewell.sources.merge import Merged, merge, same_works
+from citewell.sources.merge import MergedRecords, merge, same_works
 from citewell.sources.service import TimeBudget, failures
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ Known = Callable[[Work], Work | None]
 class Late(msgspec.Struct, frozen=True):
     """The sources' answers to a text."""
 
-    works: tuple[Merged, ...] = ()
+    works: tuple[MergedRecords, ...] = ()
     """Best first: by reciprocal rank over the sources."""
     problems: tuple[Problem, ...] = ()
 
@@ -218,7 +218,7 @@ class OnlineSearch:
                 del self._answers[key]
 
 
-def fused(answers: Sequence[Answer]) -> list[Merged]:
+def fused(answers: Sequence[Answer]) -> list[MergedRecords]:
     """The works of all answers, each once, by reciprocal rank over the sources."""
     found = [answer for answer in answers if isinstance(answer, Matched)]
     records = [work for answer in found for work in answer.works]
@@ -297,7 +297,7 @@ def _online(hit: Hit) -> bool:
     return hit.score == 0.0 and hit.confidence is None
 
 
-def _evidence(merged: Merged, rank: int) -> tuple[Evidence, ...]:
+def _evidence(merged: MergedRecords, rank: int) -> tuple[Evidence, ...]:
     sources = dict.fromkeys(origin.source for origin in merged.work.provenance)
     return tuple(Evidence(source, rank, 1 / (60 + rank)) for source in sources)
 

@@ -139,7 +139,7 @@ def open_retrievers(library: Library, options: Options) -> Opened:
     )
 
 
-def _open(row: registry.Row, opening: Opening) -> None:
+def _open(row: registry.RetrieverSpec, opening: Opening) -> None:
     try:
         if row.check is not None:
             row.check(opening)
@@ -157,7 +157,7 @@ def _open(row: registry.Row, opening: Opening) -> None:
             opening.opened[row.name] = found
 
 
-def _loaded(row: registry.Row, opening: Opening) -> Retriever:
+def _loaded(row: registry.RetrieverSpec, opening: Opening) -> Retriever:
     found = row.open(opening)
     assert found is not None, row.name
     return found

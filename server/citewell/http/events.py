@@ -34,7 +34,7 @@ Work = Callable[[ProgressCallback, Receive], Awaitable[msgspec.Struct | Problem]
 """The answer or its problem; raises `anyio.get_cancelled_exc_class()` if the client left."""
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ProgressEvent(msgspec.Struct, frozen=True):
     """How far the work is, in steps of its own kind: references, places, placeholders."""
 
     done: int
@@ -60,7 +60,7 @@ class EventStream(StreamedAnswer[Work]):
         self, work: Work, status_of: Callable[[Problem], int], headers: Mapping[str, str]
     ) -> None:
         super().__init__(work, status_of, headers)
-        self._latest: Progress | None = None
+        self._latest: ProgressEvent | None = None
         self._changed = anyio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +71,7 @@ class EventStream(StreamedAnswer[Work]):
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
         def on_progress(done: int, total: int) -> None:
-            loop.call_soon_threadsafe(self._note, Progress(done, total))
+            loop.call_soon_threadsafe(self._note, ProgressEvent(done, total))
 
         async def send_progress() -> None:
             while True:
@@ -94,10 +94,10 @@ class EventStream(StreamedAnswer[Work]):
             last = event("answer", msgspec.json.encode(found))
         await say(last, more=False)
 
-    def _note(self, progress: Progress) -> None:
+    def _note(self, progress: ProgressEvent) -> None:
         self._latest = progress
         self._changed.set()
 
 
-def _progress(progress: Progress) -> bytes:
+def _progress(progress: ProgressEvent) -> bytes:
     return event("progress", msgspec.json.encode(progress))

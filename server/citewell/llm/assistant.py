@@ -31,7 +31,7 @@ _LIST = re.compile(r"\[([^\]]*)\]")
 _GRADES = {"yes": 2, "partly": 1, "no": 0}
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class ModelOrder(msgspec.Struct, frozen=True):
     """An order of candidates."""
 
     order: tuple[int, ...] = ()
@@ -89,12 +89,12 @@ class LanguageModel(ModelConnection):
             usage=found.usage,
         )
 
-    def rank(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> Ranked:
+    def rank(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> ModelOrder:
         """All works in one order, by one request. What the answer lacks keeps its old order.
         Raises `Cancelled` alone."""
         program, module, problem = self.program("rank", query.sentence or query.text)
         if module is None:
-            return Ranked(program=program, problem=problem)
+            return ModelOrder(program=program, problem=problem)
         passage = passage_of(query)
         lines = self.lines(module, passage, works)
         found = self.ask(module, cancel, passage=passage, candidates=lines)
@@ -105,16 +105,16 @@ class LanguageModel(ModelConnection):
         numbers = answers.order(answer, len(lines))
         if not numbers:
             why = found.problem or no_answer(self.name, "an order of the candidates")
-            return Ranked(program=program, problem=why, usage=found.usage)
+            return ModelOrder(program=program, problem=why, usage=found.usage)
         order = tuple(number - 1 for number in answers.completed(numbers, len(works)))
-        return Ranked(order, program, None, found.usage)
+        return ModelOrder(order, program, None, found.usage)
 
-    def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Ranked:
+    def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> ModelOrder:
         """All works in one order, by one request each: those that fit first, then those that fit
         in part; equals keep their old order. Raises `Cancelled`."""
         program, module, problem = self.program("judge", query.sentence or query.text)
         if module is None:
-            return Ranked(program=program, problem=problem)
+            return ModelOrder(program=program, problem=problem)
         passage = passage_of(query)
         grades: list[float] = []
         usage = Usage()
@@ -127,13 +127,13 @@ class LanguageModel(ModelConnection):
             problem = problem or found.problem
             if found.problem is not None and found.problem.code != "llm-answer":
                 # The next paper would fare no better.
-                return Ranked(program=program, problem=found.problem, usage=usage)
+                return ModelOrder(program=program, problem=found.problem, usage=usage)
             grades.append(0.5 if grade is None else grade)
         if all(grade == 0.5 for grade in grades):
             why = problem or no_answer(self.name, "yes, partly or no")
-            return Ranked(program=program, problem=why, usage=usage)
+            return ModelOrder(program=program, problem=why, usage=usage)
         order = sorted(range(len(works)), key=lambda place: -grades[place])
-        return Ranked(tuple(order), program, None, usage)
+        return ModelOrder(tuple(order), program, None, usage)
 
     def verify(self, sentence: str, work: Work, cancel: Cancel | None = None) -> Supported:
         """Whether the title and abstract of a work support a sentence.

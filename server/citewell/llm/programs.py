@@ -147,7 +147,7 @@ class Picker(Program):
         )
 
 
-class Ranker(Program):
+class RankProgram(Program):
     """Orders the candidates: `order` is a list of numbers as texts."""
 
     name = "rank"
@@ -235,7 +235,7 @@ class Summarizer(Program):
 PROGRAMS: dict[str, type[Program]] = {
     kind.name: kind
     for kind in (
-        Picker, Ranker, Judging, Verifier, Reformulator, Interpreter, AspectWriter, Summarizer,
+        Picker, RankProgram, Judging, Verifier, Reformulator, Interpreter, AspectWriter, Summarizer,
     )
 }  # fmt: skip
 

@@ -25,11 +25,11 @@ from citewell.lsp.requests import (
 )
 from citewell.lsp.requests.actions.registry import providers
 from citewell.lsp.requests.citing import CitationService
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.session import EditorSession
 
 
 def features(
-    editor: Editor, session: Session, switches: Switches, checked: diagnostics.Diagnostics
+    editor: Editor, session: EditorSession, switches: Switches, checked: diagnostics.Diagnostics
 ) -> Handlers:
     """Every request and command that is answered from the start, in the order of registration."""
     buffers, checks, projects = session.buffers, session.checks, session.projects
@@ -52,7 +52,7 @@ def features(
     inserter = commands.Inserter(
         projects, applier, edits=edits, citing=citing, lists=lists, obstacles=obstacles
     )
-    picker = picker_commands.Picker(
+    picker = picker_commands.CitationPicker(
         buffers,
         projects,
         checks,

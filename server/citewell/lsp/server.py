@@ -21,7 +21,7 @@ from citewell.lsp.protocol.editor import Editor, Settings
 from citewell.lsp.protocol.jsonrpc import Protocol
 from citewell.lsp.registration.registry import Command, Registrations, Request, Switches, guarded
 from citewell.lsp.requests import formatting
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.session import EditorSession
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Server(LanguageServer):
     def __init__(self, overrides: Mapping[str, Any] | None, user_file: Path | None) -> None:
         super().__init__("citewell", __version__, protocol_cls=Protocol, max_workers=1)
         self.editor = Editor(self, Settings(overrides, user_file))
-        self.session = Session(self.editor)
+        self.session = EditorSession(self.editor)
         self.switches = Switches(self.editor, self.session.buffers)
         self.diagnostics = Diagnostics(
             self.editor,

@@ -46,7 +46,7 @@ NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
 
-class Reference(TypedDict):
+class CheckedRef(TypedDict):
     """A checked reference; also contains `line`, `evidence`, and `marked` if its mark holds."""
 
     key: str
@@ -55,13 +55,13 @@ class Reference(TypedDict):
     record: NotRequired[Ref]
 
 
-class Report(TypedDict):
+class CheckReport(TypedDict):
     """Worst first; `report` names the whole of it as a resource. With `changes` also contains their
     `diff`, and whether it is `written`."""
 
     status: Literal["checked", "not_checked", "no_references"]
     counts: dict[str, Any]
-    references: list[Reference]
+    references: list[CheckedRef]
     next_cursor: NotRequired[str]
     notes: NotRequired[str]
 
@@ -84,7 +84,7 @@ class CheckingTools:
         cursor: str = "",
         detail: Detail = "short",
         max_tokens: int = 6000,
-    ) -> Annotated[CallToolResult, Report]:
+    ) -> Annotated[CallToolResult, CheckReport]:
         """Are references real, and right? Give BibTeX or a reference list as text, or the path of
         a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
         fabricated: evidence against it; unchecked: undecided. `online` asks the allowed
@@ -220,7 +220,7 @@ async def telling(
         raise failure
 
 
-def reference_of(check: Check, detail: Detail) -> Reference:
+def reference_of(check: Check, detail: Detail) -> CheckedRef:
     """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
     found: dict[str, Any] = {"key": label(check), "line": check.claim.line}
     found["verdict"] = check.verdict.value
@@ -257,7 +257,7 @@ def _page(
     detail: Detail,
     budget: int,
     notes: list[str],
-) -> Report:
+) -> CheckReport:
     shown = [c for v in ORDER for c in checks if c.verdict is v]
     if not verified_too:
         shown = [check for check in shown if check.verdict is not Verdict.VERIFIED]

@@ -52,7 +52,7 @@ Count = Annotated[int, Field(ge=1, le=50)]
 Year = Annotated[int, Field(ge=0, le=9999)]
 
 
-class Place(TypedDict, total=False):
+class CitationSite(TypedDict, total=False):
     """One place that wants a citation; `pick` alone may be missing."""
 
     sentence: str
@@ -65,11 +65,11 @@ class Places(TypedDict):
     """Candidates."""
 
     status: Status
-    places: list[Place]
+    places: list[CitationSite]
     notes: NotRequired[str]
 
 
-class Page(TypedDict):
+class PaperPage(TypedDict):
     """Papers."""
 
     status: Status
@@ -141,7 +141,7 @@ class FindingTools:
         cursor: str = "",
         detail: Detail = "short",
         max_tokens: int = 4000,
-    ) -> Annotated[CallToolResult, Page]:
+    ) -> Annotated[CallToolResult, PaperPage]:
         """Search by words, topic, id; `kind`: article, survey ... More: cursor.
         nothing_found: notes name the filter; not_checked: retry."""
         if not (query.strip() or author or venue or kind):
@@ -195,7 +195,7 @@ class FindingTools:
 
     def _places(self, found: list[Found], known: KnownWorks, detail: Detail, budget: int) -> Places:
         options = self._tools.options
-        places: list[Place] = []
+        places: list[CitationSite] = []
         notes: list[str] = []
         for one in found:
             papers: list[CitedRef] = []
@@ -208,7 +208,7 @@ class FindingTools:
                 if sentence and detail != "ids":
                     paper["abstract_sentence"] = sentence
                 papers.append(paper)
-            place: Place = {
+            place: CitationSite = {
                 "sentence": one.query.sentence or one.query.text,
                 "papers": papers[: within(papers, budget // len(found))],
                 "confidence": round(one.confidence, 3),
@@ -258,12 +258,12 @@ def _why(hit: Hit, detail: Detail) -> str:
     return why(hit) if detail == "full" else ""
 
 
-def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
+def _page(found: SearchPage, detail: Detail, budget: int) -> PaperPage:
     papers: list[PaperRef] = [
         *(paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits)
     ]
     kept = within(papers, budget)
-    page: Page = {"status": status_of([found.result]), "papers": papers[:kept]}
+    page: PaperPage = {"status": status_of([found.result]), "papers": papers[:kept]}
     if found.result.understood.parts:
         page["understood"] = understood_text(found.result.understood)
     if cursor := found.next_cursor(kept):

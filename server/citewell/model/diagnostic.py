@@ -20,7 +20,7 @@ class Level(StrEnum):
     HINT = "hint"
 
 
-class Related(msgspec.Struct, frozen=True):
+class RelatedLocation(msgspec.Struct, frozen=True):
     """A related place of a diagnostic."""
 
     path: Path
@@ -39,6 +39,6 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     level: Level
     unnecessary: bool = False
     """An editor may grey it out."""
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedLocation, ...] = ()
     data: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What a code action needs to know: "key", "nearest", "other", "fields" (with commas)."""

@@ -37,7 +37,7 @@ from citewell.ranking.literature import (
     CLOSE,
     COMPANY,
     CONSIDERED,
-    Listed,
+    LiteratureInputs,
     LiteratureModel,
     literature_features,
 )
@@ -45,7 +45,7 @@ from citewell.ranking.named import NAMES as NAMED
 from citewell.ranking.named import named
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
-from citewell.ranking.typed_features import Typed, typed_features
+from citewell.ranking.typed_features import TypedInputs, typed_features
 
 # What the author already cites, in the paper and around the place at hand, as the ranker needs
 # it.
@@ -274,7 +274,7 @@ class LearnedRanker:
         alone = Query(text=query.text)
         vector, bm25 = signals.encode([alone]), signals.bm25(alone, known.rows)
         names = feature_names(PRIOR_SIGNALS)
-        typed = Typed(
+        typed = TypedInputs(
             query.text,
             known.columns,
             np.zeros(len(scores), np.float32) if bm25 is None else bm25,
@@ -304,7 +304,7 @@ class LearnedRanker:
         near = [signals.cocited_with(rows[:count], rows) for count in (CLOSE, COMPANY)]
         coverage = signals.coverage(query.text, rows)
         names = feature_names(PRIOR_SIGNALS)
-        listed = Listed(
+        listed = LiteratureInputs(
             scores[best],
             known.vectors[best],
             table[best, names.index("full")],

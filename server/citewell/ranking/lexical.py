@@ -84,7 +84,7 @@ _REACH = 8.0
 _LONGEST = 150
 
 
-class Passage(msgspec.Struct, frozen=True):
+class HashedQuery(msgspec.Struct, frozen=True):
     """A query's words as sorted hashes with a weight each."""
 
     near: tuple[NDArray[np.uint32], NDArray[np.float32]]
@@ -99,7 +99,7 @@ class Passage(msgspec.Struct, frozen=True):
     years: tuple[int, ...]
 
 
-def read_passage(query: Query) -> Passage:
+def read_passage(query: Query) -> HashedQuery:
     """The words of a query, ready to be looked up."""
     near: dict[int, float] = {}
     names: dict[int, float] = {}
@@ -131,7 +131,7 @@ def read_passage(query: Query) -> Passage:
     topic: dict[int, float] = {}
     _note(topic, normalise_title(query.paper.title).split()[:60], 1.0)
     years = tuple(int(y) for y in _YEAR.findall(f"{query.sentence} {query.text}"))
-    return Passage(
+    return HashedQuery(
         _sorted(near), _sorted(text), _sorted(before), _sorted(topic), _sorted(names),
         _sorted(names_before), _sorted(initials), years,
     )  # fmt: skip
@@ -213,7 +213,7 @@ class TitleWords:
         return self._idf[self._index.find(words)]
 
 
-def lexical(passage: Passage, columns: Columns, words: TitleWords) -> NDArray[np.float32]:
+def lexical(passage: HashedQuery, columns: Columns, words: TitleWords) -> NDArray[np.float32]:
     """Shape (n, len(NAMES)), one row a candidate."""
     out = np.zeros((len(columns), len(NAMES)), np.float32, order="F")
     starts = columns.word_starts

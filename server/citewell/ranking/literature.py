@@ -33,7 +33,7 @@ MOST = 4.0
 """Bound of a standardised feature."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class LiteratureInputs(msgspec.Struct, frozen=True):
     """What is known of n candidates, best by the head's score first, shapes (n,)."""
 
     head: NDArray[np.float32]
@@ -52,7 +52,7 @@ class Listed(msgspec.Struct, frozen=True):
     abstract: NDArray[np.bool_]
 
 
-def literature_features(listed: Listed) -> NDArray[np.float64]:
+def literature_features(listed: LiteratureInputs) -> NDArray[np.float64]:
     """Shape (n, len(NAMES)), each feature standardised over the list, 0 where unknown."""
     count = len(listed.head)
     first = min(CLOSE, count)

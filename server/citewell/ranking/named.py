@@ -47,7 +47,7 @@ _AUTHORS = lazy_pattern(
 """Only what surely is a name: a lone word with a capital may be anything."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class MarkWords(msgspec.Struct, frozen=True):
     """The words that belong to one citation mark."""
 
     words: tuple[tuple[str, float], ...]
@@ -60,7 +60,7 @@ class Place(msgspec.Struct, frozen=True):
     """Surnames that end the words before the mark: "Devlin et al. [CITATION]"."""
 
 
-def places(sentence: str) -> tuple[Place | None, list[Place]]:
+def places(sentence: str) -> tuple[MarkWords | None, list[MarkWords]]:
     """The place of the target mark, None without one, and those of the other marks."""
     marks = list(_MARKS.finditer(sentence))
     own, others = None, []
@@ -75,7 +75,7 @@ def places(sentence: str) -> tuple[Place | None, list[Place]]:
     return own, others
 
 
-def _place(before: str, after: str) -> Place:
+def _place(before: str, after: str) -> MarkWords:
     left = _WORD.findall(before)[-REACH:][::-1]
     # What follows belongs to the next mark, unless it is in the same clause.
     right = _WORD.findall(re.split(r"[.;:,]", after, maxsplit=1)[0])[:AFTER]
@@ -98,7 +98,7 @@ def _place(before: str, after: str) -> Place:
     found = tuple(name for name in match.groups() if name) if match else ()
     if not all(name[0].isupper() for name in found):
         found = ()
-    return Place(tuple(words), joined, shaped, found)
+    return MarkWords(tuple(words), joined, shaped, found)
 
 
 def named(sentence: str, columns: Columns, aliases: Aliases) -> NDArray[np.float32]:
@@ -129,7 +129,7 @@ def _owners(starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _of(
-    place: Place,
+    place: MarkWords,
     columns: Columns,
     aliases: Aliases,
     word_owner: NDArray[np.int64],
@@ -167,7 +167,7 @@ def _of(
 
 
 def _titles(
-    place: Place, columns: Columns, owner: NDArray[np.int64]
+    place: MarkWords, columns: Columns, owner: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The share of each title's words among those of the place, and the most of them in a row."""
     spelled = [

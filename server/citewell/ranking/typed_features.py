@@ -48,7 +48,7 @@ TITLE_SHARE, FIRST = 0.3, 0.1
 typed words, which is 1 at most, in the rank by that."""
 
 
-class Typed(msgspec.Struct, frozen=True):
+class TypedInputs(msgspec.Struct, frozen=True):
     """What is known of n candidates and the typed words, shapes (n,)."""
 
     text: str
@@ -66,7 +66,7 @@ class Typed(msgspec.Struct, frozen=True):
     """Names by which others cite papers."""
 
 
-def typed_features(typed: Typed, words: TitleWords) -> NDArray[np.float32]:
+def typed_features(typed: TypedInputs, words: TitleWords) -> NDArray[np.float32]:
     """Shape (n, len(NAMES)), float32."""
     columns, count = typed.columns, len(typed.columns)
     spelled = normalise_title(typed.text).split()[:MOST_WORDS]

@@ -13,7 +13,7 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
-from citewell.retrieval.bm25_segment import IndexSegment, Segment, open_segment
+from citewell.retrieval.bm25_segment import Bm25Segment, IndexSegment, open_segment
 from citewell.retrieval.compact_terms import BM25
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import BestRows, top
@@ -52,7 +52,7 @@ def best_of_parts(
         if not own:
             continue
         # The postings of a compact segment are decoded a list at a time.
-        size = rows if isinstance(segment, Segment) else segment.count
+        size = rows if isinstance(segment, Bm25Segment) else segment.count
         for begin, scores in _parts(segment, own, size, cancel):
             end = begin + len(scores)
             if segment.dead is not None:

@@ -18,7 +18,7 @@ _STEP = 64
 """Terms between two that are kept in memory, so that a look-up touches few pages of the file."""
 
 
-class Segment:
+class Bm25Segment:
     """One segment's index, mapped from its files; several processes share the pages."""
 
     def __init__(self, view: SegmentView) -> None:
@@ -87,10 +87,10 @@ class Segment:
         return int(self.pointer[column + 1]) - int(self.pointer[column])
 
 
-IndexSegment = Segment | CompactTerms
+IndexSegment = Bm25Segment | CompactTerms
 """The index of a segment of either kind."""
 
 
 def open_segment(view: SegmentView) -> IndexSegment:
     """One segment's index, of either kind. Raises `CitewellError` where it cannot be read."""
-    return open_compact_terms(view) or Segment(view)
+    return open_compact_terms(view) or Bm25Segment(view)

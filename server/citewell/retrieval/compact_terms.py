@@ -58,7 +58,7 @@ def kind_of(term: bytes) -> int:
     return KINDS.get(term[:2], (WORD, 0))[0]
 
 
-class Meta(msgspec.Struct, frozen=True, kw_only=True):
+class TermsMeta(msgspec.Struct, frozen=True, kw_only=True):
     """`compact.json` of the index."""
 
     format: int = FORMAT
@@ -95,7 +95,7 @@ class CompactTerms:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[int, _Postings] = OrderedDict()
         try:
-            self._meta = msgspec.json.decode((self._folder / META).read_bytes(), type=Meta)
+            self._meta = msgspec.json.decode((self._folder / META).read_bytes(), type=TermsMeta)
             self._hashes = open_array(self._folder / "terms.npy")
             self._bits = open_array(self._folder / "rows.npy")
             self._codes = open_array(self._folder / "codes.npy")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from citewell.retrieval.opening import Opening
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class RetrieverSpec(Struct, frozen=True, kw_only=True):
     """How one retriever is opened, switched and shown."""
 
     name: str
@@ -135,29 +135,29 @@ def _criteria(opening: Opening) -> Retriever | None:
 
 
 RETRIEVERS = (
-    Row(name="bm25", label="words", option="bm25", open=_bm25, builder=_bm25_builder),
-    Row(
+    RetrieverSpec(name="bm25", label="words", option="bm25", open=_bm25, builder=_bm25_builder),
+    RetrieverSpec(
         name="dense",
         label="meaning",
         option="dense",
         open=_dense,
         builder=_dense_builder,
     ),
-    Row(
+    RetrieverSpec(
         name="citation_context",
         label="how others cite",
         option="citation_context",
         open=_citation_context,
         needs="dense",
     ),
-    Row(name="full_text", label="the text of your PDFs", open=_full_text),
-    Row(
+    RetrieverSpec(name="full_text", label="the text of your PDFs", open=_full_text),
+    RetrieverSpec(
         name="exact_match",
         label="the title, author or year typed",
         open=_exact_match,
         typed=True,
     ),
-    Row(
+    RetrieverSpec(
         name="criteria",
         label="the author, venue and year asked for",
         open=_criteria,
@@ -166,7 +166,7 @@ RETRIEVERS = (
 )
 
 
-def rows(options: Options) -> tuple[Row, ...]:
+def rows(options: Options) -> tuple[RetrieverSpec, ...]:
     """Every retriever that the settings know: those of the table, and behind the dense one a row
     for each encoder beside the static one."""
     further = [_row_of(encoder) for encoder in options.retrieval.further_encoders]
@@ -174,8 +174,8 @@ def rows(options: Options) -> tuple[Row, ...]:
     return (*RETRIEVERS[:place], *further, *RETRIEVERS[place:])
 
 
-def _row_of(encoder: str) -> Row:
-    return Row(
+def _row_of(encoder: str) -> RetrieverSpec:
+    return RetrieverSpec(
         name=further_name(encoder),
         label=label(further_name(encoder)),
         open=partial(_further, encoder),

@@ -57,12 +57,12 @@ def run_app(
         timeout_graceful_shutdown=ENDING_SECONDS,
     )
 
-    class Server(uvicorn.Server):
+    class HttpServer(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             _announce_end(self)
             super().handle_exit(sig, frame)
 
-    server = Server(config)
+    server = HttpServer(config)
     with _signals_end(server):
         announce()
         notice("Press Ctrl+C to stop.")

@@ -25,7 +25,7 @@ class Value(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
 
 
-class Merged(msgspec.Struct, frozen=True):
+class MergedRecords(msgspec.Struct, frozen=True):
     """The work that some records describe, and the value of each field in each source."""
 
     work: Work
@@ -42,7 +42,7 @@ class Merged(msgspec.Struct, frozen=True):
         }
 
 
-def merge(records: Sequence[Work]) -> Merged:
+def merge(records: Sequence[Work]) -> MergedRecords:
     """The work of one or more records of it; fields are taken by trust, contradictions stay."""
     values_by_field: dict[str, tuple[Value, ...]] = {}
     for name in FIELDS:
@@ -57,7 +57,7 @@ def merge(records: Sequence[Work]) -> Merged:
         values = [Value(text, tuple(sources)) for text, sources in found.values()]
         if values:
             values_by_field[name] = tuple(sorted(values, key=lambda value: -len(value.sources)))
-    return Merged(combine(records), values_by_field)
+    return MergedRecords(combine(records), values_by_field)
 
 
 def same_works(records: Sequence[Work]) -> list[list[Work]]:

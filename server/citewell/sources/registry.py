@@ -12,7 +12,7 @@ from citewell.model import Problem, Work
 from citewell.sources.contract import Source
 
 
-class Row(Struct, frozen=True):
+class SourceSpec(Struct, frozen=True):
     """What is known of a source before its module is imported."""
 
     adapter: str
@@ -27,20 +27,22 @@ class Row(Struct, frozen=True):
     """Whether it reports retractions by DOI; the first such source that is allowed is queried."""
 
 
-SOURCES: dict[str, Row] = {
-    "crossref": Row("crossref:Crossref", "Crossref", 85, is_suggested=True, has_notices=True),
-    "openalex": Row("openalex:OpenAlex", "OpenAlex", 50, has_notices=True),
-    "semantic-scholar": Row("semantic_scholar:SemanticScholar", "Semantic Scholar", 50),
-    "arxiv": Row("arxiv:Arxiv", "arXiv", 60, is_suggested=True),
-    "dblp": Row("dblp:Dblp", "DBLP", 80, is_suggested=True),
-    "datacite": Row("datacite:DataCite", "DataCite", 75, is_suggested=True),
-    "pubmed": Row("pubmed:PubMed", "PubMed", 80, has_notices=True),
-    "europe-pmc": Row("europe_pmc:EuropePmc", "Europe PMC", 78, has_notices=True),
-    "inspire": Row("inspire:Inspire", "INSPIRE", 78),
-    "zbmath": Row("zbmath:ZbMath", "zbMATH Open", 78),
-    "open-library": Row("open_library:OpenLibrary", "Open Library", 55),
-    "openreview": Row("openreview:OpenReview", "OpenReview", 65),
-    "doi": Row("doi:DoiOrg", "doi.org", 85, is_suggested=True),
+SOURCES: dict[str, SourceSpec] = {
+    "crossref": SourceSpec(
+        "crossref:Crossref", "Crossref", 85, is_suggested=True, has_notices=True
+    ),
+    "openalex": SourceSpec("openalex:OpenAlex", "OpenAlex", 50, has_notices=True),
+    "semantic-scholar": SourceSpec("semantic_scholar:SemanticScholar", "Semantic Scholar", 50),
+    "arxiv": SourceSpec("arxiv:Arxiv", "arXiv", 60, is_suggested=True),
+    "dblp": SourceSpec("dblp:Dblp", "DBLP", 80, is_suggested=True),
+    "datacite": SourceSpec("datacite:DataCite", "DataCite", 75, is_suggested=True),
+    "pubmed": SourceSpec("pubmed:PubMed", "PubMed", 80, has_notices=True),
+    "europe-pmc": SourceSpec("europe_pmc:EuropePmc", "Europe PMC", 78, has_notices=True),
+    "inspire": SourceSpec("inspire:Inspire", "INSPIRE", 78),
+    "zbmath": SourceSpec("zbmath:ZbMath", "zbMATH Open", 78),
+    "open-library": SourceSpec("open_library:OpenLibrary", "Open Library", 55),
+    "openreview": SourceSpec("openreview:OpenReview", "OpenReview", 65),
+    "doi": SourceSpec("doi:DoiOrg", "doi.org", 85, is_suggested=True),
 }
 """By name, in the order in which users see them."""
 _TITLES = {

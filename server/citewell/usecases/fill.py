@@ -56,7 +56,7 @@ Choose = Callable[[PlaceholderFill], Hit | None]
 """Picks the paper for a placeholder from its candidates, or any other; None leaves it open."""
 
 
-class Place(NamedTuple):
+class FillQuery(NamedTuple):
     """A placeholder and what is asked for it."""
 
     document: Document
@@ -69,11 +69,11 @@ PlaceId = tuple[Query, int]
 stays when entries are added."""
 
 
-def places_of(project: Project, documents: Iterable[Document] | None = None) -> list[Place]:
+def places_of(project: Project, documents: Iterable[Document] | None = None) -> list[FillQuery]:
     """Every placeholder of the project, or of some of its documents, in reading order."""
     paper = project.citing_paper()
     return [
-        Place(document, placeholder, query_for(document, placeholder, paper=paper))
+        FillQuery(document, placeholder, query_for(document, placeholder, paper=paper))
         for document in (project.documents.values() if documents is None else documents)
         for placeholder in document.placeholders
     ]
@@ -168,7 +168,7 @@ class FillTask:
 
     def search(
         self,
-        places: Sequence[Place],
+        places: Sequence[FillQuery],
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> None:
@@ -237,7 +237,7 @@ class FillTask:
         least = found.least_confidence(self._options, self._threshold)
         return bool(result.hits) and found.confidence >= least
 
-    def plan(self, project: Project, places: Sequence[Place]) -> FillPlan:
+    def plan(self, project: Project, places: Sequence[FillQuery]) -> FillPlan:
         """What becomes of places that were searched for, and the edits of the project's files."""
         found = [self._found[_bare(place.query)] for place in places]
         decided = [
@@ -329,7 +329,7 @@ def with_unattended(options: Options, *, unattended: bool) -> Options:
     return replace(options, fill=replace(options.fill, unattended=True))
 
 
-def _place_ids(places: Sequence[Place]) -> list[PlaceId]:
+def _place_ids(places: Sequence[FillQuery]) -> list[PlaceId]:
     seen: Counter[Query] = Counter()
     found = []
     for place in places:
@@ -348,7 +348,7 @@ def _check(cancel: Cancel | None) -> None:
         cancel.check()
 
 
-def _candidates(place: Place, found: Found) -> PlaceholderFill:
+def _candidates(place: FillQuery, found: Found) -> PlaceholderFill:
     """A placeholder with what was found for it, still undecided."""
     document, span = place.document, place.placeholder.span
     line_start = document.text.rfind("\n", 0, span.start) + 1

@@ -30,7 +30,7 @@ _HEAD = 4_096
 """Characters of a report in which its title stands."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class StoredReport(msgspec.Struct, frozen=True):
     """A report that was kept."""
 
     name: str
@@ -61,7 +61,7 @@ def keep_report(kind: Kind, page: str) -> Problem | None:
     return None
 
 
-def reports() -> tuple[Report, ...]:
+def reports() -> tuple[StoredReport, ...]:
     """The reports that are kept, the newest first."""
     found = []
     for name in _names(report_folder()):
@@ -72,7 +72,7 @@ def reports() -> tuple[Report, ...]:
         title = _TITLE.search(page[:_HEAD])
         created = datetime.strptime(named[1], _TIME).replace(tzinfo=UTC)
         found.append(
-            Report(
+            StoredReport(
                 name=name,
                 kind=msgspec.convert(named[2], Kind),
                 title=html.unescape(title[1]) if title else named[2],

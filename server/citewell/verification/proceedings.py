@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 import numpy as np
 
-from citewell.corpus.volumes import Places, volume_key
+from citewell.corpus.volumes import Volumes, volume_key
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.titles import normalise_title, title_key
@@ -213,7 +213,7 @@ HELD = 0.99
 """Least share of them that must be held: sources split and join a few."""
 
 
-def main_volume(places: Places, published: int = 0) -> MainVolume:
+def main_volume(places: Volumes, published: int = 0) -> MainVolume:
     """The main volume among the papers of one meeting and year, of which `published` are known to
     have appeared."""
     main = places.take(~places.minor)
@@ -225,7 +225,7 @@ def main_volume(places: Places, published: int = 0) -> MainVolume:
     return MainVolume(papers, _numbers_whole(main) or _pages_whole(main))
 
 
-def _distinct(places: Places) -> int:
+def _distinct(places: Volumes) -> int:
     """Number of papers, each once: a library and the one below it may both hold a paper."""
     numbered, paged = places.volume != 0, places.last_page > 0
     columns = (
@@ -236,13 +236,13 @@ def _distinct(places: Places) -> int:
     return several + int((~numbered & ~paged).sum())
 
 
-def volume_is_whole(places: Places, volume: str) -> bool:
+def volume_is_whole(places: Volumes, volume: str) -> bool:
     """True when the papers hold one volume of the ACL Anthology ("2021.findings-acl") whole."""
     numbers = set(places.number[places.volume == np.uint64(volume_key(volume))].tolist())
     return len(numbers) >= LEAST_PAPERS and _without_gaps(numbers)
 
 
-def _numbers_whole(places: Places) -> bool:
+def _numbers_whole(places: Volumes) -> bool:
     """True when the identifiers of nearly all papers are numbered without a gap."""
     volumes: dict[int, set[int]] = {}
     numbered = places.take(places.volume != 0)
@@ -260,7 +260,7 @@ def _without_gaps(numbers: set[int]) -> bool:
     return first <= _FIRST and len(numbers) >= WITHOUT_GAPS * (last - first + 1)
 
 
-def _pages_whole(places: Places) -> bool:
+def _pages_whole(places: Volumes) -> bool:
     """True when the papers' pages cover one volume from its beginning to its end."""
     paged = places.take(places.last_page > 0)
     if len(paged) < 0.95 * len(places):

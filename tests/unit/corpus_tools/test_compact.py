@@ -48,7 +48,7 @@ from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
-from citewell_corpus.progress import Silent
+from citewell_corpus.progress import SilentProgress
 from citewell_corpus.sources import source_at
 from citewell_corpus.starter_data.card import missing_years
 
@@ -91,7 +91,9 @@ def folders(
     path = write_jsonl(folder / "records.jsonl", records)
     builders = default_builders(Options())
     build_library(folder / "full", add=[source_at(str(path))], builders=builders)
-    write_compact_library(folder / "full", folder / "small", "starter", Silent(), vector_bytes=64)
+    write_compact_library(
+        folder / "full", folder / "small", "starter", SilentProgress(), vector_bytes=64
+    )
     return folder / "full", folder / "small"
 
 
@@ -318,7 +320,7 @@ def test_the_nearest_rows_are_those_of_a_whole_comparison(
 def test_the_same_records_give_the_same_bytes(folders: tuple[Path, Path], tmp_path: Path) -> None:
     full, small = folders
     again = tmp_path / "again"
-    write_compact_library(full, again, "starter", Silent(), vector_bytes=64)
+    write_compact_library(full, again, "starter", SilentProgress(), vector_bytes=64)
     files = sorted(path.relative_to(small) for path in small.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
     for path in files:

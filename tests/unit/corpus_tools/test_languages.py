@@ -16,7 +16,7 @@ from citewell.sources.adapters.pubmed import work_of_summary
 from citewell.sources.record_line import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.importers import ImportReport
-from citewell_corpus.sources import Source, source_at
+from citewell_corpus.sources import FileSource, source_at
 
 Read = Callable[[Path], tuple[list[Work], ImportReport]]
 
@@ -168,15 +168,15 @@ def test_the_exchange_format_keeps_the_language(tmp_path: Path, read_works: Read
 @pytest.mark.parametrize(
     ("source", "titles"),
     [
-        (Source("", "", languages=("de",)), ("Über das Stillsitzen", "Standing up for longer")),
-        (Source("", "", languages=("de",), strict_language=True), ("Über das Stillsitzen",)),
-        (Source("", "", languages=("de", "en"), strict_language=True),
+        (FileSource("", "", languages=("de",)), ("Über das Stillsitzen", "Standing up for longer")),
+        (FileSource("", "", languages=("de",), strict_language=True), ("Über das Stillsitzen",)),
+        (FileSource("", "", languages=("de", "en"), strict_language=True),
          ("Über das Stillsitzen", "Learning to sit still")),
-        (Source("", "", kinds=("book",), languages=("de",)), ()),
+        (FileSource("", "", kinds=("book",), languages=("de",)), ()),
     ],
 )  # fmt: skip
 def test_a_source_is_read_in_part(
-    tmp_path: Path, read_works: Read, source: Source, titles: tuple[str, ...]
+    tmp_path: Path, read_works: Read, source: FileSource, titles: tuple[str, ...]
 ) -> None:
     path = tmp_path / "refs.ris"
     path.write_text(RIS, encoding="utf-8")
@@ -192,7 +192,7 @@ def test_a_work_that_two_sources_leave_out_at_once_leaves_the_library(tmp_path: 
     sources = [source_at(str(path)) for path in paths]
     assert build_library(library, add=sources).works == 3
     report = build_library(
-        library, add=[Source(one.path, one.format, languages=("en",)) for one in sources]
+        library, add=[FileSource(one.path, one.format, languages=("en",)) for one in sources]
     )
     assert [one.skipped for one in report.sources] == [{"language de": 1}] * 2
     assert (report.works, report.removed) == (2, 1)

@@ -19,7 +19,7 @@ from citewell.engine.which_library import (
 from citewell.model import Author, Provenance, Work
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
-from citewell_corpus.sources import Source
+from citewell_corpus.sources import FileSource
 
 KETTLE = Work(
     id="crossref:10.5555/kettle",
@@ -40,7 +40,7 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
 
 def build(folder: Path, *works: Work) -> None:
     append_records(folder, works)
-    source = Source(path=str(folder / "accepted.jsonl"), format="records")
+    source = FileSource(path=str(folder / "accepted.jsonl"), format="records")
     build_library(folder, add=[source], builders=default_builders(Options()))
 
 
@@ -79,7 +79,7 @@ def test_records_of_another_encoder_are_not_searched_together(
     build(tmp_path / "libraries" / "default", KETTLE)
     folder = accepted_library(options)
     append_records(folder, [CUP])
-    source = Source(path=str(folder / "accepted.jsonl"), format="records")
+    source = FileSource(path=str(folder / "accepted.jsonl"), format="records")
     own = replace(Options(), retrieval=replace(Options().retrieval, dense=False))
     build_library(folder, add=[source], builders=default_builders(own))
     library, _ = open_library(options)

@@ -219,7 +219,7 @@ def test_an_evaluation_leaves_it_out_or_asks_it_alone(both: Options) -> None:
     assert methods.without("dense", both).options(both).retrieval.further_encoders == (NAME,)
 
 
-def on(row: registry.Row, method: methods.Method, base: Options) -> bool:
+def on(row: registry.RetrieverSpec, method: methods.SearchMethod, base: Options) -> bool:
     """Whether a retriever that has a switch is on."""
     return bool(row.option or row.encoder) and row.is_on(method.options(base))
 

@@ -26,7 +26,7 @@ QUERY = Query(sentence="Attention is used in many tasks [CITATION].")
 def options(tmp_path_factory):
     """Settings whose library holds the works above."""
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     folder = tmp_path_factory.mktemp("libraries")
     records = folder / "records.jsonl"
@@ -39,7 +39,7 @@ def options(tmp_path_factory):
     base = Options()
     build_library(
         folder / "small",
-        add=[Source(path=str(records), format="records")],
+        add=[FileSource(path=str(records), format="records")],
         builders=default_builders(base),
     )
     return replace(base, library=replace(base.library, path=folder, name="small"))

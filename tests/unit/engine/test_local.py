@@ -35,7 +35,7 @@ TITLES = (
 def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     """Settings whose library holds the works above, with every index; no learned ranker."""
     from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
+    from citewell_corpus.sources import FileSource
 
     folder = tmp_path_factory.mktemp("libraries")
     records = folder / "records.jsonl"
@@ -57,7 +57,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     base = Options()
     build_library(
         folder / "small",
-        add=[Source(path=str(records), format="records")],
+        add=[FileSource(path=str(records), format="records")],
         builders=default_builders(base),
     )
     return replace(

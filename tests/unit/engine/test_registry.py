@@ -44,7 +44,7 @@ def open_newest(opening: Opening) -> Newest:
     return Newest(opening.library.columns().year)
 
 
-ROW = registry.Row(name="newest", label="the year", option="bm25", open=open_newest)
+ROW = registry.RetrieverSpec(name="newest", label="the year", option="bm25", open=open_newest)
 """Under the switch of another retriever, for the tree of settings is no place for a test."""
 
 

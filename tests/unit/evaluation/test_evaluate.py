@@ -13,7 +13,7 @@ from citewell_lab.evaluation import evaluate as run
 from citewell_lab.evaluation import methods, page, results, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo
 from citewell_lab.evaluation.scoring import compare_saved
 
@@ -23,7 +23,9 @@ def evaluate_paper(paper, library_options):
     made, info, _ = questions_of([paper], library_options.documents)
 
     def go(names=("bm25", "rrf"), **changes):
-        plan = Plan(methods=tuple(methods.named(names, library_options)), depth=10, latency_calls=3)
+        plan = EvaluationPlan(
+            methods=tuple(methods.named(names, library_options)), depth=10, latency_calls=3
+        )
         return evaluate(made, library_options, replace(plan, **changes), info)
 
     return go
@@ -52,7 +54,7 @@ def test_a_citation_of_several_papers_is_counted_in_each_way(library_options):
         )
         for title, other in ((attention, vectors), (vectors, attention))
     ]
-    plan = Plan(methods=tuple(methods.named(("bm25",), library_options)), depth=10)
+    plan = EvaluationPlan(methods=tuple(methods.named(("bm25",), library_options)), depth=10)
     result = evaluate(made, library_options, plan, DataInfo(name="a citation of two papers"))
     found = result.run("bm25", "cold")
     assert sorted(one.ranks for one in found.judged) == [(1,), (2,)]
@@ -137,7 +139,7 @@ def test_a_pair_may_name_its_settings(evaluate_paper):
 
 def test_a_missing_library_is_refused_with_the_cure(library_options, evaluate_paper):
     gone = replace(library_options, library=replace(library_options.library, name="gone"))
-    plan = Plan(methods=tuple(methods.named(["bm25"], gone)))
+    plan = EvaluationPlan(methods=tuple(methods.named(["bm25"], gone)))
     with pytest.raises(CitewellError) as caught:
         evaluate([], gone, plan, DataInfo(name="x"))
     assert caught.value.problem.code == "library-missing" and caught.value.problem.hint
@@ -147,7 +149,7 @@ def test_questions_that_the_library_cannot_answer_at_all_are_refused(library_opt
     question = Question(
         id="q", query=Query(text="x"), targets=(Target(titles=("Not Here At All",)),)
     )
-    plan = Plan(methods=tuple(methods.named(["bm25"], library_options)))
+    plan = EvaluationPlan(methods=tuple(methods.named(["bm25"], library_options)))
     with pytest.raises(CitewellError, match="none of the 1 questions"):
         evaluate([question], library_options, plan, DataInfo(name="x"))
 
@@ -155,7 +157,9 @@ def test_questions_that_the_library_cannot_answer_at_all_are_refused(library_opt
 def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(
     evaluate_paper, library_options
 ):
-    silent = methods.Method("silent", "", (("retrieval.bm25", False), ("retrieval.dense", False)))
+    silent = methods.SearchMethod(
+        "silent", "", (("retrieval.bm25", False), ("retrieval.dense", False))
+    )
     with pytest.raises(CitewellError, match="silent returned no papers"):
         evaluate_paper(methods=(silent,))
     with pytest.raises(CitewellError, match="Unknown part 'bn25'"):
@@ -190,7 +194,9 @@ def test_two_questions_of_the_same_id_are_both_asked(library_options):
         Question(id="q", query=Query(text=text), targets=(Target(titles=(text,)),))
         for text in ("Beam Search Revisited", "Topic Models with Anchors")
     ]
-    plan = Plan(methods=tuple(methods.named(["bm25"], library_options)), depth=10, latency_calls=0)
+    plan = EvaluationPlan(
+        methods=tuple(methods.named(["bm25"], library_options)), depth=10, latency_calls=0
+    )
     result = evaluate(twice, library_options, plan, DataInfo(name="x"))
     assert [item.id for item in result.items] == ["q", "q#2"]
     assert result.metrics["bm25"]["cold"]["recall@1"] == 1.0

@@ -13,7 +13,7 @@ from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, page, results, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 
 
 def test_each_part_can_be_left_out(library_options):
@@ -93,7 +93,7 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
         library_options, llm=LlmOptions(provider="vllm", model="m", base_url=server.url)
     )
     made, info, _ = questions_of([paper], options.documents)
-    plan = Plan(
+    plan = EvaluationPlan(
         methods=tuple(methods.mode("llm", options)), settings=("cold",), depth=10, latency_calls=1
     )
     found = evaluate(made, options, plan, info)

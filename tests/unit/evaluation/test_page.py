@@ -13,8 +13,8 @@ from citewell_lab.evaluation import page, svg, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
 from citewell_lab.evaluation.methods import named
-from citewell_lab.evaluation.plan import Plan
-from citewell_lab.evaluation.results import Judged, MethodRun, Miss, Paper
+from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.results import Judged, MethodRun, Miss, PaperDetails
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -42,7 +42,9 @@ class Balanced(HTMLParser):
 def evaluation(paper, library_options):
     made, info, _ = questions_of([paper], library_options.documents)
     methods = tuple(named(["bm25", "rrf"], library_options))
-    return evaluate(made, library_options, Plan(methods=methods, depth=10, latency_calls=2), info)
+    return evaluate(
+        made, library_options, EvaluationPlan(methods=methods, depth=10, latency_calls=2), info
+    )
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_what_others_wrote_is_escaped(evaluation, parsed):
     nasty = '<script>alert("x")</script>'
     miss = Miss(
         id="x", paper=nasty, method=nasty, before=nasty, text=f"{nasty} [CITATION] & more",
-        truth=(Paper(title=nasty, authors=nasty),), offered=(Paper(title=nasty),), key=nasty,
+        truth=(PaperDetails(title=nasty, authors=nasty),), offered=(PaperDetails(title=nasty),), key=nasty,
     )  # fmt: skip
     data = msgspec.structs.replace(evaluation.data, name=nasty, notes=(nasty,), counts={nasty: 1})
     items = tuple(msgspec.structs.replace(i, tags=(f"key:{nasty}",)) for i in evaluation.items)

@@ -17,7 +17,7 @@ from citewell.model import Query, Question, Target
 from citewell.options import Options
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import Plan
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, EvaluationError
 from citewell_lab.evaluation.text_baselines import BASELINES, TextLibrary, TfIdf, tokenized
 
@@ -101,7 +101,9 @@ def test_they_are_measured_beside_the_pipeline(library_options: Options) -> None
             targets=(Target(ids=("t:5",)),),
         )
     ]
-    plan = Plan(methods=tuple(methods.mode("text-baselines", library_options)), latency_calls=1)
+    plan = EvaluationPlan(
+        methods=tuple(methods.mode("text-baselines", library_options)), latency_calls=1
+    )
     found = evaluate(questions, library_options, plan, DataInfo(name="made"))
     assert [run.name for run in found.runs] == [*BASELINES, "bm25", "pipeline"]
     for run in found.runs:

@@ -9,9 +9,15 @@ import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.verification import Wanted, actions_on, edits_for
+from citewell.features.actions.verification import EntryId, actions_on, edits_for
 from citewell.features.checking.diagnose import diagnose
-from citewell.features.checking.verify import CODES, Question, check_diagnostics, question, verified
+from citewell.features.checking.verify import (
+    CODES,
+    EntryBytes,
+    check_diagnostics,
+    question,
+    verified,
+)
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level
@@ -52,7 +58,7 @@ def looked_up(text: str):
     bib = parse_bib(text, "refs.bib")
     entry = bib.entries[0]
     query = question(bib, entry)
-    assert isinstance(query, Question)
+    assert isinstance(query, EntryBytes)
     return bib, entry, CHECKER.check([query.claim])[0]
 
 
@@ -358,9 +364,9 @@ def test_a_verified_reference_needs_no_fix():
 
 def test_the_entry_is_found_again_when_it_has_moved():
     bib = parse_bib("\n\n@misc{a, title={1}}\n@misc{b, title={2}}\n@misc{a, title={3}}")
-    found = Wanted("a", 45).find(bib)
+    found = EntryId("a", 45).find(bib)
     assert found is bib.entries[2]
-    assert Wanted("gone", 0).find(bib) is None
+    assert EntryId("gone", 0).find(bib) is None
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -4,7 +4,7 @@ import pytest
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.features.citing.completion import entry_candidate, work_candidate
-from citewell.lsp.requests.completion import WIDTH, Row, row_of
+from citewell.lsp.requests.completion import WIDTH, CompletionColumns, row_of
 from citewell.model import Author, Work
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.display_text import shorten
@@ -29,13 +29,13 @@ def paper(title=LONG, venue="icml"):
     )
 
 
-def width(row: Row) -> int:
+def width(row: CompletionColumns) -> int:
     return len(row.label) + len(row.beside and " " + row.beside) + len(row.at and "  " + row.at)
 
 
 def test_a_paper_is_shown_by_author_and_year_before_its_title():
     row = row_of(paper("Walking on Graphs"), columns=True)
-    assert row == Row("Ash 2012 · Walking on Graphs", "", "ICML", "Walking on Graphs")
+    assert row == CompletionColumns("Ash 2012 · Walking on Graphs", "", "ICML", "Walking on Graphs")
 
 
 @pytest.mark.parametrize("venue", ["icml", "neurips", "Findings", "A venue of many letters", ""])
@@ -72,7 +72,9 @@ def test_an_invented_entry_says_so_and_one_that_the_library_lacks_does_not(verdi
 
 
 def test_an_editor_without_columns_gets_the_key_and_all_in_one_line():
-    assert row_of(paper("Walks"), columns=False) == Row("k", detail="Ash 2012 · Walks · ICML")
+    assert row_of(paper("Walks"), columns=False) == CompletionColumns(
+        "k", detail="Ash 2012 · Walks · ICML"
+    )
 
 
 def test_a_text_is_cut_at_its_last_letter():

@@ -15,7 +15,7 @@ import pytest
 from lsprotocol import types
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.lsp.documents.project_state import LinkedProjects, ProjectCache, Reading
+from citewell.lsp.documents.project_state import DocumentInput, LinkedProjects, ProjectCache
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.model.document import Span
@@ -137,11 +137,11 @@ class Workbench:
         place.write_bytes(text.encode())
         place.replace(path)
 
-    def reading(self, path: Path) -> Reading:
+    def reading(self, path: Path) -> DocumentInput:
         text = self.texts.get(path)
         if text is None:
             text = path.read_bytes().decode() if path.is_file() else ""
-        return Reading(
+        return DocumentInput(
             path=path, text=text, texts=dict(self.texts), roots=(self.folder,), options=Options(),
             epoch=self.epoch, is_bib=path.suffix == ".bib",
         )  # fmt: skip

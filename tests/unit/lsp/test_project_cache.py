@@ -6,7 +6,7 @@ import msgspec
 
 from citewell.documents.project import files
 from citewell.lsp.documents.file_version import read_file_version
-from citewell.lsp.documents.project_state import ProjectCache, Reading
+from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.options import Options
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"
@@ -19,8 +19,8 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def reading(folder: Path) -> Reading:
-    return Reading(folder / "main.tex", PAPER, {}, (folder,), Options(), 0)
+def reading(folder: Path) -> DocumentInput:
+    return DocumentInput(folder / "main.tex", PAPER, {}, (folder,), Options(), 0)
 
 
 def test_a_bib_that_is_replaced_while_it_is_read_does_not_pass_for_the_one_that_was_read(

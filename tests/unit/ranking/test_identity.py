@@ -19,7 +19,7 @@ from citewell.ranking.identity import (
     of_key,
 )
 from citewell.ranking.lexical import TitleWords
-from citewell.ranking.typed_features import Typed, typed_features
+from citewell.ranking.typed_features import TypedInputs, typed_features
 
 TITLES = {
     "Peat Drainage: Ditches for Wet Moors": 4,
@@ -53,7 +53,7 @@ def trusted(text: str, **query: object) -> dict[str, tuple[float, float]]:
     words, counts = np.unique(columns.word, return_counts=True)
     even = np.zeros(len(titles), np.float32)
     popularity = np.log1p(np.array(list(TITLES.values()), np.float32))
-    typed = Typed(text, columns, even, even, even, popularity, popularity, False, KNOWN)
+    typed = TypedInputs(text, columns, even, even, even, popularity, popularity, False, KNOWN)
     table = typed_features(typed, TitleWords(words, counts, len(titles)))
     found: Bounds = bounds(
         Query(text=text, **query),  # type: ignore[arg-type]

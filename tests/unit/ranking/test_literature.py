@@ -10,18 +10,23 @@ from msgspec.structs import replace
 
 from citewell.model import CitewellError
 from citewell.ranking.features import UNKNOWN
-from citewell.ranking.literature import NAMES, Listed, LiteratureModel, literature_features
+from citewell.ranking.literature import (
+    NAMES,
+    LiteratureInputs,
+    LiteratureModel,
+    literature_features,
+)
 from citewell.retrieval.encoders.static import WEIGHTS
 
 COUNT = 30
 
 
 @pytest.fixture
-def listed() -> Listed:
+def listed() -> LiteratureInputs:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(COUNT, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return Listed(
+    return LiteratureInputs(
         np.linspace(3, -3, COUNT).astype(np.float32),
         vectors,
         vectors @ vectors[0],
@@ -40,14 +45,14 @@ def test_the_shipped_file_fits_the_features() -> None:
     assert model.order[-1] > 0, "a better score of the head never makes a paper worse"
 
 
-def test_features_are_standardised_within_the_list(listed: Listed) -> None:
+def test_features_are_standardised_within_the_list(listed: LiteratureInputs) -> None:
     table = literature_features(listed)
     assert table.shape == (COUNT, len(NAMES))
     np.testing.assert_allclose(table.mean(axis=0), 0, atol=0.1)
     assert np.abs(table).max() <= 4
 
 
-def test_what_is_unknown_of_every_paper_counts_for_nothing(listed: Listed) -> None:
+def test_what_is_unknown_of_every_paper_counts_for_nothing(listed: LiteratureInputs) -> None:
     table = literature_features(listed)
     for name in ("popularity", "cocited_10", "cocited_20"):
         assert not table[:, NAMES.index(name)].any()
@@ -55,7 +60,7 @@ def test_what_is_unknown_of_every_paper_counts_for_nothing(listed: Listed) -> No
     assert not undated[:, NAMES.index("newer")].any()
 
 
-def test_a_paper_is_no_witness_for_itself(listed: Listed) -> None:
+def test_a_paper_is_no_witness_for_itself(listed: LiteratureInputs) -> None:
     same = listed.vectors.copy()
     same[1] = same[0]
     nearest = NAMES.index("nearest")
@@ -66,8 +71,8 @@ def test_a_paper_is_no_witness_for_itself(listed: Listed) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_short_lists_are_ordered_like_long_ones(listed: Listed, count: int) -> None:
-    short = Listed(*(getattr(listed, name)[:count] for name in listed.__struct_fields__))
+def test_short_lists_are_ordered_like_long_ones(listed: LiteratureInputs, count: int) -> None:
+    short = LiteratureInputs(*(getattr(listed, name)[:count] for name in listed.__struct_fields__))
     model = LiteratureModel.read(WEIGHTS / "literature.npz")
     ordering = model.ordering(np.arange(count), short.head, literature_features(short))
     assert sorted(ordering.order.tolist()) == list(range(count))

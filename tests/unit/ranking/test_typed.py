@@ -13,7 +13,7 @@ from citewell.engine.local import TYPED
 from citewell.model import Author, CitewellError, Work
 from citewell.ranking.lexical import TitleWords
 from citewell.ranking.typed import TypedModel
-from citewell.ranking.typed_features import NAMES, Typed, typed_features
+from citewell.ranking.typed_features import NAMES, TypedInputs, typed_features
 
 WORKS = [
     Work(id="0", title="BERT: Pre-training of Deep Bidirectional Transformers",
@@ -42,7 +42,7 @@ def features(text: str, *, head: list[float] | None = None) -> np.ndarray:
     columns = columns_of(WORKS)
     words, counts = np.unique(columns.word, return_counts=True)
     even = np.zeros(len(WORKS), np.float32)
-    given = Typed(
+    given = TypedInputs(
         text=text,
         columns=columns,
         bm25=even,

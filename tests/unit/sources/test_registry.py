@@ -13,7 +13,7 @@ from citewell.sources.consent import host_of, question
 from citewell.sources.contract import Source, SourcePolicy
 from citewell.sources.registry import (
     SOURCES,
-    Row,
+    SourceSpec,
     allowed,
     source_named,
     source_title,
@@ -48,7 +48,7 @@ def kettles(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("citewell.sources.adapters.kettles")
     module.Kettles = Kettles  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    row = Row("kettles:Kettles", "The Kettle Index", 88, is_suggested=True, has_notices=True)
+    row = SourceSpec("kettles:Kettles", "The Kettle Index", 88, is_suggested=True, has_notices=True)
     monkeypatch.setitem(SOURCES, "kettles", row)
 
 

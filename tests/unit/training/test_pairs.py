@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell_lab.training.data import CitationContext, Paper, read_contexts
+from citewell_lab.training.data import CitationContext, TrainingPaper, read_contexts
 from citewell_lab.training.pairs import Citations, lists_of_encoder, load, role, weight
 from citewell_lab.training.priors import PASSAGES_PER_PAPER, chosen_passages
 from citewell_lab.training.questions import HEAD_FOLD, training_contexts, tuning_contexts
 from citewell_lab.training.split import fold, learner
 
 PAPERS = [
-    Paper(f"p{n}", f"A Study of Orchards, Part {n}", "", ("Ada Pear",), 2020, "") for n in range(9)
+    TrainingPaper(f"p{n}", f"A Study of Orchards, Part {n}", "", ("Ada Pear",), 2020, "")
+    for n in range(9)
 ]
 CONTEXT = CitationContext(
     "c", "owner/repo", "owner/repo|paper", "", "Trees grow [CITATION].", (), "", ("p1",), (), 2020,

@@ -9,7 +9,7 @@ import numpy as np
 from citewell.model import Query
 from citewell.ranking.features import feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
-from citewell_lab.training.data import CitationContext, Paper
+from citewell_lab.training.data import CitationContext, TrainingPaper
 from citewell_lab.training.head import EASY, HARD, thinned
 from citewell_lab.training.questions import CandidateQuestion, CitingFacts, ask, tabulate
 
@@ -19,7 +19,7 @@ NONE = np.zeros(0, np.int64)
 class Papers:
     """Offers every paper for every question, with its number as the only feature."""
 
-    papers = tuple(Paper(f"p{n}", f"Part {n}", "", (), 2020, "") for n in range(5))
+    papers = tuple(TrainingPaper(f"p{n}", f"Part {n}", "", (), 2020, "") for n in range(5))
     keys = np.arange(5, dtype=np.uint64)
 
     def candidates(self, query: Query, *_: Any) -> tuple[Any, Any]:

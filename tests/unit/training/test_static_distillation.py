@@ -13,7 +13,7 @@ from citewell.model import Query
 from citewell.retrieval import zones
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.tokens import Vocabulary
-from citewell_lab.training.data import Bags, Paper, paper_bags, query_bags
+from citewell_lab.training.data import Bags, TrainingPaper, paper_bags, query_bags
 from citewell_lab.training.static_distillation import WRONG, Lists, Recipe, distil
 from citewell_lab.training.static_network import Arrays, Network, read_arrays, save
 
@@ -22,7 +22,7 @@ pytest.importorskip("torch", reason="the `neural` extra is missing")
 COUNT = WRONG + 1
 TOKENS = [f"word{first}{second}" for first in "abcdef" for second in "abcdef"]
 VOCABULARY = Vocabulary(TOKENS)
-PAPERS = [Paper(f"p:{n}", TOKENS[n], TOKENS[COUNT + n], (), 2020, "") for n in range(COUNT)]
+PAPERS = [TrainingPaper(f"p:{n}", TOKENS[n], TOKENS[COUNT + n], (), 2020, "") for n in range(COUNT)]
 QUERIES = [Query(sentence=f"{token} [CITATION].") for token in TOKENS[2 * COUNT :]]
 """They share no word with any paper."""
 RIGHT, NEARLY = 0, 5

@@ -11,13 +11,13 @@ from citewell.llm.versions import Version
 from citewell.model import Problem
 from citewell_lab.evaluation.statistics import Estimate
 from citewell_lab.tuning.compare_models import RANKER, Compared, ModelComparison
-from citewell_lab.tuning.metric import Weights
+from citewell_lab.tuning.metric import MetricWeights
 from citewell_lab.tuning.page import attempts_chart, models_chart
 from citewell_lab.tuning.plan import Step, Tuning
 
 VERSION = Version(program="pick", version="builtin", instructions="Pick.")
 TUNING = Tuning(
-    program="pick", model="m", created="2026-01-01", weights=Weights(), threshold=0.9, sizes={},
+    program="pick", model="m", created="2026-01-01", weights=MetricWeights(), threshold=0.9, sizes={},
     started=VERSION, ended=VERSION, ranker={}, before={}, after={}, valid=0.5,
 )  # fmt: skip
 

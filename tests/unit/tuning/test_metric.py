@@ -9,7 +9,7 @@ from citewell.llm.versions import Current
 from citewell.model import Query, Work
 from citewell.model.feedback import Event
 from citewell_lab.tuning.examples import PARTS, Examples, TuningExample, part_of
-from citewell_lab.tuning.metric import Weights, parts_of, rank_of, untouched
+from citewell_lab.tuning.metric import MetricWeights, parts_of, rank_of, untouched
 from citewell_lab.tuning.outcomes import outcomes, wilson
 
 WORKS = tuple(Work(id=f"w{n}", title=f"Paper {n}") for n in range(20))
@@ -30,7 +30,7 @@ def test_each_part_of_the_metric() -> None:
 
 
 def test_the_weighted_metric() -> None:
-    weights = Weights.parse("mrr=3, recall@5=1")
+    weights = MetricWeights.parse("mrr=3, recall@5=1")
     assert weights.vector.tolist() == [0.25, 0, 0, 0.75]
     measured = untouched([example((1,)), example()])
     assert measured.mean(weights) == pytest.approx((0.25 + 0.375) / 2)
@@ -40,7 +40,7 @@ def test_the_weighted_metric() -> None:
 @pytest.mark.parametrize("text", ["mrr", "recall@3=1", "mrr=0", "mrr=-1", "", "mrr=1,,"])
 def test_wrong_weights_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="weight"):
-        Weights.parse(text)
+        MetricWeights.parse(text)
 
 
 def test_an_example_to_learn_from_holds_the_right_paper_where_the_program_reads() -> None:

@@ -10,7 +10,13 @@ from citewell.engine.local import LocalEngine
 from citewell.features.checking.page import POLICY
 from citewell.model import Author, Work
 from citewell.model.overview import CitedSentence, Overview, Summary, Theme
-from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass, Reason
+from citewell.usecases.explore.contract import (
+    Exploration,
+    ExploredWork,
+    ExploreQuery,
+    ListingReason,
+    Pass,
+)
 from citewell.usecases.explore.page import to_html
 from citewell.usecases.explore.passes import explore
 
@@ -91,7 +97,9 @@ def hostile() -> Exploration:
         url="javascript:alert(1)",
         retracted=True,
     )
-    paper = ExploredWork(work, (Reason("papers", HOSTILE, 1, HOSTILE),), (replace(work, id="b"),))
+    paper = ExploredWork(
+        work, (ListingReason("papers", HOSTILE, 1, HOSTILE),), (replace(work, id="b"),)
+    )
     sentence = CitedSentence(text=HOSTILE, ids=(HOSTILE, "elsewhere"))
     return Exploration(
         papers=(paper,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from citewell.engine.contract import Related
+from citewell.engine.contract import RelatedWorks
 from citewell.model import Work
 from citewell.usecases.paper_map import MAX_PAPERS, paper_map
 
@@ -15,12 +15,12 @@ CITES = {"a": "bcd", "e": "bcd", "b": "f", "g": "", "h": "a"}
 class Graph:
     """The part of an engine that knows citations."""
 
-    def related(self, name: str, direction: str, k: int) -> Related:
+    def related(self, name: str, direction: str, k: int) -> RelatedWorks:
         cited = CITES.get(name, "")
         citing = [one for one, others in CITES.items() if name in others]
         found = {"cites": list(cited), "cited_by": citing, "cocited": []}[direction]
         works = tuple(WORKS[one] for one in found)
-        return Related(works, (1,) * len(works), total=len(works), known=bool(works))
+        return RelatedWorks(works, (1,) * len(works), total=len(works), known=bool(works))
 
     def cluster(self, ids: list[str], most: int) -> list[int]:
         return [place % most for place in range(len(ids))]

@@ -27,7 +27,7 @@ from citewell.corpus.compact.codec import (
     short_varints,
     starts_of,
 )
-from citewell.corpus.compact.records import Record, author_of, given_of, work_of
+from citewell.corpus.compact.records import CompactRecord, author_of, given_of, work_of
 from citewell.corpus.errors import library_error
 from citewell.corpus.keys import title_number, work_keys
 from citewell.model import Author, Work
@@ -45,7 +45,7 @@ _BLOCKS_KEPT = 64
 Part = TypeVar("Part")
 
 
-class Meta(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueMeta(msgspec.Struct, frozen=True, kw_only=True):
     """`meta.json` of a compact segment."""
 
     format: int = FORMAT
@@ -66,10 +66,10 @@ class CompactCatalogue:
         self._closed = False
         self._lock = threading.RLock()
         self._blocks: OrderedDict[int, list[msgspec.Raw]] = OrderedDict()
-        self._decoder = msgspec.msgpack.Decoder(Record)
+        self._decoder = msgspec.msgpack.Decoder(CompactRecord)
         self._list_decoder = msgspec.msgpack.Decoder(list[msgspec.Raw])
         try:
-            self.meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
+            self.meta = msgspec.json.decode((folder / META).read_bytes(), type=CatalogueMeta)
         except (OSError, msgspec.DecodeError) as error:
             raise self._damaged(error) from None
         if self.meta.format != FORMAT:

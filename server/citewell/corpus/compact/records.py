@@ -33,7 +33,7 @@ class Variant(msgspec.Struct, frozen=True, array_like=True):
     doi: str
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
+class CompactRecord(msgspec.Struct, frozen=True, array_like=True):
     """The fields of a work that have no column of their own."""
 
     id: str
@@ -83,12 +83,12 @@ class Labels:
         return list(self._numbers)
 
 
-def record_of(work: Work, labels: Labels, sources: Labels) -> Record:
+def record_of(work: Work, labels: Labels, sources: Labels) -> CompactRecord:
     """The record of a work without title and authors; `work_of` is its inverse."""
     ids = (work.id, *(one for one in work.same_as if one != work.id))
     bare = _bare(work.id)
     doi = work.doi.replace(bare, _ID) if bare else work.doi
-    return Record(
+    return CompactRecord(
         id=work.id,
         volume=work.volume,
         issue=work.issue,
@@ -122,7 +122,7 @@ def record_of(work: Work, labels: Labels, sources: Labels) -> Record:
 
 
 def work_of(
-    record: Record,
+    record: CompactRecord,
     shared: tuple[str, str, str, str, str],
     title: str,
     authors: tuple[Author, ...],

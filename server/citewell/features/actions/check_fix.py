@@ -15,7 +15,7 @@ from citewell.documents.bib.guard import wrong_edit
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.style import detect_style
 from citewell.documents.textfile import apply_edits, read_text
-from citewell.features.actions.verification import FIELDS, PUBLISHED, REPLACE, Wanted, edits_for
+from citewell.features.actions.verification import FIELDS, PUBLISHED, REPLACE, EntryId, edits_for
 from citewell.features.checking.check import counts
 from citewell.features.text.diff import unified_diff
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
@@ -107,7 +107,7 @@ def _of_bib(
     left: list[FixedEntry] = []
     for check in checks:
         start = check.claim.span.start if check.claim.span is not None else 0
-        entry = Wanted(check.claim.key, start).find(bib)
+        entry = EntryId(check.claim.key, start).find(bib)
         if entry is None:
             continue
         codes = tuple(one.code for one in check.findings if counts(one))
@@ -141,7 +141,7 @@ def _passes(bib: BibFile, edits: Sequence[TextEdit], entry: BibEntry, recheck: R
     if wrong_edit(bib, FileEdit(bib.path, tuple(edits))) is not None:
         return False
     after = parse_bib(apply_edits(bib.text, edits), bib.path)
-    changed = Wanted(entry.key, entry.start).find(after)
+    changed = EntryId(entry.key, entry.start).find(after)
     if changed is None:
         return False
     (check,) = recheck([claim_of_entry(after, changed)])

@@ -398,7 +398,7 @@ def _span(entry: BibEntry, field: str) -> Span:
     return next((f.value_span for f in entry.fields if f.name == field), entry.key_span)
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class EntryId(msgspec.Struct, frozen=True):
     """Which entry an action was offered for."""
 
     key: str

@@ -12,7 +12,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.checking.lint_rule import LintFinding, LintPaper, bib_rule
 from citewell.model.bib import BibBlock, BibEntry, BibFile
 from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Level, Related
+from citewell.model.diagnostic import Level, RelatedLocation
 from citewell.model.document import Format, Span
 from citewell.model.names import family_key
 
@@ -158,7 +158,7 @@ def _same_key(
     words = f'The key "{entry.key}" {where}.'
     if first.key != entry.key:
         words = f'The key "{entry.key}" {where}, as "{first.key}": keys are not case-sensitive.'
-    related = Related(path, first.key_span, f'The first "{first.key}"')
+    related = RelatedLocation(path, first.key_span, f'The first "{first.key}"')
     return LintFinding(
         span=entry.key_span, message=words, related=(related,), data={"key": entry.key}, level=level
     )
@@ -213,7 +213,7 @@ def _twin(
             return LintFinding(
                 span=entry.key_span,
                 message=f'The same work as "{first.key}"{place}: {why}.',
-                related=(Related(where, first.key_span, f'"{first.key}"'),),
+                related=(RelatedLocation(where, first.key_span, f'"{first.key}"'),),
                 data={"key": entry.key, "other": first.key, "path": str(where)},
             )
     return None

@@ -14,7 +14,7 @@ from citewell.documents.keys.table import folds_case, reads_biblatex
 from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
 from citewell.model.document import Document, Format, Span
 
 LINKS = ("crossref", "xdata", "xref", "related", "entryset")
@@ -27,7 +27,7 @@ class LintFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     span: Span
     message: str
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedLocation, ...] = ()
     data: Mapping[str, str] = msgspec.field(default_factory=dict)
     code: str = ""
     """Where one rule reports under several codes."""

@@ -19,7 +19,7 @@ from citewell.features.checking.lint_rule import shown_diagnostics
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Verdict
 from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
 from citewell.model.display_text import shorten
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.titles import plain_title
@@ -48,7 +48,7 @@ _INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"
 """Where a finding is shown when the field that it names is not in the entry."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class EntryBytes(msgspec.Struct, frozen=True):
     """The fields of one entry, with the path of its file, without its key and its place there."""
 
     encoded: bytes
@@ -66,7 +66,7 @@ CheckOf = Callable[[bytes], Check | None]
 """The answer to a question by its digest; None while there is none."""
 
 
-def question(bib: BibFile, entry: BibEntry) -> Question | None:
+def question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
     """What is to be checked of an entry; None for one that is no reference, or too broken."""
     if entry.type in _SKIPPED or not entry.body.names:
         return None
@@ -98,7 +98,7 @@ def _depends_on_others(entry: BibEntry) -> bool:
     return bool(entry.key) and not _PARENTS.isdisjoint(entry.body.names)
 
 
-def _question(bib: BibFile, entry: BibEntry) -> Question | None:
+def _question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
     claim = claim_of_entry(bib, entry)
     bare = msgspec.structs.replace(
         claim, key="", line=None, span=None, spans={}, path="", mark=None
@@ -107,7 +107,7 @@ def _question(bib: BibFile, entry: BibEntry) -> Question | None:
         return None
     digest = blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest()
     # A `.bib` that was added to the library is no evidence for its own entries.
-    return Question(msgspec.msgpack.encode(msgspec.structs.replace(bare, path=bib.path)), digest)
+    return EntryBytes(msgspec.msgpack.encode(msgspec.structs.replace(bare, path=bib.path)), digest)
 
 
 def verified(
@@ -187,7 +187,7 @@ def cited_inventions(
             span=use.span,
             message=f"{named(entry)} is {VERDICTS[check.verdict].label}: {why.message}",
             level=why.level,
-            related=(Related(Path(bib.path), entry.key_span, f"The entry {entry.key}"),),
+            related=(RelatedLocation(Path(bib.path), entry.key_span, f"The entry {entry.key}"),),
             data={"key": entry.key},
         )
 

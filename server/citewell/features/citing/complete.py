@@ -14,7 +14,7 @@ from citewell.features.citing.citation import citation_edit
 from citewell.features.citing.completion import (
     Candidate,
     Completion,
-    Place,
+    InsertionSite,
     entry_candidate,
     place_for,
     work_candidate,
@@ -54,11 +54,11 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+")
 _SHORT_YEAR = re.compile(r"^([^\W\d_]+) (\d\d)\b")
 
 
-class Wanted:
+class CompletionSite:
     """A place at which something is to be cited, and where the text of each candidate goes."""
 
     def __init__(
-        self, document: Document, placeholder: Placeholder, place: Place, kept: int
+        self, document: Document, placeholder: Placeholder, place: InsertionSite, kept: int
     ) -> None:
         self.document = document
         self.placeholder = placeholder
@@ -83,7 +83,7 @@ class Wanted:
         return edit.text[self._kept :] + self.place.after
 
 
-def wanted(document: Document, cursor: int, default_command: str = "") -> Wanted | None:
+def wanted(document: Document, cursor: int, default_command: str = "") -> CompletionSite | None:
     """What is to be cited at the cursor; None where nothing is."""
     placeholder, unless_key = wanted_at(document, cursor), ""
     if placeholder is None:
@@ -97,12 +97,12 @@ def wanted(document: Document, cursor: int, default_command: str = "") -> Wanted
     place = place_for(document, cursor, shorter)
     if place is None:
         return None
-    found = Wanted(document, placeholder, place, kept)
+    found = CompletionSite(document, placeholder, place, kept)
     found.unless_key = unless_key
     return found
 
 
-def own_entries(at: Wanted, index: KeyIndex, limit: int) -> tuple[list[Own], list[Own]]:
+def own_entries(at: CompletionSite, index: KeyIndex, limit: int) -> tuple[list[Own], list[Own]]:
     """The author's entries to list before the papers of the library, and those to list after them.
 
     Text typed in braces is searched for in keys, titles, authors and years. All words of a query
@@ -147,7 +147,7 @@ def search_words(placeholder: Placeholder) -> str:
 
 
 def complete(
-    at: Wanted,
+    at: CompletionSite,
     *,
     own: Sequence[Own],
     hits: Sequence[Hit],
@@ -224,7 +224,7 @@ def complete(
 
 
 def _invented_apart(
-    at: Wanted, own: Sequence[Own], more: Sequence[Own], check_of: FindCheck
+    at: CompletionSite, own: Sequence[Own], more: Sequence[Own], check_of: FindCheck
 ) -> tuple[Sequence[Own], Sequence[Own], Sequence[Own]]:
     """The own entries before the papers, those behind them, and those that come last of all."""
     invented = [one for one in own if is_invented(check_of(one[0], one[1]))]

@@ -78,7 +78,7 @@ class Completion(msgspec.Struct, frozen=True):
     """What made the order of its papers."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class InsertionSite(msgspec.Struct, frozen=True):
     """Where the text of the candidates goes."""
 
     span: Span
@@ -88,7 +88,7 @@ class Place(msgspec.Struct, frozen=True):
     """What each candidate's text ends with: what stands between the edit and the cursor."""
 
 
-def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
+def place_for(document: Document, cursor: int, edit: TextEdit) -> InsertionSite | None:
     """The range for an edit at a cursor; None where no editor could apply it in one piece."""
     text = document.text
     start, end = edit.span.start, max(edit.span.end, cursor)
@@ -97,7 +97,7 @@ def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
     after = text[edit.span.end : cursor]
     if _SPACE.search(edit.text) or _SPACE.search(after):
         return None
-    return Place(Span(start, end), text[start:cursor], text[cursor:end], after)
+    return InsertionSite(Span(start, end), text[start:cursor], text[cursor:end], after)
 
 
 def family_names(names: tuple[str, ...], between: str = ", ") -> str:

@@ -33,7 +33,7 @@ from citewell.model.work import Provenance
 from citewell.options import Options
 
 if TYPE_CHECKING:
-    from citewell.features.citing.complete import Wanted
+    from citewell.features.citing.complete import CompletionSite
 
 OUTSIDE = "bib-outside-workspace"
 PROTECTED = "bib-not-writable"
@@ -323,7 +323,7 @@ class ZoteroLibrary:
 
     def entries_for(
         self,
-        at: Wanted,
+        at: CompletionSite,
         limit: int,
         taken: Collection[str],
         find_own: Callable[[Work], object | None],

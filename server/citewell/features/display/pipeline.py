@@ -11,7 +11,7 @@ import msgspec
 from citewell.engine.contract import EngineStatus
 from citewell.options import Options
 from citewell.ranking.shipped_cross_encoder import is_used
-from citewell.retrieval.registry import Row, rows
+from citewell.retrieval.registry import RetrieverSpec, rows
 
 _CROSS_ENCODER, _MODEL = "cross-encoder", "llm"
 """In the timings of a search."""
@@ -55,7 +55,7 @@ def pipeline(
 
 
 def _retriever(
-    row: Row, options: Options, status: EngineStatus | None, spent: Mapping[str, float]
+    row: RetrieverSpec, options: Options, status: EngineStatus | None, spent: Mapping[str, float]
 ) -> Part:
     is_on = row.is_on(options)
     # Rows without a switch are open where the library has what they need.

@@ -178,7 +178,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = {}
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CheckedReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A reference, and what was found out about it. `not-found` says that no record was found,
     which proves nothing; `fabricated`, that there is evidence against it; `not-in-venue`, that its
     proceedings are known whole and lack it; `unchecked`, that nothing could be looked up, or that
@@ -215,7 +215,7 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     status: Literal["checked", "not_checked", "no_references"]
     counts: Annotated[dict[str, int], Meta(description="Number of references per verdict.")]
-    references: tuple[Reference, ...]
+    references: tuple[CheckedReference, ...]
     unread: Annotated[
         tuple[int, ...], Meta(description="Indexes in `entries` without a readable reference.")
     ] = ()
@@ -302,8 +302,8 @@ def _claims(
     return claims, numbers, unread, ()
 
 
-def _reference(n: int, check: Check) -> Reference:
-    return Reference(
+def _reference(n: int, check: Check) -> CheckedReference:
+    return CheckedReference(
         n=n,
         reference=label(check),
         verdict=check.verdict,

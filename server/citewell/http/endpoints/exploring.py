@@ -58,7 +58,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
     """A paper with the passes that found it."""
 
-    reasons: tuple[contract.Reason, ...] = ()
+    reasons: tuple[contract.ListingReason, ...] = ()
     editions: Annotated[
         tuple[str, ...], Meta(description="Ids of other records of the same work.")
     ] = ()

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from citewell.http.contract import Endpoint, Nothing, Service
 from citewell.model.cancel import Cancel
-from citewell.usecases.reports import Report, read_report, reports
+from citewell.usecases.reports import StoredReport, read_report, reports
 
 # Pages of reports for a browser, which can send no token when it opens one.
 #
@@ -61,7 +61,7 @@ def _key(name: str) -> str:
     return hmac.new(_SECRET, name.encode(), hashlib.sha256).hexdigest()
 
 
-class ListedReport(Report, frozen=True, kw_only=True):
+class ListedReport(StoredReport, frozen=True, kw_only=True):
     """A report that was kept."""
 
     address: Annotated[

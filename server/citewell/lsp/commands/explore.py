@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from citewell.lsp.commands.picker import (
-    Picker,
+    CitationPicker,
     problems_of,
     range_of,
     understood_of,
@@ -101,7 +101,7 @@ class Explorer(Struct, frozen=True, eq=False):
     """Searches the literature for an author who writes. For the event loop."""
 
     editor: Editor
-    picker: Picker
+    picker: CitationPicker
 
     async def explore(self, wanted: ExploreArguments, report: Report) -> dict[str, Any]:
         """All rows in the order in which they were listed, judged by all passes, with what was

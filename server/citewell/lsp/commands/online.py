@@ -27,7 +27,7 @@ from citewell.model import CitewellError, Problem
 from citewell.sources.registry import source_titles
 
 if TYPE_CHECKING:
-    from citewell.features.checking.verify import Question
+    from citewell.features.checking.verify import EntryBytes
     from citewell.model.check import Check
 
 logger = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
         counts = Counter(check.verdict.value for check in answers.values())
         return {"checked": len(answers), "verdicts": dict(counts)}
 
-    async def _questions(self, uri: str) -> list[Question]:
+    async def _questions(self, uri: str) -> list[EntryBytes]:
         """The references of a bibliography, or those that a paper cites; each once."""
         from citewell.documents.bib.reader import parse_bib
         from citewell.features.checking.verify import question
@@ -207,7 +207,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
             bibs = list(snapshot.state.project.bibliographies)
             keys = set(snapshot.state.cited)
 
-        def collect() -> list[Question]:
+        def collect() -> list[EntryBytes]:
             found = (
                 question(bib, entry)
                 for bib in bibs

@@ -130,7 +130,7 @@ INSERT_PAPER = "citewell.insertPaper"
 MOST_ROWS = 100
 
 
-def handlers(editor: Editor, picker: Picker) -> Handlers:
+def handlers(editor: Editor, picker: CitationPicker) -> Handlers:
     """The two commands of a picker."""
 
     async def search(arguments: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def handlers(editor: Editor, picker: Picker) -> Handlers:
     )
 
 
-class Picker(Struct, frozen=True, eq=False):
+class CitationPicker(Struct, frozen=True, eq=False):
     """Searches as an author types, and cites what is chosen. For the event loop."""
 
     buffers: Buffers

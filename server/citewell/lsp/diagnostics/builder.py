@@ -19,7 +19,7 @@ from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.verify import CheckOf, invented_keys
 from citewell.features.display.coexist import left_diagnostics
 from citewell.lsp.diagnostics.wire import Report, encoded
-from citewell.lsp.documents.project_state import ProjectCache, Reading
+from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
@@ -29,7 +29,7 @@ from citewell.options.editor import DiagnosticsOptions, FeatureOptions
 MAX_REPORTS = 2_000
 
 
-class Wanted(Struct, frozen=True, eq=False):
+class ReportRequest(Struct, frozen=True, eq=False):
     """What a report is to be made for, beside the file."""
 
     options: DiagnosticsOptions
@@ -63,7 +63,7 @@ class Subject(Struct, frozen=True, eq=False):
     """Positions in an open file; None for one that the editor does not show."""
 
 
-def subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subject:
+def subject_of(cache: ProjectCache, reading: DocumentInput, index: LineIndex) -> Subject:
     """An open file. For the reader thread."""
     workspace = cache.workspace(reading)
     projects = workspace.of(reading.path)
@@ -74,7 +74,7 @@ def subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subje
 
 
 def closed_subjects(
-    cache: ProjectCache, reading: Reading, paths: Sequence[Path]
+    cache: ProjectCache, reading: DocumentInput, paths: Sequence[Path]
 ) -> list[Subject | None]:
     """Files that the editor does not show; None for one that is gone. `reading` is that of any open
     file, or of none: it says what the editor holds. For the reader thread."""
@@ -93,7 +93,7 @@ def closed_subjects(
     return found
 
 
-def files_of(cache: ProjectCache, reading: Reading) -> list[Path]:
+def files_of(cache: ProjectCache, reading: DocumentInput) -> list[Path]:
     """Every manuscript and every bibliography of the workspace. For the reader thread."""
     workspace = cache.workspace(reading)
     found = {path: None for project in workspace.projects for path in project.documents}
@@ -107,13 +107,13 @@ class DiagnosticsBuilder:
     def __init__(self) -> None:
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
-    def of(self, subject: Subject, wanted: Wanted) -> Report:
+    def of(self, subject: Subject, wanted: ReportRequest) -> Report:
         """The report of a file; of one that is closed without hints."""
         return self._report(wanted, subject.source, subject.projects, subject.index)
 
     def _report(
         self,
-        wanted: Wanted,
+        wanted: ReportRequest,
         source: Document | BibFile,
         projects: tuple[Project, ...],
         index: LineIndex | None,
@@ -150,7 +150,7 @@ class DiagnosticsBuilder:
 
     @staticmethod
     def _invented(
-        wanted: Wanted,
+        wanted: ReportRequest,
         source: Document | BibFile,
         projects: tuple[Project, ...],
         known: _Known | None,
@@ -170,7 +170,7 @@ class DiagnosticsBuilder:
 
     @staticmethod
     def _find(
-        wanted: Wanted,
+        wanted: ReportRequest,
         source: Document | BibFile,
         projects: Sequence[Project],
         index: LineIndex | None,

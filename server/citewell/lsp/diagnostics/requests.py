@@ -26,9 +26,9 @@ from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Entries, ReferenceChecks
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Subject, Wanted
+    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, Subject
     from citewell.lsp.diagnostics.wire import Report
-    from citewell.lsp.documents.project_state import ProjectCache, Reading
+    from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
     from citewell.lsp.protocol.line_index import LineIndex
     from citewell.model import Problem
     from citewell.model.bib import BibFile
@@ -131,7 +131,7 @@ class DiagnosticsPass:
         return await self._find(subject, wanted), version
 
     async def of_closed(
-        self, reading: Reading, wanted: Wanted, paths: list[Path]
+        self, reading: DocumentInput, wanted: ReportRequest, paths: list[Path]
     ) -> list[Report | None]:
         """The reports of files that the editor does not show; None for one that is gone."""
         subjects = await self._projects.look_up(
@@ -141,16 +141,16 @@ class DiagnosticsPass:
             None if subject is None else await self._find(subject, wanted) for subject in subjects
         ]
 
-    async def files(self, reading: Reading) -> list[Path]:
+    async def files(self, reading: DocumentInput) -> list[Path]:
         """Every manuscript and every bibliography of the workspace."""
         return await self._projects.look_up(lambda cache: _files_of(cache, reading))
 
-    def wanted(self, options: Options) -> Wanted:
+    def wanted(self, options: Options) -> ReportRequest:
         """What a report is made for now, with these settings."""
-        from citewell.lsp.diagnostics.builder import Wanted
+        from citewell.lsp.diagnostics.builder import ReportRequest
 
         flags = self._editor.flags
-        return Wanted(
+        return ReportRequest(
             options=options.diagnostics,
             features=options.features,
             encoding=self._editor.encoding,
@@ -160,7 +160,7 @@ class DiagnosticsPass:
             related=flags.related_information,
         )
 
-    async def _find(self, subject: Subject, wanted: Wanted) -> Report:
+    async def _find(self, subject: Subject, wanted: ReportRequest) -> Report:
         """On the thread that gives way: a hover needs the reader."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
@@ -176,21 +176,21 @@ class DiagnosticsPass:
         return self._reports
 
 
-def _subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subject:
+def _subject_of(cache: ProjectCache, reading: DocumentInput, index: LineIndex) -> Subject:
     from citewell.lsp.diagnostics.builder import subject_of
 
     return subject_of(cache, reading, index)
 
 
 def _closed_subjects(
-    cache: ProjectCache, reading: Reading, paths: list[Path]
+    cache: ProjectCache, reading: DocumentInput, paths: list[Path]
 ) -> list[Subject | None]:
     from citewell.lsp.diagnostics.builder import closed_subjects
 
     return closed_subjects(cache, reading, paths)
 
 
-def _files_of(cache: ProjectCache, reading: Reading) -> list[Path]:
+def _files_of(cache: ProjectCache, reading: DocumentInput) -> list[Path]:
     from citewell.lsp.diagnostics.builder import files_of
 
     return files_of(cache, reading)

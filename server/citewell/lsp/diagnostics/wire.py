@@ -19,7 +19,7 @@ from pygls.uris import from_fs_path
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.wire import Location, Range
 from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project
@@ -136,7 +136,7 @@ def encoded(
     return bytes(ordered)
 
 
-def _related(related: Iterable[Related], index_of: IndexOf) -> Iterable[_Related]:
+def _related(related: Iterable[RelatedLocation], index_of: IndexOf) -> Iterable[_Related]:
     for one in related:
         index = index_of(one.path)
         uri = from_fs_path(str(one.path))

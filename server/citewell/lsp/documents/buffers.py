@@ -24,7 +24,7 @@ from citewell.options import Options
 from citewell.options.folders import working_folder
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.documents.project_state import DocumentInput
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
 
 
@@ -125,7 +125,7 @@ class Buffers:
         if now == before or (before is None and is_empty(path)):
             self._assumed[path] = (now, text)
 
-    def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
+    def reading(self, uri: str) -> tuple[DocumentInput, OpenDocument] | None:
         """What the reader thread needs to read an open document or .bib; None when it is not."""
         document = self._editor.open_document(uri)
         path = self.path_of(uri)
@@ -133,12 +133,12 @@ class Buffers:
             return None
         return self.reading_of(document, path), document
 
-    def workspace_reading(self) -> Reading:
+    def workspace_reading(self) -> DocumentInput:
         """The reading of what the editor does not show: settings, and texts of other buffers."""
-        from citewell.lsp.documents.project_state import Reading
+        from citewell.lsp.documents.project_state import DocumentInput
 
         roots = self._editor.roots
-        return Reading(
+        return DocumentInput(
             path=(roots[-1] if roots else working_folder()) / ".citewell-no-file",
             text="",
             texts=self.texts(),
@@ -148,11 +148,11 @@ class Buffers:
             own_folders=self.own_folders(),
         )
 
-    def reading_of(self, document: OpenDocument, path: Path) -> Reading:
+    def reading_of(self, document: OpenDocument, path: Path) -> DocumentInput:
         """The reading of an open document with a known path."""
-        from citewell.lsp.documents.project_state import Reading
+        from citewell.lsp.documents.project_state import DocumentInput
 
-        return Reading(
+        return DocumentInput(
             path=path,
             text=document.source,
             texts=self.texts(),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
 
 
-class Places:
+class Positions:
     """Offsets of one text as positions. Rising offsets cost one walk through the text in all."""
 
     def __init__(self, text: str, encoding: str) -> None:
@@ -73,7 +73,7 @@ class Ranges:
     """Converts spans to LSP ranges for edits."""
 
     def __init__(self, text: str, encoding: str) -> None:
-        self._places = Places(text, encoding)
+        self._places = Positions(text, encoding)
 
     def range(self, span: Span) -> types.Range:
         found = self._places.range(span)
@@ -89,7 +89,7 @@ class Locator:
     def __init__(self, snapshot: WorkspaceSnapshot, encoding: str) -> None:
         self._snapshot = snapshot
         self._encoding = encoding
-        self._places: dict[Path, Places] = {}
+        self._places: dict[Path, Positions] = {}
 
     def uri(self, path: Path) -> str:
         """The address under which the editor knows a file."""
@@ -102,7 +102,7 @@ class Locator:
         if places is None:
             file = self._snapshot.linked.all_keys.files.get(path)
             text = file.source.text if file is not None else ""
-            self._places[path] = places = Places(text, self._encoding)
+            self._places[path] = places = Positions(text, self._encoding)
         return places.range(span)
 
     def location(self, path: Path, span: Span) -> Location:
@@ -146,7 +146,7 @@ class BodyPlaces:
         self._encoding = encoding
         self._is_plain = encoding == "utf-32" or text.isascii()
         self._is_line = "\n" not in text
-        self._places = Places(text, encoding) if "\r" in text else None
+        self._places = Positions(text, encoding) if "\r" in text else None
 
     def inside(self, begin: int, end: int) -> Inside:
         """The range between two offsets of the body's text."""

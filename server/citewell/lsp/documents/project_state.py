@@ -91,7 +91,7 @@ QUICK_ENTRIES = 30_000
 """A look-up among this many entries takes one or two milliseconds."""
 
 
-class Reading(Struct, frozen=True, eq=False):
+class DocumentInput(Struct, frozen=True, eq=False):
     """One document to be read: its text, and all that its paper depends on."""
 
     path: Path
@@ -215,7 +215,7 @@ class ProjectCache:
         """Of the whole workspace."""
         self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
-    def read(self, wanted: Reading, *, rescan: bool = False) -> tuple[Document, ProjectState]:
+    def read(self, wanted: DocumentInput, *, rescan: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its project (`Workspace.open_file`)."""
         document, project = self._workspace(wanted).open_file(
             wanted.path, wanted.overlay, wanted.own_folders, epoch=wanted.epoch, rescan=rescan
@@ -231,7 +231,7 @@ class ProjectCache:
             self._states.popitem(last=False)
         return document, known
 
-    def linked(self, wanted: Reading) -> LinkedProjects:
+    def linked(self, wanted: DocumentInput) -> LinkedProjects:
         """A document or .bib with every project of the workspace that holds it."""
         workspace = self.workspace(wanted)
         projects = workspace.of(wanted.path)
@@ -248,12 +248,12 @@ class ProjectCache:
             wide = self._table(wanted, workspace, sharing, bib, wide=True)
         return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
 
-    def outdated(self, wanted: Reading, texts: Mapping[Path, str]) -> list[Path]:
+    def outdated(self, wanted: DocumentInput, texts: Mapping[Path, str]) -> list[Path]:
         """The files that hold something else than these texts; one that is not there holds ""."""
         cache = self._cache(wanted.options)
         return [path for path in texts if (cache.text(path, wanted.overlay) or "") != texts[path]]
 
-    def bib(self, wanted: Reading) -> BibFile:
+    def bib(self, wanted: DocumentInput) -> BibFile:
         """A bibliography by itself."""
         return self._cache(wanted.options).bib(wanted.path, wanted.text)
 
@@ -266,7 +266,9 @@ class ProjectCache:
         """Any .bib with the text that an edit refers to."""
         return self._cache(options).bib(path, text)
 
-    def find_entries(self, wanted: Reading, query: str, limit: int) -> list[tuple[Symbol, str]]:
+    def find_entries(
+        self, wanted: DocumentInput, query: str, limit: int
+    ) -> list[tuple[Symbol, str]]:
         """Entries of every .bib of the workspace and of those that are open, the best first, each
         with the text of its file."""
         bibs = {bib.path: bib for bib in self.workspace(wanted).bibs(wanted.texts)}
@@ -281,13 +283,13 @@ class ProjectCache:
         found = workspace_symbols(index, query, limit)
         return [(symbol, bibs[symbol.path].text) for symbol in found]
 
-    def workspace(self, wanted: Reading) -> Workspace:
+    def workspace(self, wanted: DocumentInput) -> Workspace:
         """All projects of the workspace, as they are now."""
         workspace = self._workspace(wanted)
         workspace.refresh(wanted.overlay, wanted.texts.keys(), wanted.own_folders)
         return workspace
 
-    def read_ahead(self, wanted: Reading, seconds: float = 0.02) -> bool:
+    def read_ahead(self, wanted: DocumentInput, seconds: float = 0.02) -> bool:
         """Read some of the workspace; True when nothing is left to be read for the first time."""
         return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
 
@@ -309,7 +311,7 @@ class ProjectCache:
         for cache in self._caches.values():
             cache.try_again(path)
 
-    def _workspace(self, wanted: Reading) -> Workspace:
+    def _workspace(self, wanted: DocumentInput) -> Workspace:
         options = wanted.options
         setting = (options.documents, options.bib, wanted.roots)
         workspace = self._workspaces.get(setting)
@@ -321,7 +323,7 @@ class ProjectCache:
 
     def _table(
         self,
-        wanted: Reading,
+        wanted: DocumentInput,
         workspace: Workspace,
         projects: Sequence[Project],
         bib: BibFile | None,

@@ -22,14 +22,14 @@ from citewell.engine.process_memory import trim_heap
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.progress import Progress
+from citewell.lsp.protocol.progress import ProgressBar
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import ReadCancelled, watch_this_thread
 from citewell.model.document import Format
 from citewell.model.flavours import format_of
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.project_state import ProjectCache, ProjectState, Reading
+    from citewell.lsp.documents.project_state import DocumentInput, ProjectCache, ProjectState
     from citewell.model.bib import BibFile
     from citewell.model.document import Document
 
@@ -153,7 +153,7 @@ class ReaderThread:
         return bool(self._what) or time.monotonic() - self._ended < IDLE_SECONDS
 
     async def _show(self) -> None:
-        progress = await Progress.begin(self._editor, TITLE, self._message())
+        progress = await ProgressBar.begin(self._editor, TITLE, self._message())
         if progress is None:
             return
         shown = ""
@@ -393,7 +393,7 @@ class Projects:
         """Run a job on the reader thread that needs the projects."""
         return await self._reader.run(lambda: job(self._now()))
 
-    async def read_ahead(self, wanted: Reading) -> None:
+    async def read_ahead(self, wanted: DocumentInput) -> None:
         """Read the workspace, piece by piece, so that others get their turn."""
         while not await self.look_up(lambda cache: cache.read_ahead(wanted)):
             pass

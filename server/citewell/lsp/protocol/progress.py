@@ -29,7 +29,7 @@ R = TypeVar("R")
 _numbers = itertools.count(1)
 
 
-class Progress:
+class ProgressBar:
     """One progress that the editor shows. For the event loop."""
 
     def __init__(self, editor: Editor, token: str) -> None:
@@ -41,7 +41,7 @@ class Progress:
     @classmethod
     async def begin(
         cls, editor: Editor, title: str, message: str = "", percentage: int | None = None
-    ) -> Progress | None:
+    ) -> ProgressBar | None:
         """Show it; None where the editor shows none."""
         if not editor.flags.progress:
             return None
@@ -94,7 +94,7 @@ async def with_progress(
 
     The job is given a function that reports what it is doing. An editor without progress waits.
     """
-    progress = await Progress.begin(editor, title)
+    progress = await ProgressBar.begin(editor, title)
     if progress is None:
         return await job(lambda message: None)
     task = asyncio.ensure_future(job(progress.report))
@@ -145,7 +145,7 @@ class DelayedProgress:
     def __init__(self, editor: Editor, title: str, seconds: float) -> None:
         self._message = ""
         self._percentage = 0
-        self._progress: Progress | None = None
+        self._progress: ProgressBar | None = None
         self._showing = asyncio.ensure_future(self._begin(editor, title, seconds))
 
     async def finishes(self, job: asyncio.Future[R]) -> bool:
@@ -178,7 +178,7 @@ class DelayedProgress:
 
     async def _begin(self, editor: Editor, title: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self._progress = await Progress.begin(editor, title, self._message, self._percentage)
+        self._progress = await ProgressBar.begin(editor, title, self._message, self._percentage)
 
 
 # Progress, with a cancel button, while the library opens.
@@ -214,7 +214,7 @@ class LibraryProgress:
             await asyncio.wait({opened}, timeout=BEFORE_SHOWN)
             if opened.done():
                 return
-            progress = await Progress.begin(self._editor, f"opening the library {name}")
+            progress = await ProgressBar.begin(self._editor, f"opening the library {name}")
             while progress is not None and not opened.done():
                 if await progress.is_cancelled(LOOK_SECONDS):
                     logger.info("The author does not wait for the library")

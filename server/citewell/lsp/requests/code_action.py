@@ -29,7 +29,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, Provider
+from citewell.lsp.requests.actions.contract import ActionProvider, ActionRequest, ChosenAction
 from citewell.lsp.requests.actions.registry import KINDS
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue
 from citewell.model import CitewellError, Problem
@@ -154,7 +154,7 @@ class CodeActions:
         applier: EditApplier,
         edits: EditQueue,
         obstacles: Obstacles,
-        offering: Sequence[Provider],
+        offering: Sequence[ActionProvider],
     ) -> None:
         self._editor = editor
         self._buffers = buffers
@@ -206,7 +206,7 @@ class CodeActions:
         return found or None
 
     @staticmethod
-    async def _ask(provider: Provider, request: ActionRequest) -> Sequence[Action]:
+    async def _ask(provider: ActionProvider, request: ActionRequest) -> Sequence[Action]:
         """One provider that fails must not cost the actions of the others."""
         try:
             return await provider.offer(request)
@@ -215,7 +215,7 @@ class CodeActions:
             return ()
 
     def _shown(
-        self, provider: Provider, action: Action, request: ActionRequest, index: LineIndex
+        self, provider: ActionProvider, action: Action, request: ActionRequest, index: LineIndex
     ) -> types.CodeAction | types.Command:
         flags = self._editor.flags
         wanted = ActArguments(

@@ -49,7 +49,7 @@ LEAST = 8
 """Characters of authors, year and title that are shown, at least: fewer are of no use."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class CompletionColumns(msgspec.Struct, frozen=True):
     """The columns of a row."""
 
     label: str
@@ -61,7 +61,7 @@ class Row(msgspec.Struct, frozen=True):
     """The whole title; in an editor without these columns, everything in one line."""
 
 
-def row_of(candidate: Candidate, *, columns: bool) -> Row:
+def row_of(candidate: Candidate, *, columns: bool) -> CompletionColumns:
     """The row of a candidate; `columns`: the editor shows more than a label.
 
     The author's own entry, in a .bib or in Zotero, is labelled by its key, which is never
@@ -77,16 +77,18 @@ def row_of(candidate: Candidate, *, columns: bool) -> Row:
     line = " · ".join(part for part in (who_and_when(candidate), title) if part)
     if not columns:
         parts = (f"{invented}: {line}",) if invented else (line, at)
-        return Row(candidate.key, detail=" · ".join(part for part in parts if part))
+        return CompletionColumns(candidate.key, detail=" · ".join(part for part in parts if part))
     detail = f"{invented}: {title}" if invented else title
     if candidate.work is not None and not key_of(candidate.work.id) and line:
-        return Row(shorten(line, WIDTH - len(at) - 2, inside_words=True), at=at, detail=detail)
+        return CompletionColumns(
+            shorten(line, WIDTH - len(at) - 2, inside_words=True), at=at, detail=detail
+        )
     room = WIDTH - len(candidate.key) - 1
     if room - len(at) - 2 >= LEAST:
         room -= len(at) + 2
     elif not invented:
         at = ""
-    return Row(
+    return CompletionColumns(
         candidate.key, shorten(line, room, inside_words=True) if room >= LEAST else "", at, detail
     )
 

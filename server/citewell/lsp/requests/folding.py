@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from citewell.lsp.documents.positions import BodyPlaces, Places, placed
+from citewell.lsp.documents.positions import BodyPlaces, Positions, placed
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
@@ -75,7 +75,7 @@ _Lines = tuple[int, int, bool]
 
 
 def _lines(bib: BibFile, folds: Iterator[Fold]) -> list[_Lines]:
-    places = Places(bib.text, "utf-32")
+    places = Positions(bib.text, "utf-32")
     numbers = ((places.numbers(fold.span), fold.is_comment) for fold in folds)
     return [(first, last, is_comment) for (first, _, last, _), is_comment in numbers]
 

@@ -11,7 +11,7 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp.documents.positions import BodyPlaces, Inside, Places, placed
+from citewell.lsp.documents.positions import BodyPlaces, Inside, Positions, placed
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
@@ -39,7 +39,7 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
         if snapshot is None:
             return None
         project = snapshot.state.project.with_document(snapshot.path, snapshot.document)
-        places = Places(snapshot.document.text, editor.encoding)
+        places = Positions(snapshot.document.text, editor.encoding)
         return await projects.read(lambda: _links(document_links([project], snapshot.path), places))
 
     async def resolve(link: types.DocumentLink) -> types.DocumentLink:
@@ -62,7 +62,7 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
     )
 
 
-def _links(links: Iterable[Link], places: Places) -> wire.Encoded:
+def _links(links: Iterable[Link], places: Positions) -> wire.Encoded:
     return wire.Encoded(
         [
             wire.DocumentLink(

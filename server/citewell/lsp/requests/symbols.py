@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.documents.positions import BodyPlaces, Inside, Places, placed
+from citewell.lsp.documents.positions import BodyPlaces, Inside, Positions, placed
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
@@ -155,7 +155,7 @@ def _macros(bib: BibFile, encoding: str, uri: str | None) -> Iterator[tuple[int,
     """The symbols of the macros, each with its offset in the file."""
     from citewell.features.navigation.symbols import macro_symbols
 
-    places, names = Places(bib.text, encoding), Places(bib.text, encoding)
+    places, names = Positions(bib.text, encoding), Positions(bib.text, encoding)
     for macro in macro_symbols(bib):
         head = _head(macro.name, macro.detail, macro.kind, flat=uri is not None)
         place = wire.range_json(*places.numbers(macro.span))
@@ -195,11 +195,11 @@ def _head(name: str, detail: str, kind: str, *, flat: bool) -> bytes:
 def _found(editor: Editor, buffers: Buffers, found: list[tuple[Symbol, str]]) -> wire.Encoded:
     encoding = editor.encoding
     roots = editor.roots
-    places: dict[str, Places] = {}
+    places: dict[str, Positions] = {}
     symbols = []
     for symbol, text in found:
         path = Path(symbol.path)
-        at = places.setdefault(symbol.path, Places(text, encoding))
+        at = places.setdefault(symbol.path, Positions(text, encoding))
         opened = buffers.open_document(path)
         uri = opened.uri if opened is not None else from_fs_path(symbol.path) or ""
         root = next((r for r in roots if path.is_relative_to(r)), None)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.check_store import CheckStore
     from citewell.engine.worker_client import WorkerEngine
-    from citewell.features.checking.verify import Question
+    from citewell.features.checking.verify import EntryBytes
     from citewell.features.text.entry_state import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
     from citewell.usecases.check import CheckTask
@@ -341,13 +341,13 @@ class ReferenceChecks:
             return False
         return part.keys is None or not part.keys <= seen[1]
 
-    async def _unknown(self, part: Entries, start: int) -> Sequence[Question]:
+    async def _unknown(self, part: Entries, start: int) -> Sequence[EntryBytes]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
             self._background, lambda: _questions(part, start, self.answers, self._queue)
         )
 
-    async def _want(self, questions: Sequence[Question]) -> None:
+    async def _want(self, questions: Sequence[EntryBytes]) -> None:
         wanted = {
             one.digest: one.encoded
             for one in questions
@@ -478,7 +478,7 @@ def _without_path(check: Check) -> Check:
 
 def _questions(
     part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
-) -> list[Question]:
+) -> list[EntryBytes]:
     """The questions of some entries that are not answered or pending. For the background thread."""
     from citewell.features.checking.verify import question, question_digest
     from citewell.model.cooperative import cooperative
@@ -489,7 +489,7 @@ def _questions(
         found = bib.entries[start : start + CHUNK]
     else:
         found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
-    unknown: list[Question] = []
+    unknown: list[EntryBytes] = []
     for entry in cooperative(found):
         if entry.body.question is not UNSET:
             digest = question_digest(bib, entry)

@@ -26,7 +26,7 @@ from citewell.lsp.state.zotero import Zotero
 from citewell.options import Options
 
 
-class Session:
+class EditorSession:
     """The state behind the handlers."""
 
     def __init__(self, editor: Editor) -> None:

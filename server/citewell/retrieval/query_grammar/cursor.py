@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(msgspec.Struct, frozen=True):
+class QueryToken(msgspec.Struct, frozen=True):
     """A piece of the text."""
 
     kind: Kind
@@ -52,9 +52,9 @@ class Token(msgspec.Struct, frozen=True):
         return self.text.lower()
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[QueryToken]:
     """The tokens of the first `LONGEST` characters, `MOST` at most."""
-    found: list[Token] = []
+    found: list[QueryToken] = []
     for match in _TOKEN.finditer(text[:LONGEST]):
         if len(found) == MOST:
             break
@@ -66,7 +66,7 @@ def tokens_of(text: str) -> list[Token]:
                 kind = "mark"
         elif kind == "field":
             shown = shown.rstrip(": ").lower().replace("_", "-")
-        found.append(Token(kind, shown, match.start(), match.end()))  # type: ignore[arg-type]
+        found.append(QueryToken(kind, shown, match.start(), match.end()))  # type: ignore[arg-type]
     return found
 
 
@@ -167,7 +167,7 @@ class NoNames:
         return ""
 
 
-class Part(msgspec.Struct, frozen=True):
+class Clause(msgspec.Struct, frozen=True):
     kind: PartKind
     end: int
     """Token after the last one."""
@@ -188,7 +188,7 @@ class Cursor:
     def __init__(self, text: str, names: Names, now: int) -> None:
         """`now` is the year that "last three years" counts from."""
         self.text, self.names, self.now = text, names, now
-        self.tokens: list[Token] = tokens_of(text)
+        self.tokens: list[QueryToken] = tokens_of(text)
         self._low = ["" if one.kind == "phrase" else one.low for one in self.tokens]
         self.has_year = any(_YEAR.fullmatch(token.text) for token in self.tokens)
 
@@ -226,5 +226,5 @@ def _by_first_word(phrases: tuple[str, ...]) -> dict[str, list[str]]:
     return found
 
 
-Rule = Callable[[Cursor, int], Part | None]
+Rule = Callable[[Cursor, int], Clause | None]
 """Gives the part that begins at a token, or None."""

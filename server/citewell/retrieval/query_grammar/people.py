@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from citewell.retrieval.query_grammar.cursor import Cursor, Part
+from citewell.retrieval.query_grammar.cursor import Clause, Cursor
 from citewell.retrieval.query_grammar.words import AUTHOR_CUES, NO_NAME, PAPERS
 
 LONGEST_NAME = 4
@@ -28,13 +28,13 @@ SURNAMES_TOO = frozenset({"he", "will", "so", "an", "you"})
 PARTICLES = frozenset("van von der den de del della di da dos du la le el al bin ben ter".split())
 
 
-def marked_authors(cursor: Cursor, at: int) -> Part | None:
+def marked_authors(cursor: Cursor, at: int) -> Clause | None:
     """ "by Yann LeCun and Yoshua Bengio", "written by ...", "authors: ..."."""
     begin = cursor.after_any(at, AUTHOR_CUES)
     return _people(cursor, at, begin, is_marked=True) if begin else None
 
 
-def bare_authors(cursor: Cursor, at: int) -> Part | None:
+def bare_authors(cursor: Cursor, at: int) -> Clause | None:
     """A name without a sign that it is one."""
     found = _coauthors(cursor, at)
     if found is not None:
@@ -42,7 +42,7 @@ def bare_authors(cursor: Cursor, at: int) -> Part | None:
     return _people(cursor, at, at, is_marked=False) if cursor.is_word(at) else None
 
 
-def _coauthors(cursor: Cursor, at: int) -> Part | None:
+def _coauthors(cursor: Cursor, at: int) -> Clause | None:
     """ "He, Zhang, Ren, Sun 2016": three surnames or more before a year, where the library has a
     paper that they wrote together. Each by itself may be a common word."""
     if not cursor.has_year:
@@ -65,11 +65,11 @@ def _coauthors(cursor: Cursor, at: int) -> Part | None:
     if not cursor.names.are_coauthors([one for one in words if one.lower() not in STOP_NAMES]):
         return None
     people = tuple(words)
-    return Part("author", end, " and ".join(words), {"authors": people}, kept=" ".join(words),
+    return Clause("author", end, " and ".join(words), {"authors": people}, kept=" ".join(words),
                 is_bare=True)  # fmt: skip
 
 
-def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Part | None:
+def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Clause | None:
     people: list[str] = []
     families: list[str] = []
     end = place = begin
@@ -101,7 +101,7 @@ def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Part | N
     if not people:
         return None
     shown = " and ".join(people)
-    return Part(
+    return Clause(
         "author", end, shown, {"authors": tuple(people)}, kept=" ".join(families), is_bare=is_bare
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from citewell.model.languages import language_code
 from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import PartKind
-from citewell.retrieval.query_grammar.cursor import LONGEST, Cursor, Part
+from citewell.retrieval.query_grammar.cursor import LONGEST, Clause, Cursor
 from citewell.retrieval.query_grammar.words import (
     EARLY,
     ENTRY_TYPES,
@@ -136,7 +136,7 @@ LONGEST_VENUE = 12
 LONGEST_TITLE = 16
 
 
-def field(cursor: Cursor, at: int) -> Part | None:
+def field(cursor: Cursor, at: int) -> Clause | None:
     """`author:ruiz`, `venue:"Great Hall"`, `year:2015-2018`, `citations:>100`, `cites:...`."""
     token = cursor.tokens[at]
     if token.kind != "field":
@@ -153,25 +153,25 @@ def field(cursor: Cursor, at: int) -> Part | None:
     return _valued(cursor, name, value, at + 1, end) if value else None
 
 
-def _valued(cursor: Cursor, name: str, value: str, begin: int, end: int) -> Part | None:
+def _valued(cursor: Cursor, name: str, value: str, begin: int, end: int) -> Clause | None:
     if name in ("author", "by"):
-        return Part("author", end, value, {"authors": (value,)}, filters={"author": value})
+        return Clause("author", end, value, {"authors": (value,)}, filters={"author": value})
     if name == "venue":
-        return Part("venue", end, value, {"venues": (value,)}, filters={"venue": value})
+        return Clause("venue", end, value, {"venues": (value,)}, filters={"venue": value})
     if name in ("type", "kind"):
         if value.lower() in ENTRY_TYPES:
-            return Part("kind", end, value.lower(), {}, filters={"kind": value.lower()})
+            return Clause("kind", end, value.lower(), {}, filters={"kind": value.lower()})
         return _title_kind(KINDS.get(value.lower()), end)
     if name == "language":
         code = language_code(value)
-        return Part("language", end, code, {}, filters={"language": code}) if code else None
+        return Clause("language", end, code, {}, filters={"language": code}) if code else None
     return _related(cursor, begin, end, _RELATIONS[name])
 
 
-def _title_kind(kind: str | None, end: int) -> Part | None:
+def _title_kind(kind: str | None, end: int) -> Clause | None:
     if kind is None:
         return None
-    return Part("kind", end, kind, {"kinds": (kind,)}, kept=kind, filters={"title_kind": kind})
+    return Clause("kind", end, kind, {"kinds": (kind,)}, kept=kind, filters={"title_kind": kind})
 
 
 _LEAST = re.compile(r"\s*([>=≥]*)\s*(\d{1,7})\+?")
@@ -196,14 +196,14 @@ def _value(cursor: Cursor, begin: int) -> tuple[str, int]:
     return (value, end) if any(c.isalnum() for c in value) else ("", end)
 
 
-def excluded(cursor: Cursor, at: int) -> Part | None:
+def excluded(cursor: Cursor, at: int) -> Clause | None:
     """`-survey`, `-"deep learning"`, `NOT survey`, "but not survey or review"."""
     token = cursor.tokens[at]
     begin = at + 1
     if token.kind == "minus" or (token.text == "NOT" and begin < len(cursor.tokens)):
         if begin < len(cursor.tokens) and cursor.tokens[begin].kind in ("word", "phrase"):
             word = cursor.tokens[begin].text
-            return Part("excluded", begin + 1, f"-{word}", {"none_of": (word,)})
+            return Clause("excluded", begin + 1, f"-{word}", {"none_of": (word,)})
         return None
     begin = cursor.after_any(at, EXCLUDING)
     if not begin:
@@ -226,17 +226,17 @@ def excluded(cursor: Cursor, at: int) -> Part | None:
     if not words:
         return None
     shown = ", ".join(f"-{word}" for word in words)
-    return Part("excluded", end, shown, {"none_of": tuple(words)})
+    return Clause("excluded", end, shown, {"none_of": tuple(words)})
 
 
-def phrase(cursor: Cursor, at: int) -> Part | None:
+def phrase(cursor: Cursor, at: int) -> Clause | None:
     token = cursor.tokens[at]
     if token.kind != "phrase":
         return None
-    return Part("phrase", at + 1, token.text, {"phrases": (token.text,)}, kept=token.text)
+    return Clause("phrase", at + 1, token.text, {"phrases": (token.text,)}, kept=token.text)
 
 
-def years(cursor: Cursor, at: int) -> Part | None:
+def years(cursor: Cursor, at: int) -> Clause | None:
     begin = cursor.tokens[at].start
     found = years_at(cursor.text[:LONGEST], begin, cursor.now)
     if found is None:
@@ -247,7 +247,7 @@ def years(cursor: Cursor, at: int) -> Part | None:
     low, high = found.low, found.high
     shown = str(low) if low == high else f"{low or ''}-{high or ''}"
     bounds: dict[str, object] = {"year_from": low, "year_to": high}
-    return Part(
+    return Clause(
         "year", end, shown, bounds,
         kept="" if found.is_range else str(low),
         filters={name: value for name, value in bounds.items() if value is not None}
@@ -267,7 +267,7 @@ _EXCLUSIVE = ("more", "over")
 """First words of a limit that is not enough itself."""
 
 
-def citations(cursor: Cursor, at: int) -> Part | None:
+def citations(cursor: Cursor, at: int) -> Clause | None:
     """ "at least 100 citations", "cited more than 50 times"."""
     found = _CITATIONS.match(cursor.text[:LONGEST], cursor.tokens[at].start)
     if found is None:
@@ -277,20 +277,20 @@ def citations(cursor: Cursor, at: int) -> Part | None:
     return _least_citations(cursor, at, count, found.end())
 
 
-def _least_citations(cursor: Cursor, at: int, count: int, last: int) -> Part:
+def _least_citations(cursor: Cursor, at: int, count: int, last: int) -> Clause:
     end = at + 1
     while end < len(cursor.tokens) and cursor.tokens[end].start < last:
         end += 1
-    return Part("citations", end, f"{count}+", {"min_citations": count}, last=last)
+    return Clause("citations", end, f"{count}+", {"min_citations": count}, last=last)
 
 
-def recency(cursor: Cursor, at: int) -> Part | None:
+def recency(cursor: Cursor, at: int) -> Clause | None:
     if end := cursor.after_any(at, EARLY):
-        return Part("recency", end, "early", {"recency": "early"})
+        return Clause("recency", end, "early", {"recency": "early"})
     end = cursor.after_any(at, RECENT)
     if not end or cursor.low(end) in TITLED_AFTER:
         return None
-    return Part("recency", end, "recent", {"recency": "recent"})
+    return Clause("recency", end, "recent", {"recency": "recent"})
 
 
 _CITING = {
@@ -300,7 +300,7 @@ _CITING = {
 }  # fmt: skip
 
 
-def relation(cursor: Cursor, at: int) -> Part | None:
+def relation(cursor: Cursor, at: int) -> Clause | None:
     """ "citing BERT", "cited by 10.18653/v1/N19-1423", "similar to "Attention is all you need""."""
     for words, kind in _CITING.items():
         if begin := cursor.follows(at, words):
@@ -311,15 +311,15 @@ def relation(cursor: Cursor, at: int) -> Part | None:
     return None
 
 
-def _related(cursor: Cursor, begin: int, end: int, kind: PartKind) -> Part | None:
+def _related(cursor: Cursor, begin: int, end: int, kind: PartKind) -> Clause | None:
     if begin >= len(cursor.tokens):
         return None
     text = cursor.slice(begin, end).strip("\"“”«»'.,? ")
     work = cursor.names.work(text) if text else ""
-    return Part(kind, end, text, {str(kind): (work,)}) if work else None
+    return Clause(kind, end, text, {str(kind): (work,)}) if work else None
 
 
-def venue(cursor: Cursor, at: int) -> Part | None:
+def venue(cursor: Cursor, at: int) -> Clause | None:
     """ "at NeurIPS", "in the Journal of Machine Learning Research", "ACL"; its year follows."""
     begin = at
     is_published = cursor.low(at - 1) in PUBLISHED
@@ -344,9 +344,9 @@ def venue(cursor: Cursor, at: int) -> Part | None:
         for last in range(end, least, -1):
             name = cursor.names.venue(cursor.slice(begin, last), is_marked=True)
             if name:
-                return Part("venue", last, name, {"venues": (name,)})
+                return Clause("venue", last, name, {"venues": (name,)})
     name = cursor.names.venue(cursor.tokens[begin].text, is_marked=has_sign and is_published)
-    return Part("venue", begin + 1, name, {"venues": (name,)}) if name else None
+    return Clause("venue", begin + 1, name, {"venues": (name,)}) if name else None
 
 
 def _is_titled(cursor: Cursor, at: int) -> bool:
@@ -357,13 +357,13 @@ def _is_titled(cursor: Cursor, at: int) -> bool:
     )
 
 
-def kind(cursor: Cursor, at: int) -> Part | None:
+def kind(cursor: Cursor, at: int) -> Clause | None:
     """ "surveys", "survey of parsing"; a word such as "benchmark" by itself is of the topic."""
     found = KINDS.get(cursor.low(at)) if cursor.is_word(at) else None
     if found is None:
         return None
     is_kind = cursor.low(at).endswith(("s", "corpora")) or cursor.low(at + 1) in KIND_OF
-    return Part("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None
+    return Clause("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None
 
 
 # The rule for papers that others cite often: "classic papers on X", "seminal X", "X most cited".
@@ -383,7 +383,7 @@ _CONTINUE = frozenset("of for in on with using and or via".split())
 """Words inside a topic that end the name of a venue."""
 
 
-def influential(cursor: Cursor, at: int) -> Part | None:
+def influential(cursor: Cursor, at: int) -> Clause | None:
     """ "classic papers", "seminal work", "influential graph neural networks", "the most cited"."""
     end = cursor.after_any(at, INFLUENTIAL)
     if not end:
@@ -393,7 +393,7 @@ def influential(cursor: Cursor, at: int) -> Part | None:
         or _is_before_topic(cursor, at, end)
         or _is_behind_papers(cursor, at, end)
     )
-    return Part("citations", end, "influential", {"influential": True}) if is_found else None
+    return Clause("citations", end, "influential", {"influential": True}) if is_found else None
 
 
 def _is_before_topic(cursor: Cursor, at: int, end: int) -> bool:

@@ -59,7 +59,7 @@ class ExploreQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Names of passes to leave out, or "judge" for the judgement, to measure what they give."""
 
 
-class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+class ListingReason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a paper is in the list, or stands where it does."""
 
     step: str
@@ -78,7 +78,7 @@ class ExploredWork(msgspec.Struct, frozen=True, omit_defaults=True):
     """One work of the list."""
 
     work: Work
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[ListingReason, ...] = ()
     """In the order of the passes."""
     editions: tuple[Work, ...] = ()
     """Other records of the same work, such as its preprint."""

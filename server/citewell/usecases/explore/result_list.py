@@ -32,10 +32,10 @@ from citewell.usecases.explore.contract import (
     MAX_COUNT,
     ExploredWork,
     ExploreQuery,
+    ListingReason,
     Order,
     Pass,
     PassName,
-    Reason,
 )
 from citewell.usecases.explore.fusion import Ranked, fused
 from citewell.usecases.explore.judging import JUDGED, RelevanceJudge, by_relevance, shipped_judge
@@ -203,7 +203,7 @@ def by_preference(
     wanted: Sequence[str],
     now: int,
     cuts: Sequence[int] = (),
-) -> tuple[list[Work], dict[str, Reason]]:
+) -> tuple[list[Work], dict[str, ListingReason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 
     `now` is the year from which the age of a paper counts. No band holds papers from
@@ -228,7 +228,7 @@ def by_preference(
         out += sorted(works[start:end], key=lambda work: -values[work.id])
     query = ", ".join(wanted)
     reasons = {
-        work.id: Reason("order", query, place, words[work.id])
+        work.id: ListingReason("order", query, place, words[work.id])
         for place, (work, before) in enumerate(zip(out, works, strict=True), start=1)
         if work.id != before.id and words[work.id]
     }
@@ -279,7 +279,7 @@ class ResultList:
         self._kept, self._rejected = kept, rejected
         self._lists: list[Ranked] = []
         self._works: dict[str, Work] = {}
-        self._reasons: dict[str, list[Reason]] = {}
+        self._reasons: dict[str, list[ListingReason]] = {}
         self._ranked: tuple[ExploredWork, ...] = ()
         """All that was found, best first; passes start from its head, however short the list."""
         self._started: set[tuple[PassName, str]] = set()
@@ -318,7 +318,7 @@ class ResultList:
             self._works.setdefault(hit.work.id, hit.work)
             detail = why(hit) if hit.evidence else ""
             words = reason(hit, query if name == "search" else "")
-            self._add_reason(hit.work.id, Reason(name, query, rank, detail, words))
+            self._add_reason(hit.work.id, ListingReason(name, query, rank, detail, words))
         chances = tuple(hit.confidence for hit in result.hits)
         stated = any(chance is not None for chance in chances)
         ids = tuple(hit.work.id for hit in result.hits)
@@ -328,10 +328,10 @@ class ResultList:
         """Add papers that a link led to, each with the reason of its link."""
         for rank, (work, detail) in enumerate(papers, start=1):
             self._works.setdefault(work.id, work)
-            self._add_reason(work.id, Reason(name, query, rank, detail))
+            self._add_reason(work.id, ListingReason(name, query, rank, detail))
         self._lists.append(Ranked(name, tuple(work.id for work, _ in papers)))
 
-    def _add_reason(self, name: str, reason: Reason) -> None:
+    def _add_reason(self, name: str, reason: ListingReason) -> None:
         reasons = self._reasons.setdefault(name, [])
         if len(reasons) < MAX_REASONS:
             reasons.append(reason)
@@ -400,7 +400,7 @@ class ResultList:
         best = _best(others, chances)
         room = self.count - len(chosen)
         others = self._in_order(tiers, best, relevant, room)
-        moved: dict[str, Reason] = {}
+        moved: dict[str, ListingReason] = {}
         weighed = [one for one in wanted if one in WEIGHTS]
         if best and weighed and self._request.order == "auto":
             wanted = tuple(one for one in wanted if one not in weighed)
@@ -408,7 +408,7 @@ class ResultList:
             before = [group[0].id for group in others]
             others = self._in_order(tiers, best, relevant, room)
             moved = {
-                group[0].id: Reason("order", ", ".join(weighed), place, words[group[0].id])
+                group[0].id: ListingReason("order", ", ".join(weighed), place, words[group[0].id])
                 for place, (group, was) in enumerate(zip(others, before, strict=True), start=1)
                 if group[0].id != was and group[0].id in words
             }
@@ -425,7 +425,7 @@ class ResultList:
         self.relevant = min(len(own) + passed, self.count) if chances else None
         papers = []
         for work in (*own, *order):
-            reasons = [Reason("kept", "the request")] if work.id in kept else []
+            reasons = [ListingReason("kept", "the request")] if work.id in kept else []
             reasons += self._reasons.get(work.id, ())
             reasons += [moved[work.id]] if work.id in moved else []
             found = ExploredWork(work, tuple(reasons), editions[work.id], judged.get(work.id))

@@ -77,7 +77,7 @@ class ChosenAction(Struct, frozen=True, eq=False):
         return Span(self.number("start", 0), self.number("end", 0))
 
 
-class Provider(Protocol):
+class ActionProvider(Protocol):
     """Offers the actions of one subject and plans those that are chosen. Keeps no state."""
 
     @property

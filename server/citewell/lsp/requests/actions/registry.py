@@ -6,7 +6,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.requests.actions.bib_path import BibPathActions
 from citewell.lsp.requests.actions.bibliography import BibliographyActions
-from citewell.lsp.requests.actions.contract import Provider
+from citewell.lsp.requests.actions.contract import ActionProvider
 from citewell.lsp.requests.actions.placeholder import PlaceholderActions, ShowProblems
 from citewell.lsp.requests.actions.support import SupportActions
 from citewell.lsp.requests.actions.uncited import UncitedActions
@@ -28,7 +28,7 @@ def providers(
     zotero: Zotero,
     citing: CitationService,
     show_problems: ShowProblems,
-) -> tuple[Provider, ...]:
+) -> tuple[ActionProvider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
     return (
         UndefinedKeyActions(engine, zotero, citing),

@@ -110,9 +110,9 @@ class VerificationActions(Struct, frozen=True, eq=False):
         return await read(lambda: _plan(bib, entry, _edits(bib, entry, check, chosen)))
 
     def _known(self, bib: BibFile, chosen: ChosenAction) -> tuple[BibEntry | None, Check | None]:
-        from citewell.features.actions.verification import Wanted
+        from citewell.features.actions.verification import EntryId
 
-        entry = Wanted(chosen.text("key"), chosen.number("start", 0)).find(bib)
+        entry = EntryId(chosen.text("key"), chosen.number("start", 0)).find(bib)
         return entry, self.checking.of(bib, entry) if entry is not None else None
 
 
@@ -120,10 +120,10 @@ def _removal(bib: BibFile, projects: Sequence[Project], entry: BibEntry) -> Acti
     from pathlib import Path
 
     from citewell.features.action import ActionPlan
-    from citewell.features.actions.verification import Wanted
+    from citewell.features.actions.verification import EntryId
     from citewell.usecases.entry_changes import citing_documents, removal_edits
 
-    found = Wanted(entry.key, entry.start).find(bib)
+    found = EntryId(entry.key, entry.start).find(bib)
     if found is None:
         return None
     documents = citing_documents(projects, bib, entry.key)

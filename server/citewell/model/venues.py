@@ -57,7 +57,7 @@ _CONFERENCES = {
     "cscw": r"computer supported cooperative",
     "acl": r"annual meeting of the association for computational linguistics|meeting of the association for computational ling|association for computational linguistics",
     "naacl": r"north american (?:chapter|association)|human language technolog",
-    "eacl": r"european (?:chapter of the )?association",
+    "eacl": r"european chapter of the association|european association for comput",
     "aacl": r"asia pacific chapter of the association",
     "emnlp": r"empirical methods in natural language",
     "conll": r"computational natural language learning",

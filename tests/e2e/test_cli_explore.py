@@ -167,35 +167,6 @@ def test_a_search_is_written_as_a_page(run: Run, tmp_path: Path) -> None:
     assert "page.html exists" in refused.stderr
 
 
-def test_labels_of_a_screening_come_back_as_feedback(run: Run, tmp_path: Path) -> None:
-    assert run("explore", "teapots", "--save", "search.toml", "--csv", "screen.csv").returncode == 0
-    # As ASReview exports it: the columns that it was given, and its own behind them.
-    with (tmp_path / "screen.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    labels = {"s2:a": "0", "s2:b": "1"}
-    with (tmp_path / "labelled.csv").open("w", newline="", encoding="utf-8-sig") as stream:
-        names = ["record_id", *rows[0], "asreview_label", "asreview_time", "asreview_note"]
-        writer = csv.DictWriter(stream, names)
-        writer.writeheader()
-        for number, row in enumerate(rows):
-            own = {"record_id": str(number), "asreview_label": labels.get(row["id"], "")}
-            writer.writerow({**row, **own})
-        writer.writerow({"title": "Of Another Library", "asreview_label": "1"})
-    found = run(
-        "explore", "--again", "search.toml", "--labels", "labelled.csv", "--save", "search.toml"
-    )
-    assert "3 labelled papers: 1 kept, 1 rejected, 1 not in the library." in found.stderr
-    assert "Of Another Library" in found.stderr
-    saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
-    assert saved["search"]["kept"] == ["s2:b"]
-    assert saved["search"]["rejected"] == ["s2:a"]
-    assert saved["result"]["ids"][0] == "s2:b"
-    assert "s2:a" not in saved["result"]["ids"]
-    wrong = run("explore", "teapots", "--labels", "screen.csv")
-    assert wrong.returncode == 2
-    assert "labels-unreadable" in wrong.stderr
-
-
 def test_a_saved_search_holds_what_a_report_of_a_systematic_search_asks(
     run: Run, tmp_path: Path
 ) -> None:

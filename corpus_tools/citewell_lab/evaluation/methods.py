@@ -18,8 +18,6 @@ from citewell_lab.evaluation.text_baselines import BASELINES as TEXT_BASELINES
 
 BASELINES = ("bm25", "dense")
 """Retrievers that papers compare with, alone and fused."""
-RENAMED = {"cited": "citation_context"}
-"""Retrievers under former names, which scripts may still hold."""
 RANKERS = ("ranker",)
 LATER: dict[str, tuple[str, Any]] = {
     "rules": ("retrieval.reformulate", "none"),
@@ -108,9 +106,9 @@ def _switches(options: Options) -> dict[str, str]:
 
 
 def _public(name: str, options: Options) -> str:
-    """The name of a part that is given by a former name, or by the name of its encoder."""
+    """The name of a part that may be given by the name of its encoder."""
     encoders = {row.encoder: row.name for row in registry.rows(options) if row.encoder}
-    return RENAMED.get(name) or encoders.get(name, name)
+    return encoders.get(name, name)
 
 
 def known(options: Options) -> dict[str, SearchMethod]:

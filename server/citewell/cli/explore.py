@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from citewell.options import Options
     from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass
     from citewell.usecases.explore.export import Form
-    from citewell.usecases.explore.labels import Label
     from citewell.usecases.explore.saved import SavedSearch
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-MOST_UNKNOWN = 5
 """Labelled papers that are named where the library lacks them."""
 _FORMS: tuple[tuple[Form, str], ...] = (
     ("bibtex", "BibTeX entries"), ("ris", "RIS"), ("csl", "CSL-JSON"), ("csv", "CSV"),
@@ -81,10 +79,6 @@ def _exports(command: Any) -> Any:
     help="Write a page with the papers, their reasons and the passes.",
 )  # fmt: skip
 @click.option(
-    "--labels", type=FILE, metavar="FILE",
-    help="Keep and reject the papers that a CSV or RIS file of ASReview labels.",
-)  # fmt: skip
-@click.option(
     "--save", type=FILE, metavar="FILE", help="Save the search and the ids of its papers."
 )
 @click.option("--again", type=FILE, metavar="FILE",
@@ -102,7 +96,6 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     and why, separated by tabs; the overview goes to standard error then. Exits with 1 if nothing is
     found; --again exits with 0 if nothing is new.
     """
-    from citewell.usecases.explore.labels import read_labels
     from citewell.usecases.explore.saved import databases, new_papers, read_saved, saved_text
 
     session: Session = ctx.obj
@@ -111,10 +104,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     request = _request(" ".join(text), flags, saved)
     files = {form: flags[form] for form, _ in _FORMS if flags[form]}
     _check_targets([*files.values(), flags["html_path"], flags["save"]], flags)
-    labels = read_labels(flags["labels"]) if flags["labels"] else []
-    if flags["labels"] and not labels:
-        echo(f"{flags['labels']} labels no paper yet.", err=True)
-    request, found, library, cited = _explored(options, request, labels, flags)
+    request, found, library, cited = _explored(options, request, flags)
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
     if saved is not None:
@@ -152,7 +142,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
             raise click.UsageError("--again repeats the saved question; give no other one.")
         online = saved.request.online or flags["online"]
         return replace(saved.request, online=online, overview=flags["overview"])
-    if not (asks or flags["labels"]):
+    if not asks:
         raise click.UsageError("Missing argument 'TEXT...'.")
     return ExploreQuery(
         text=text,
@@ -171,16 +161,14 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
 
 
 def _explored(
-    options: Options, request: ExploreQuery, labels: list[Label], flags: dict[str, Any]
+    options: Options, request: ExploreQuery, flags: dict[str, Any]
 ) -> tuple[ExploreQuery, Exploration, str, dict[str, int]]:
-    """The request with its labels, the last list, the library that was searched, and how often each
+    """The request with ids, the last list, the library that was searched, and how often each
     paper of the list is cited."""
     from citewell.usecases.library import Library
 
     with Library(options, online=request.online) as library:
         request = _with_ids(library.engine, request, options, flags["bibs"])
-        if labels:
-            request = _labelled(library.engine, request, labels)
         found = None
         for found in library.explore(request):
             if flags["trace"]:
@@ -205,29 +193,6 @@ def _with_ids(
         return tuple(work.id for work in works)
 
     return replace(request, kept=ids(request.kept), rejected=ids(request.rejected))
-
-
-def _labelled(engine: Engine, request: ExploreQuery, labels: list[Label]) -> ExploreQuery:
-    """The request with the labelled papers kept and rejected."""
-    from msgspec.structs import replace
-
-    from citewell.usecases.explore.labels import feedback_of
-
-    known = feedback_of(engine, labels)
-    echo(
-        f"{len(labels):,} labelled papers: {len(known.kept):,} kept, {len(known.rejected):,} "
-        f"rejected, {len(known.unknown):,} not in the library.",
-        err=True,
-    )
-    for title in known.unknown[:MOST_UNKNOWN]:
-        echo(f"  not in the library: {title}", err=True)
-    rejected = [name for name in request.rejected if name not in known.kept]
-    kept = [name for name in request.kept if name not in known.rejected]
-    return replace(
-        request,
-        kept=tuple(dict.fromkeys((*kept, *known.kept))),
-        rejected=tuple(dict.fromkeys((*rejected, *known.rejected))),
-    )
 
 
 def _show_pass(one: Pass, count: int) -> None:

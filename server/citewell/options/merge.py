@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import fields
 
 from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
@@ -29,8 +29,6 @@ from citewell.options.values import WrongValueError, fit, leads_out, nearest
 
 Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
 
-RENAMED = {"retrieval.cited": "retrieval.citation_context"}
-"""Settings under former names, which files, editors and environments may still hold."""
 MAX_PROBLEMS_PER_SOURCE = 20
 MAX_DEPTH = 8
 
@@ -144,12 +142,8 @@ class Merge:
             )
 
     def _by(self, spelling: Callable[[Setting], str]) -> dict[str, Setting]:
-        """Every setting by its name in one spelling, former names included."""
-        former = {
-            spelling(replace(self.known[new], name=old)): self.known[new]
-            for old, new in RENAMED.items()
-        }
-        return former | {spelling(setting): setting for setting in self.known.values()}
+        """Every setting by its name in one spelling."""
+        return {spelling(setting): setting for setting in self.known.values()}
 
     def _put(
         self,

@@ -168,15 +168,6 @@ def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(
         methods.named(["densse"], library_options)
 
 
-def test_a_retriever_is_known_by_its_former_name_too(library_options):
-    (old,) = methods.named(["dense+cited"], library_options)
-    (new,) = methods.named(["dense+citation_context"], library_options)
-    assert old == new
-    assert methods.without("cited", library_options) == methods.without(
-        "citation_context", library_options
-    )
-
-
 def test_methods_with_the_same_settings_are_measured_once(library_options):
     twice = methods.named(["rrf", "bm25", "without-dense", "max"], library_options)
     names = [one.name for one in methods.distinct(twice, library_options)]

@@ -62,17 +62,6 @@ def test_leaves_are_merged_one_by_one(user_file: Path, workspace: Path) -> None:
     assert (retrieval.rrf_k, retrieval.depth, retrieval.bm25) == (2, 50, True)
 
 
-def test_a_setting_is_known_by_its_former_name_too(user_file: Path, workspace: Path) -> None:
-    user_file.write_text("[retrieval]\ncited = false\n", encoding="utf-8")
-    loaded = load(workspace, {}, user_file=user_file)
-    assert loaded.options.retrieval.citation_context is False and not loaded.problems
-    assert loaded.origins["retrieval.citation_context"].layer == "user file"
-    loaded = load(workspace, {"CITEWELL_RETRIEVAL_CITED": "off"}, user_file=Path("none"))
-    assert loaded.options.retrieval.citation_context is False
-    loaded = from_wire({"retrieval": {"cited": False}})
-    assert loaded.options.retrieval.citation_context is False and not loaded.problems
-
-
 def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     user_file: Path, workspace: Path
 ) -> None:

@@ -63,7 +63,7 @@ def test_every_problem_with_a_status_is_a_problem(problem_codes: object) -> None
 NOT_OVER_HTTP = (
     *("action-", "address-", "argument-", "baseline-", "command-", "compare-", "data-set-"),
     *("demo-", "diagnostic-", "document-", "edit-", "encoding-", "entries-", "evaluation-"),
-    *("fetch-", "graph-", "http-missing", "insert-", "labels-", "mcp-", "merge-", "method-"),
+    *("fetch-", "graph-", "http-missing", "insert-", "mcp-", "merge-", "method-"),
     *(
         "mode-",
         "no-paper-found",

@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95900,
-    "server: files": 579,
+    "server: lines": 95700,
+    "server: files": 577,
     "corpus tools and lab: lines": 25600,
     "corpus tools and lab: files": 160,
     "files with fewer than 60 lines": 73,

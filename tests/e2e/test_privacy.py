@@ -435,7 +435,7 @@ def test_what_is_kept_can_be_read_by_its_user_alone(traced: Traced, fake_sources
 
     everything()
     kept = {path.name for folder in folders for path in folder.rglob("*")}
-    assert {"history.sqlite", "reports", "pace.sqlite", "default"} <= kept
+    assert {"history.sqlite", "pace.sqlite", "default"} <= kept
     assert others_may_read(*folders) == []
     for folder in folders:
         for path in (folder, *folder.rglob("*")):

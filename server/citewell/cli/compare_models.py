@@ -58,7 +58,7 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
         show_problems([error.problem])
         ctx.exit(FINDINGS)
     _show(comparison)
-    save_results(flags, comparison, lambda: _page(comparison), "compare-models")
+    save_results(flags, comparison, lambda: _page(comparison))
     _explain(comparison)
     ctx.exit(OK if all(one.answered for one in comparison.models) else FINDINGS)
 

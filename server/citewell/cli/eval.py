@@ -207,7 +207,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     if flags["html_path"]:
         title = _title(papers, info) if papers else ""
         text = page.render(evaluation, title, own=bool(papers))
-        save_report("eval", flags["html_path"], text)
+        save_report(flags["html_path"], text)
     elif papers:
         click.echo("Add --html page.html for a report with every citation and miss.", err=True)
     return FINDINGS if any(run.unbacked for run in evaluation.runs) else OK

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from citewell.model.llm import Budget
     from citewell.model.problem import Problem
-    from citewell.usecases.reports import Kind
 
 OK = 0
 FINDINGS = 1
@@ -61,12 +60,9 @@ def show_cost(budget: Budget) -> None:
 
 
 def save_results(
-    flags: Mapping[str, Any],
-    value: Any,
-    page: Callable[[], str] | None = None,
-    kind: Kind = "eval",
+    flags: Mapping[str, Any], value: Any, page: Callable[[], str] | None = None
 ) -> None:
-    """What `--json` and `--html` ask for: the figures, and the report of this kind made of them.
+    """Write what `--json` and `--html` ask for: the figures, and a report of them.
 
     Raises `CitewellError` when a file cannot be written.
     """
@@ -77,21 +73,18 @@ def save_results(
     if path := flags["json_path"]:
         write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
     if page is not None and (path := flags["html_path"]):
-        save_report(kind, path, page())
+        save_report(path, page())
 
 
-def save_report(kind: Kind, path: Path, page: str) -> None:
-    """Write a report where `--html` says, and keep it for the page of `citewell serve`.
+def save_report(path: Path, page: str) -> None:
+    """Write a report where `--html` says.
 
     Raises `CitewellError` when the file cannot be written.
     """
-    from citewell.usecases.reports import keep_report
     from citewell_lab.evaluation.results import write_atomically
 
     write_atomically(path, page.encode("utf-8"))
     click.echo(f"page: {path}", err=True)
-    if (problem := keep_report(kind, page)) is not None:
-        show_problem(problem)
 
 
 def write_json(value: Any) -> None:

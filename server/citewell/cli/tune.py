@@ -70,7 +70,7 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
         show_problems([error.problem])
         ctx.exit(FINDINGS)
     _show(tuning, flags["dry_run"])
-    save_results(flags, tuning, lambda: _page(tuning), "tune")
+    save_results(flags, tuning, lambda: _page(tuning))
     ctx.exit(OK)
 
 

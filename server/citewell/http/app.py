@@ -21,7 +21,6 @@ from citewell.engine.contract import Engine
 from citewell.http.contract import Endpoint, PartCallback, ProgressCallback, Service, queue_of
 from citewell.http.docs_page import docs_routes
 from citewell.http.endpoints import ENDPOINTS
-from citewell.http.endpoints.reporting import report_routes
 from citewell.http.events import EventStream, wants_events
 from citewell.http.lines import LineStream, wants_lines
 from citewell.http.openapi import openapi_json
@@ -76,7 +75,6 @@ def create_app(
         for path, by_method in by_path.items()
     ]
     routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page), *docs_routes()]
-    routes += report_routes()
     routes += metrics_routes(metrics)
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}

@@ -14,7 +14,6 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
-from citewell.http.endpoints.reporting import PREFIX
 from citewell.model.json_log import log_as_json
 from citewell.options import Options
 from citewell.serving.address import BasePath, bind, url_of
@@ -100,7 +99,7 @@ def guarded_app(
     """The application behind names, origins, the limit of requests and the token. Pages of the
     named origins may read the answers (CORS); without any, no other page may."""
     if admission.token:
-        app = TokenGuard(app, admission.token, PATHS, PREFIX)
+        app = TokenGuard(app, admission.token, PATHS)
     if rate_limit:
         # Before the token, which could be guessed otherwise.
         app = RateLimit(app, Buckets(rate_limit))

@@ -37,7 +37,7 @@ the value from the other places; on the command line it is an error. For setting
 recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
 places say. `citewell doctor` shows where each setting was set.
 
-The user data folder, with the libraries, the learned history, the last reports and the usage of
+The user data folder, with the libraries, the learned history and the usage of
 language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
 macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
 names.

@@ -31,7 +31,6 @@ STORED = (
         "which papers you accepted or dismissed, and where; no word of a manuscript",
         "when you accept a paper ([learning from use](learning.md))",
     ),
-    Stored("data", "reports", "the last reports of `eval` and `tune`", "by these commands"),
     Stored(
         "data",
         "llm-usage.sqlite",

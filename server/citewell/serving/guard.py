@@ -113,19 +113,11 @@ class NameGuard:
 
 class TokenGuard:
     """Lets only requests through that carry the bearer token, compared in constant time, and those
-    for `open_paths`, which hold no data, or below `keyed`, whose paths hold a key of their own: a
-    browser sends no token when it opens a page."""
+    for `open_paths`, which hold no data."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        token: str,
-        open_paths: Collection[str] = frozenset(),
-        keyed: str | None = None,
-    ) -> None:
+    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str] = frozenset()) -> None:
         self._app = app
         self._open_paths = open_paths
-        self._keyed = keyed
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,10 +129,7 @@ class TokenGuard:
         await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
-        if scope.get("method") not in ("GET", "HEAD"):
-            return False
-        path = scope.get("path", "")
-        return path in self._open_paths or bool(self._keyed and path.startswith(self._keyed))
+        return scope.get("method") in ("GET", "HEAD") and scope.get("path", "") in self._open_paths
 
 
 def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:

@@ -25,7 +25,6 @@ VIEWS = {
     "/?view=map&id=fx:1&id=fx:2&id=fx:3": ".map svg",
     "/?view=kept": "h1",
     "/?view=library": ".chart",
-    "/?view=evaluation": "h2",
 }
 
 

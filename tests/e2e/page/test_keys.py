@@ -129,6 +129,3 @@ def test_each_view_is_used_without_a_mouse(page: Any) -> None:
     view("Library")
     press(page.get_by_text("The steps and their times"))
     expect(page.get_by_role("region", name="Steps of a search")).to_be_visible()
-    view("Evaluation")
-    press(page.get_by_role("button", name="Copy").first)
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()

@@ -68,7 +68,6 @@ REQUESTS = {
     "verify": {"sentence": "Attention is all you need.", "id": "fx:1"},
     "status": "",
     "pipeline": "",
-    "reports": "",
     "health": "",
     "find_citation": {"sentence": "Attention helps.", "k": 2},
     "api_health": "",

@@ -10,7 +10,6 @@ from citewell.http.endpoints import (
     mapping,
     papers,
     picking,
-    reporting,
     searching,
     status,
 )
@@ -31,7 +30,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     checking.VERIFY,
     status.STATUS,
     status.PIPELINE,
-    reporting.REPORTS,
     status.HEALTH,
     compatible.FIND_CITATION,
     compatible.API_HEALTH,

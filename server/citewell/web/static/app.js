@@ -13,7 +13,6 @@ const VIEWS = {
   map: ["Map", () => import("./map.js")],
   kept: ["Kept papers", () => import("./kept.js")],
   library: ["Library", () => import("./library.js")],
-  evaluation: ["Evaluation", () => import("./evaluation.js")],
 };
 let leaving = new AbortController();
 let broken = false;

@@ -369,7 +369,7 @@ def _parted(
         inside = [
             n
             for n, name in enumerate(theirs)
-            # A middle name may be the surname of a co-author, who then stands in the list, too.
+            # A middle name may be the surname of a co-author, who is then listed separately.
             if name.family in words
             and not any(name.equals(other) and not other.words <= words for other in others)
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
@@ -239,6 +240,8 @@ def _namesake(claim: Claim, match: Match) -> bool:
     year = bool(claim.year and years) and min(abs(claim.year - y) for y in years) <= 1  # type: ignore[operator]
     venue = any(venue_ids(claim.venue) & work_venues(work) for work in match.works)
     book = any(kind in claim.kind for kind in ("thesis", "book", "report"))
+    if difference is Difference.MISSING and len(claim.authors) == 1 and _is_thesis(claim):
+        return all("thesis" not in work.kind for work in match.works)  # its author's paper
     if difference is not Difference.UNRELATED:
         # A book, a tutorial and a survey by the same people have the same title too.
         other_people = difference in (Difference.REPLACED, Difference.MISSING, Difference.ADDED)
@@ -246,9 +249,8 @@ def _namesake(claim: Claim, match: Match) -> bool:
         return other_people and words <= 4 and not year and not venue and paper
     if match.title is not TitleLike.SAME or match.by != "title":
         return True
-    if claim.raw and len(claim.authors) < 2 and (claim.unread or not claim.authors[0].given):
-        return True
-    if book:
+    doubted = len(claim.authors) < 2 and (claim.unread or not claim.authors[0].given)
+    if book or (claim.raw and doubted):
         return True  # a thesis and a paper, a book and its review
     return not (
         words >= 6
@@ -256,6 +258,13 @@ def _namesake(claim: Claim, match: Match) -> bool:
         or (words == 3 and year and venue)
         or (words == 2 and year and venue and len(claim.authors) > 2)
     )
+
+
+_THESIS = re.compile(r"thesis|dissertation|diplomarbeit", re.IGNORECASE)
+
+
+def _is_thesis(claim: Claim) -> bool:
+    return _THESIS.search(f"{claim.kind} {claim.venue} {claim.raw}") is not None
 
 
 def _unknown(

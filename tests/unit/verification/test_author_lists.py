@@ -213,3 +213,14 @@ def test_a_middle_name_that_is_a_coauthors_surname_divides_no_name():
     assert compare_people(together, people("Ann Ash, Dan Dogwood, Sami Azam")).difference is (
         Difference.SAME
     )
+
+
+def test_a_thesis_is_not_its_authors_paper_of_the_same_title():
+    text = (
+        f"@phdthesis{{k, title = {{{TITLE}}}, author = {{Ash, Ann Maria}}, year = 2019,"
+        " school = {Somewhere}}"
+    )
+    (claim,) = claims_of_bib(parse_bib(text, "refs.bib"))
+    checker = Checker([MemoryRecords([record("dblp", FOUR)])], today=datetime.date(2026, 1, 1))
+    assert checker.check([claim])[0].verdict is Verdict.NOT_FOUND
+    assert check([record("dblp", FOUR)], "Ash, Ann").verdict is Verdict.WRONG_DETAIL

@@ -170,7 +170,7 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
     if (joined := _joined(claim, match, near)) is not None:
         code, severity, sure = "title-differs", Severity.WARNING, 0.85
         words = f"The work is titled “{expected}”; the subtitle is that of “{joined.title}”."
-    elif match.title is TitleLike.SUBTITLE:
+    elif match.title is TitleLike.SUBTITLE or (claim.raw and _adds_subtitle(claim.title, expected)):
         code, words, severity, sure = (
             "title-subtitle", "The record's title has another subtitle.", Severity.INFO, 0.6
         )  # fmt: skip
@@ -199,6 +199,12 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
     return [
         finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
     ]
+
+
+def _adds_subtitle(title: str, known: str) -> bool:
+    """True where the known title is all that stands before the colon."""
+    head, colon, tail = title.partition(":")
+    return bool(colon and tail.strip()) and title_key(head) == title_key(known)
 
 
 _LEAST_TAIL = 4

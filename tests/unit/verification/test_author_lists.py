@@ -9,7 +9,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.check import Verdict
 from citewell.sources.combine import combine
 from citewell.verification.checker import Checker
-from citewell.verification.claims import claims_of_bib
+from citewell.verification.claims import claims_of_bib, claims_of_text
 from citewell.verification.people import AuthorComparison, Difference, compare_people
 from citewell.verification.records import MemoryRecords
 
@@ -224,3 +224,15 @@ def test_a_thesis_is_not_its_authors_paper_of_the_same_title():
     checker = Checker([MemoryRecords([record("dblp", FOUR)])], today=datetime.date(2026, 1, 1))
     assert checker.check([claim])[0].verdict is Verdict.NOT_FOUND
     assert check([record("dblp", FOUR)], "Ash, Ann").verdict is Verdict.WRONG_DETAIL
+
+
+def test_a_subtitle_that_the_work_does_not_have_is_noted_in_print():
+    own = record("arxiv", FOUR, title="Meanders 7B", arxiv="1906.01234", doi="", venue="arXiv",
+                 kind="misc")  # fmt: skip
+    text = (
+        "Ann Ash, Dan Dogwood, Ben Beech, and Cara Cedar. Meanders 7b: Efficient river models with"
+        " grouped gravel. arXiv preprint arXiv:1906.01234, 2019."
+    )
+    checker = Checker([MemoryRecords([own])], today=datetime.date(2026, 1, 1))
+    result = checker.check(claims_of_text(text))[0]
+    assert "title-subtitle" in [one.code for one in result.findings]

@@ -32,7 +32,7 @@ from citewell.engine.process_memory import rss_mb
 from citewell.model import Work
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.bm25_build import Bm25Builder, Parameters, _Terms
+from citewell.retrieval.bm25_build import Bm25Builder, Parameters, Terms
 from citewell.retrieval.bm25_segment import Bm25Segment
 
 
@@ -55,7 +55,7 @@ def row(name: str, ours: list[float], theirs: list[float], note: str = "") -> No
 
 def token_numbers(works: list[Work]) -> tuple[list[list[int]], dict[str, int]]:
     """The term numbers of each paper, those of its title four times, and the vocabulary."""
-    terms, weight = _Terms(), int(Parameters().title_weight)
+    terms, weight = Terms(), int(Parameters().title_weight)
     numbers: list[list[int]] = [[] for _ in works]
     for texts, times in (([w.title for w in works], weight), ([w.abstract for w in works], 1)):
         found, text_of = terms.of_texts(texts)

@@ -164,13 +164,14 @@ def _doubted(one: FieldFinding) -> FieldFinding:
 
 def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[FieldFinding]:
     """Silent on case, punctuation, accents and markup."""
-    if match.title is TitleLike.SAME or not claim.title:
-        return []
     expected = match.work.title
+    adds = bool(claim.raw) and _adds_subtitle(claim, expected)
+    if (match.title is TitleLike.SAME and not adds) or not claim.title:
+        return []
     if (joined := _joined(claim, match, near)) is not None:
         code, severity, sure = "title-differs", Severity.WARNING, 0.85
         words = f"The work is titled “{expected}”; the subtitle is that of “{joined.title}”."
-    elif match.title is TitleLike.SUBTITLE or (claim.raw and _adds_subtitle(claim.title, expected)):
+    elif match.title is TitleLike.SUBTITLE or adds:
         code, words, severity, sure = (
             "title-subtitle", "The record's title has another subtitle.", Severity.INFO, 0.6
         )  # fmt: skip
@@ -201,14 +202,18 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
     ]
 
 
-def _adds_subtitle(title: str, known: str) -> bool:
-    """True where the known title is all that stands before the colon."""
-    head, colon, tail = title.partition(":")
-    return bool(colon and tail.strip()) and title_key(head) == title_key(known)
-
-
 _LEAST_TAIL = 4
 """Words of a subtitle that two works do not share by chance."""
+
+
+def _adds_subtitle(claim: Claim, known: str) -> bool:
+    """True where a printed reference has a colon and more words behind the known title."""
+    head, colon, tail = claim.title.partition(":")
+    if not colon:
+        head = claim.title
+        behind = claim.raw.partition(claim.title)[2]
+        tail = behind[1:].partition(".")[0] if behind.startswith(":") else ""
+    return len(tail.split()) >= _LEAST_TAIL and title_key(head) == title_key(known)
 
 
 def _joined(claim: Claim, match: Match, near: Sequence[Work]) -> Work | None:

@@ -236,3 +236,10 @@ def test_a_subtitle_that_the_work_does_not_have_is_noted_in_print():
     checker = Checker([MemoryRecords([own])], today=datetime.date(2026, 1, 1))
     result = checker.check(claims_of_text(text))[0]
     assert "title-subtitle" in [one.code for one in result.findings]
+    longer = (
+        f"Ann Ash, Dan Dogwood, Ben Beech, and Cara Cedar. {TITLE}: Pre-training of deep gravel"
+        " models. In ICCV, 2019."
+    )
+    checker = Checker([MemoryRecords([record("dblp", FOUR)])], today=datetime.date(2026, 1, 1))
+    result = checker.check(claims_of_text(longer))[0]
+    assert "title-subtitle" in [one.code for one in result.findings]

@@ -114,8 +114,6 @@ def test_an_evaluation_can_leave_any_of_them_out_by_its_public_name() -> None:
         if row.option:
             changed = methods.without(row.name, options)
             assert not row.is_on(changed.options(options))
-    former = methods.without("cited", options)
-    assert former == methods.without("citation_context", options)
 
 
 def test_public_names_are_those_of_the_retrievers_themselves(options: Options) -> None:

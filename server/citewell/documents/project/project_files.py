@@ -122,7 +122,8 @@ class ProjectFiles:
             bibs[path] = found
         changed = copy.copy(self)
         changed.documents, changed.bibs = documents, bibs
-        changed.documents = changed._scanned_again()
+        if any(bibs[path] is not self.bibs[path] for path in bibs):
+            changed.documents = changed._scanned_again()
         return changed
 
     def with_document(self, path: Path, document: Document) -> Self:

@@ -7,10 +7,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
     "server: lines": 95700,
-    "server: files": 577,
-    "corpus tools and lab: lines": 25600,
+    "server: files": 574,
+    "corpus tools and lab: lines": 25510,
     "corpus tools and lab: files": 160,
-    "files with fewer than 60 lines": 73,
+    "files with fewer than 60 lines": 69,
     "class names that occur more than once": 18,
     "most files in one folder": 37,
 }

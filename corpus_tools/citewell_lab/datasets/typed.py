@@ -17,9 +17,9 @@ from citewell.corpus.columns import opening_name
 from citewell.model import Question, Work
 from citewell.model.names import parse_author
 from citewell.model.query import MARK, OTHER
+from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import plain_title
 from citewell.model.venues import shown_venue, venue_ids
-from citewell.retrieval.stopwords import STOPWORDS
 
 TAG = "typed:"
 """Prefix of the kind in a question's tags."""

@@ -20,7 +20,7 @@ import msgspec
 from citewell.corpus.aliases import GENERIC, Alias, alias_name, write_aliases
 from citewell.corpus.columns import title_key
 from citewell.model.query import MARK, OTHER
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 from citewell_lab.training.data import CORPORA, read_jsonl
 from citewell_lab.training.split import is_tuning
 

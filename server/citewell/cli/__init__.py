@@ -1,6 +1,6 @@
 """The commands. Each lives in its own module, which is imported only when it is called."""
 
-from citewell_corpus.cli import run_command
+from citewell.interrupts import run_command
 
 __all__ = ["main"]
 

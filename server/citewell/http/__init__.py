@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+RATE_LIMIT = 120
+"""Requests per minute from one client of a public demo, where the settings name no limit."""
+
 
 def serve(
     options: Options,
@@ -46,7 +49,6 @@ def serve(
                 )
             )
     from citewell.engine.pool import open_workers
-    from citewell.http.public import public_options
     from citewell.http.server import serve_engine
 
     if read_only or options.serve.read_only:
@@ -66,3 +68,17 @@ def serve(
         )
     finally:
         engine.close()
+
+
+def public_options(options: Options) -> Options:
+    """The settings of a public demo: no sources, no language model, no learning, a rate limit."""
+    from msgspec.structs import replace
+
+    serve = options.serve
+    return replace(
+        options,
+        sources=replace(options.sources, allow=(), keep=False),
+        llm=replace(options.llm, provider="none", rerank="none", reformulate=False),
+        learning=replace(options.learning, enabled=False),
+        serve=replace(serve, read_only=True, rate_limit=serve.rate_limit or RATE_LIMIT),
+    )

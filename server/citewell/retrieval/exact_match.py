@@ -21,11 +21,11 @@ from citewell.corpus.array_sets import is_among
 from citewell.corpus.columns import LibraryColumns, name_hash, title_key
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening
-from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 MOST_WORDS = 6

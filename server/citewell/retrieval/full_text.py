@@ -17,10 +17,10 @@ from citewell.documents.sentences import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening
-from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.tokens import words
 
 MAX_SNIPPET = 300

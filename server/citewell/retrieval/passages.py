@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from citewell.corpus.array_sets import distinct, ranges
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.query import MARK, OTHER
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.tokens import words
 
 SIGNALS = ("profile_best", "profile_sum", "profile_share")

@@ -15,7 +15,7 @@ import msgspec
 
 from citewell.documents.acronyms import acronyms_in, written_out
 from citewell.model.query import MARK, OTHER, Query
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 MAX_WORDS = 400

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
+from citewell.http import RATE_LIMIT, public_options
 from citewell.http.app import create_app
-from citewell.http.public import RATE_LIMIT, public_options
 from citewell.http.reading import MAX_PUBLIC_BODY
 from citewell.http.server import guarded_app
 from citewell.options import Options

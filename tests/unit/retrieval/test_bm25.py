@@ -13,9 +13,9 @@ import Stemmer
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, CitingPaper, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.bm25 import MAX_TERMS, Bm25Retriever, best_of_parts
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters
-from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import Weights
 from citewell.retrieval.words import split
 

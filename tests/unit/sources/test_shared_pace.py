@@ -18,8 +18,7 @@ from citewell.sources.adapters.crossref import Crossref
 from citewell.sources.answers import Matched, Reason
 from citewell.sources.web import shared_pace
 from citewell.sources.web.client import Web, WebOptions
-from citewell.sources.web.shared_pace import FILE, LONGEST, STATED_SECONDS, SharedPace
-from citewell.sources.web.trouble import Trouble
+from citewell.sources.web.shared_pace import FILE, LONGEST, STATED_SECONDS, SharedPace, Trouble
 from citewell.sources.web.wire import RateLimiter
 
 STATED = {"x-rate-limit-limit": "1", "x-rate-limit-interval": "4s"}

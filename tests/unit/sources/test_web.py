@@ -24,8 +24,7 @@ from citewell.sources.answers import Failed, Matched, Reason, SourceQuery
 from citewell.sources.registry import ALL, SOURCES, allowed
 from citewell.sources.web.client import Web, WebOptions
 from citewell.sources.web.keys import key_of
-from citewell.sources.web.shared_pace import FAILURES, REST_SECONDS, Breaker
-from citewell.sources.web.trouble import Trouble
+from citewell.sources.web.shared_pace import FAILURES, REST_SECONDS, Breaker, Trouble
 from citewell.sources.web.wire import RateLimiter, Wire, retry_after
 
 

@@ -9,7 +9,7 @@ from citewell.documents.sentences import split_sentences
 from citewell.model import Query
 from citewell.model.display_text import shorten
 from citewell.model.query import MARK, OTHER
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 MAX_LETTERS = 400

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from citewell.model import Hit, Query, Work
 from citewell.model.hit import FILTERS
 from citewell.model.query import MARK, OTHER
+from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import title_key
-from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 _TYPED = (-10.73, 2.79, 8.11, 2.02, 4.80)

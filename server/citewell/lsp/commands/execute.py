@@ -18,8 +18,7 @@ from msgspec import Struct
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.arguments import arguments_of
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.requests.citing import CitationService

@@ -21,8 +21,7 @@ from citewell.lsp.commands.picker import (
     range_of,
     understood_of,
 )
-from citewell.lsp.protocol.arguments import arguments_of
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.protocol.wire import Position, Range
 from citewell.lsp.registration.registry import Command, Handlers

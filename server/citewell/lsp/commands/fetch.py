@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from citewell.lsp.commands.online import Consent
 from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.protocol.arguments import arguments_of
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Report, on_thread, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.model import CitewellError

@@ -21,8 +21,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.arguments import arguments_of
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.wire import Position, Range

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.progress import Progress
@@ -377,3 +378,16 @@ class Refresher:
         if self._editor.flags.lists_references:
             self._editor.notify(CHANGED, {})
         await self._editor.refresh_shown()
+
+
+T = TypeVar("T")
+
+
+def arguments_of(editor: Editor, command: str, sent: Any, kind: type[T]) -> T | None:
+    """The arguments as a `kind`; None if they are invalid, which is shown to the author."""
+    try:
+        return msgspec.convert(sent, kind)
+    except msgspec.ValidationError as error:
+        problem = Problem("command-arguments", f"Invalid arguments for `{command}`: {error}.")
+        editor.show_problems([problem], again=True)
+        return None

@@ -24,8 +24,7 @@ from citewell.lsp.documents.edit_applier import (
     file_versions_of,
 )
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.arguments import arguments_of
-from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request

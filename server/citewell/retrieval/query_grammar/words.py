@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from citewell.model.lazy_pattern import lazy_pattern
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 
 KINDS = {
     "survey": "survey", "surveys": "survey", "review": "survey", "reviews": "survey",

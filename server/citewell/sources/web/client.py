@@ -27,8 +27,7 @@ from citewell.sources import answers
 from citewell.sources.answers import Failed, NoMatch, Reason
 from citewell.sources.contract import Ask, NonsenseError, Source
 from citewell.sources.web.keys import key_of
-from citewell.sources.web.shared_pace import SharedPace
-from citewell.sources.web.trouble import Trouble
+from citewell.sources.web.shared_pace import SharedPace, Trouble
 from citewell.sources.web.wire import ABSENT, ASKING, Asking, Gate, Wire
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,6 @@ import msgspec
 from citewell.model.database import NewerDatabaseError, open_database, transaction
 from citewell.options.folders import make_private_file
 from citewell.sources.answers import Reason
-from citewell.sources.web.trouble import Trouble
 
 # A circuit breaker: a source that keeps failing is left alone for a while.
 
@@ -31,6 +30,22 @@ FAILURES = 6
 """Failures in a row that open the circuit."""
 REST_SECONDS = 60.0
 MAX_REST_SECONDS = 900.0
+
+
+class Trouble(Exception):  # noqa: N818 - it never leaves the HTTP layer
+    """A request without a usable answer; outside the HTTP layer it is a `Failed`. The message holds
+    no key and no full address."""
+
+    def __init__(
+        self, reason: Reason, message: str, *, again: bool = False, wait: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.again = again
+        """Another try may succeed."""
+        self.wait = wait
+        """Seconds for which the source asked to be left alone."""
 
 
 class Breaker:

@@ -23,8 +23,7 @@ from citewell import __version__
 from citewell.sources.answers import Reason
 from citewell.sources.contract import NonsenseError, Source, SourcePolicy
 from citewell.sources.web.keys import Key
-from citewell.sources.web.shared_pace import Breaker, SharedPace
-from citewell.sources.web.trouble import Trouble
+from citewell.sources.web.shared_pace import Breaker, SharedPace, Trouble
 
 # How fast a source may be asked: evenly spaced requests, and few open at a time.
 

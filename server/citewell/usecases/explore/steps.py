@@ -18,8 +18,8 @@ from citewell.features.citing.named_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.query import Direction, Reference, TypedQuery, Understood
+from citewell.model.stopwords import STOPWORDS
 from citewell.options import Options
-from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split
 from citewell.sources.registry import titles_of_work

@@ -18,7 +18,7 @@ from citewell.llm.literature import is_closed
 from citewell.model import Work
 from citewell.model.cancel import Cancel
 from citewell.model.overview import CitedSentence, Overview, Theme
-from citewell.retrieval.stopwords import STOPWORDS
+from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 WORDS = 4

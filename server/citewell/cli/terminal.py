@@ -46,4 +46,11 @@ def visible_console() -> type[Console]:
                 else:
                     yield Segment(visible(segment.text), segment.style)
 
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process and its standard output, a language server's included,
+            # because nobody reads its log any more.
+            self.quiet = True
+            if not self.stderr:
+                raise BrokenPipeError
+
     return VisibleConsole

@@ -126,6 +126,7 @@ def process_pool(
     """A pool of which each process first calls `begin`. If the block raises, they end at once."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
+    from traceback import clear_frames
 
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
@@ -133,8 +134,11 @@ def process_pool(
     with watched, held, ProcessPoolExecutor(jobs, context, _begin, given) as pool:
         try:
             yield pool
-        except BaseException:
+        except BaseException as error:
             held.close()
+            # A process whose start was interrupted waits for what it was to be sent, and holds the
+            # pipe on which the pool would wait: our ends of its pipes are closed with its objects.
+            clear_frames(error.__traceback__)
             raise
 
 

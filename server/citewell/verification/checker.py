@@ -94,6 +94,7 @@ class Checker:
             ):
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
                 claims[n], found[n] = with_title_inside(claims[n], found[n], found[n].near)
+        self._find_subtitles(claims, found)
         for n in open_ones:
             meeting = self._meeting(claims[n])
             near = found[n].near
@@ -101,6 +102,18 @@ class Checker:
                 near = (*near, *(work for work in retitled(claims[n], meeting) if work not in near))
             found[n] = msgspec.structs.replace(found[n], meeting=meeting, near=near)
         return list(zip(claims, found, strict=True))
+
+    def _find_subtitles(self, claims: Sequence[Claim], found: list[ClaimCandidates]) -> None:
+        """Add the works whose subtitle a printed reference has behind the title of another."""
+        tails = [
+            (n, Claim(title=tail))
+            for n, claim in enumerate(claims)
+            if (tail := next(filter(None, (fields.added_subtitle(claim, work.title)
+                                           for work in found[n].by_title)), ""))
+        ]  # fmt: skip
+        for records in self.records if tails else ():
+            for (n, _), near in zip(tails, records.near([tail for _, tail in tails]), strict=True):
+                found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
 
     def _reread(self, claims: list[Claim], found: list[ClaimCandidates]) -> None:
         """Free text that was taken apart wrongly: is any part of it the title of a known work?"""

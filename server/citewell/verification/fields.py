@@ -165,13 +165,15 @@ def _doubted(one: FieldFinding) -> FieldFinding:
 def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[FieldFinding]:
     """Silent on case, punctuation, accents and markup."""
     expected = match.work.title
-    adds = bool(claim.raw) and _adds_subtitle(claim, expected)
-    if (match.title is TitleLike.SAME and not adds) or not claim.title:
+    given = claim.title
+    if added := added_subtitle(claim, expected):
+        given = f"{given.partition(':')[0]}: {added}"
+    if (match.title is TitleLike.SAME and not added) or not claim.title:
         return []
     if (joined := _joined(claim, match, near)) is not None:
         code, severity, sure = "title-differs", Severity.WARNING, 0.85
         words = f"The work is titled “{expected}”; the subtitle is that of “{joined.title}”."
-    elif match.title is TitleLike.SUBTITLE or adds:
+    elif match.title is TitleLike.SUBTITLE or added:
         code, words, severity, sure = (
             "title-subtitle", "The record's title has another subtitle.", Severity.INFO, 0.6
         )  # fmt: skip
@@ -198,7 +200,7 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
         if _on_arxiv_alone(match.works):
             sure = 0.6
     return [
-        finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
+        finding(claim, code, "title", words, severity, sure, given=given, expected=expected)
     ]
 
 
@@ -206,19 +208,24 @@ _LEAST_TAIL = 4
 """Words of a subtitle that two works do not share by chance."""
 
 
-def _adds_subtitle(claim: Claim, known: str) -> bool:
-    """True where a printed reference has a colon and more words behind the known title."""
+_TITLE_END = re.compile(r"[.“”\"]|,[”’\"']|, (?:in:?|In:?) ")
+
+
+def added_subtitle(claim: Claim, known: str) -> str:
+    """Return the words that a printed reference has behind the known title and a colon, if any."""
     head, colon, tail = claim.title.partition(":")
     if not colon:
         head = claim.title
         behind = claim.raw.partition(claim.title)[2]
-        tail = behind[1:].partition(".")[0] if behind.startswith(":") else ""
-    return len(tail.split()) >= _LEAST_TAIL and title_key(head) == title_key(known)
+        tail = _TITLE_END.split(behind[1:], maxsplit=1)[0] if behind.startswith(":") else ""
+    longer = len(tail.split()) >= _LEAST_TAIL and title_key(head) == title_key(known)
+    return tail.strip(" ,") if claim.raw and longer else ""
 
 
 def _joined(claim: Claim, match: Match, near: Sequence[Work]) -> Work | None:
     """Return the other work whose subtitle follows this work's title, if there is one."""
-    tail = normalise_title(claim.title.partition(":")[2])
+    added = added_subtitle(claim, match.work.title)
+    tail = normalise_title(added or claim.title.partition(":")[2])
     own = {title_key(work.title) for work in match.works}
     if len(tail.split()) < _LEAST_TAIL or any(title_key(tail) in key for key in own):
         return None

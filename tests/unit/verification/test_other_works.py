@@ -153,3 +153,23 @@ def test_a_subtitle_of_another_work_is_reported(checker):
     assert beavers.title in result.findings[0].message
     own = entry(both, "pages = {1}", RIGHT.replace(TITLE, f"{TITLE}: A Survey in Four Valleys"))
     assert own.verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("form", [
+    "Ann Ash and Ben Beech. 2021. {}. In Proceedings of ACL.",
+    "Ash, A., & Beech, B. (2021). {}. In Proceedings of ACL.",
+    "A. Ash and B. Beech, “{},” in Proceedings of ACL, 2021.",
+])  # fmt: skip
+def test_a_printed_subtitle_of_another_work_is_reported(form):
+    tail = "The life of beavers in cold brooks"
+    beavers = Work(
+        id="x:beavers", title=f"Castor: {tail}", year=2018, authors=(Author("Fir", "Fay"),)
+    )
+    both = Checker([MemoryRecords([OWN, beavers])], today=datetime.date(2026, 1, 1))
+    (result,) = both.check(claims_of_text(form.format(f"{TITLE}: {tail}")))
+    assert result.verdict is Verdict.WRONG_DETAIL
+    assert beavers.title in result.findings[0].message
+    assert result.findings[0].given == f"{TITLE}: {tail}"
+    for other in ("", ": A survey in four valleys"):
+        (result,) = both.check(claims_of_text(form.format(f"{TITLE}{other}")))
+        assert result.verdict is Verdict.VERIFIED

@@ -199,9 +199,7 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
             sure = 0.6  # the preprint may have had this title
         if _on_arxiv_alone(match.works):
             sure = 0.6
-    return [
-        finding(claim, code, "title", words, severity, sure, given=given, expected=expected)
-    ]
+    return [finding(claim, code, "title", words, severity, sure, given=given, expected=expected)]
 
 
 _LEAST_TAIL = 4

@@ -1,6 +1,4 @@
-import msgspec
-
-from citewell.lsp.state.checking import MAX_READ, CheckCache
+from citewell.lsp.state.checking import CheckCache
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.work import Work
 
@@ -30,6 +28,8 @@ def test_an_answer_comes_back_as_it_was_given():
     assert answers.get(digest(1)) == answers.telling(digest(1)) == given
     assert digest(1) in answers
     assert len(answers) == 1
+    answers.update({digest(2): check(Verdict.NOT_FOUND), digest(3): check(Verdict.NOT_FOUND)})
+    assert answers.line(digest(2)) is answers.line(digest(3)) != ""
 
 
 def test_of_what_is_right_nothing_is_told_until_a_later_answer_says_otherwise():
@@ -44,39 +44,3 @@ def test_of_what_is_right_nothing_is_told_until_a_later_answer_says_otherwise():
     assert answers.line(digest(1)).startswith("✗")
     answers.update({digest(1): check(Verdict.VERIFIED)})
     assert answers.telling(digest(1)) is None
-
-
-def test_all_answers_are_kept_though_few_as_objects():
-    answers = CheckCache()
-    many = {digest(number): check(Verdict.NOT_FOUND) for number in range(2 * MAX_READ)}
-    answers.update(many)
-    assert all(answers.get(one) == answer for one, answer in many.items())
-    assert answers.line(digest(5)) is answers.line(digest(2 * MAX_READ - 1)) != ""
-
-
-def test_an_answer_takes_a_fraction_of_its_encoded_length():
-    answers = CheckCache()
-    many = {
-        digest(number): check(
-            Verdict.NOT_FOUND, evidence=(f"No record with this title was found in: {number}.",)
-        )
-        for number in range(200)
-    }
-    answers.update(many)
-    plain = sum(len(msgspec.msgpack.encode(one)) for one in many.values())
-    kept = sum(len(one) for one in answers._encoded.values())
-    assert 3 * kept < plain
-    assert all(answers.get(one) == answer for one, answer in many.items())
-
-
-def test_compacting_changes_no_answer():
-    answers = CheckCache()
-    many = {digest(number): check(Verdict.NOT_FOUND) for number in range(2 * MAX_READ)}
-    answers.update(many)
-    answers.compact()
-    later = {digest(1): check(Verdict.VERIFIED), digest(9_999): check(Verdict.FABRICATED)}
-    answers.update(later)
-    answers.compact()
-    answers.compact()
-    assert all(answers.get(one) == answer for one, answer in {**many, **later}.items())
-    assert len(answers) == len(many) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -29,19 +29,8 @@ def diagnose(
     check_of: CheckOf | None = None,
 ) -> list[Diagnostic]:
     """The diagnostics of a file in the order of its text, as far as the author wants them."""
-    found = unsorted_diagnostics(source, projects, options, check_of)
-    return sorted(found, key=lambda one: one.span)
-
-
-def unsorted_diagnostics(
-    source: Document | BibFile,
-    projects: Sequence[Project],
-    options: DiagnosticsOptions,
-    check_of: CheckOf | None = None,
-) -> Iterator[Diagnostic]:
-    """`diagnose` in the order in which they are found, each made when it is asked for."""
     if not options.enabled:
-        return iter(())
+        return []
     paper = LintPaper(projects)
     found: Iterable[Diagnostic]
     bib: BibFile | None
@@ -61,7 +50,7 @@ def unsorted_diagnostics(
     found = shown_diagnostics(found, source, options.severity)
     if not options.list_not_found:
         found = summarised(found)
-    return iter(found)
+    return sorted(found, key=lambda one: one.span)
 
 
 def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:

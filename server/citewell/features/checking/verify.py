@@ -192,15 +192,6 @@ def cited_inventions(
         )
 
 
-def invented_keys(
-    document: Document, projects: Sequence[Project], check_of: CheckOf
-) -> tuple[tuple[str, Check], ...]:
-    """The cited keys whose entries were found invented, each with what is known: while that is the
-    same, `cited_inventions` gives the same."""
-    found = {use.key: check for use, _, _, check in _inventions(document, projects, check_of)}
-    return tuple(found.items())
-
-
 def _inventions(
     document: Document, projects: Sequence[Project], check_of: CheckOf
 ) -> Iterator[tuple[KeyUse, BibFile, BibEntry, Check]]:

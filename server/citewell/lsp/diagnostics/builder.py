@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from citewell.documents.project.paper_project import Project
-from citewell.features.checking.diagnose import unsorted_diagnostics
-from citewell.features.checking.lint_rule import LintPaper
-from citewell.features.checking.verify import CheckOf, invented_keys
+from citewell.features.checking.diagnose import diagnose
+from citewell.features.checking.verify import CheckOf
 from citewell.features.display.coexist import left_diagnostics
-from citewell.lsp.diagnostics.wire import Report, encoded
+from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
@@ -43,14 +41,8 @@ class ReportRequest(Struct, frozen=True, eq=False):
 
 
 class _Known(Struct, frozen=True, eq=False):
-    source: Document | BibFile
-    projects: tuple[Project, ...]
-    bearing: object
-    """Of a .bib: what of the papers bears on its diagnostics."""
-    setting: object
-    generation: int
-    invented: object
-    """Of a manuscript: what is known against the entries that it cites."""
+    subject: Subject
+    setting: tuple[object, ...]
     report: Report
 
 
@@ -109,64 +101,19 @@ class DiagnosticsBuilder:
 
     def of(self, subject: Subject, wanted: ReportRequest) -> Report:
         """The report of a file; of one that is closed without hints."""
-        return self._report(wanted, subject.source, subject.projects, subject.index)
-
-    def _report(
-        self,
-        wanted: ReportRequest,
-        source: Document | BibFile,
-        projects: tuple[Project, ...],
-        index: LineIndex | None,
-    ) -> Report:
-        path = Path(source.path)
-        has_entries = isinstance(source, BibFile) or any(path in one.bibs for one in projects)
-        of_references = wanted.generation if has_entries else 0
+        path = Path(subject.source.path)
         setting = (
-            (wanted.options, wanted.features, wanted.encoding, wanted.tags, wanted.related),
-            of_references,
-            index is None,
-        )
+            wanted.options, wanted.features, wanted.encoding, wanted.tags, wanted.related,
+            wanted.generation, subject.index is None,
+        )  # fmt: skip
         known = self._known.pop(path, None)
-        invented = self._invented(wanted, source, projects, known)
-        if known is not None and (
-            known.setting != setting or known.source is not source or known.invented != invented
-        ):
-            known = None
-        bearing: object = None
-        if known is None or not _same(known.projects, projects):
-            if isinstance(source, BibFile):
-                bearing = _bearing(source, projects)
-            if known is None or bearing is None or known.bearing != bearing:
-                report = self._find(wanted, source, projects, index)
-            else:
-                report = Report(known.report.packed, known.report.result_id, projects, source)
-            known = _Known(source, projects, bearing, setting, wanted.generation, invented, report)
-        elif known.generation != wanted.generation:
-            known = replace(known, generation=wanted.generation)
+        if known is None or known.setting != setting or not _same(known.subject, subject):
+            report = self._find(wanted, subject.source, subject.projects, subject.index)
+            known = _Known(subject, setting, report)
         self._known[path] = known
         while len(self._known) > MAX_REPORTS:
             self._known.popitem(last=False)
         return known.report
-
-    @staticmethod
-    def _invented(
-        wanted: ReportRequest,
-        source: Document | BibFile,
-        projects: tuple[Project, ...],
-        known: _Known | None,
-    ) -> object:
-        """What is known against the entries that a manuscript cites; of a .bib all that is known
-        counts, and is no matter of this."""
-        if isinstance(source, BibFile) or wanted.check_of is None:
-            return ()
-        if (
-            known is not None
-            and known.generation == wanted.generation
-            and known.source is source
-            and _same(known.projects, projects)
-        ):
-            return known.invented
-        return invented_keys(source, projects, wanted.check_of)
 
     @staticmethod
     def _find(
@@ -177,9 +124,9 @@ class DiagnosticsBuilder:
     ) -> Report:
         kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
         options = left_diagnostics(wanted.features, wanted.options, kind)
-        found = unsorted_diagnostics(source, projects, options, wanted.check_of)
+        found = diagnose(source, projects, options, wanted.check_of)
         if index is None:
-            found = (one for one in found if one.level is not Level.HINT)
+            found = [one for one in found if one.level is not Level.HINT]
         indexes: dict[Path, LineIndex | None] = {}
         if index is not None:
             indexes[Path(source.path)] = index
@@ -195,34 +142,11 @@ class DiagnosticsBuilder:
         items = encoded(
             found, Path(source.path), index_of, tags=wanted.tags, related=wanted.related
         )
-        return Report.of(items, tuple(projects), source)
+        return Report(items, result_id(items), tuple(projects), source)
 
 
-def _same(one: Sequence[Project], other: Sequence[Project]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-
-
-class _Identity:
-    """Stands for an object: equal to the same one only."""
-
-    def __init__(self, value: object) -> None:
-        self._value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other._value is self._value
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _bearing(bib: BibFile, projects: Sequence[Project]) -> object:
-    """What of the papers bears on the diagnostics of their .bib: most letters that are typed in a
-    manuscript change none of it."""
-    paper = LintPaper(projects)
-    return (
-        [[(path, _Identity(other)) for path, other in p.bibs.items()] for p in projects],
-        paper.cited,
-        paper.nocite_all,
-        paper.is_biblatex,
-        paper.folds_case,
-        [project.declares_bibs for project in projects],
+def _same(one: Subject, other: Subject) -> bool:
+    return one.source is other.source and (
+        len(one.projects) == len(other.projects)
+        and all(a is b for a, b in zip(one.projects, other.projects, strict=True))
     )

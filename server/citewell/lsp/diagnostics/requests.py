@@ -341,8 +341,6 @@ class Diagnostics:
                 logger.exception("The diagnostics could not be found")
             end = loop.time()
             self._rest_until = end + REST * (end - begin)
-        if not self._closing:
-            self._checks.trim_later()
 
     async def _quiet(self, uri: str) -> None:
         """Wait until nothing has been typed (in this document) for the delay of the settings."""

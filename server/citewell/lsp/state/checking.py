@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING
@@ -39,15 +36,8 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibEntry, BibFile
     from citewell.usecases.check import CheckTask
 
-# What is known of references, kept small: a bibliography may have a hundred thousand of them.
-
-MAX_READ = 128
-"""Answers that are kept as objects too: a hover and the lenses of a screen ask again and again."""
 FEW_ENTRIES = 500
 """Reading this many entries as references takes a few hundredths of a second."""
-_WINDOW = -12
-"""Raw deflate with a window of 4 KB, which costs 12 us for an answer; 32 KB would cost 45."""
-_WINDOW_BYTES = 1 << 12
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -58,19 +48,13 @@ def _decoder() -> msgspec.msgpack.Decoder[Check]:
 
 
 class CheckCache:
-    """Checks by the digest of their question, encoded and compressed: as an object, an answer takes
-    thirty times the memory. One thread adds; any thread may read."""
+    """Checks by the digest of their question, encoded: as an object, an answer takes several times
+    the memory. One thread adds; any thread may read."""
 
     def __init__(self) -> None:
         self._encoded: dict[bytes, bytes] = {}
-        self._dictionary = b""
-        """The first answers, in which the others find the names of fields and the sentences that
-        they have in common: with it an answer is a sixth as long."""
         self._quiet: set[bytes] = set()
         """Digests of checks with nothing to report: most references are right."""
-        self._read: OrderedDict[bytes, Check] = OrderedDict()
-        self._is_scattered = False
-        """Whether answers came since `compact`."""
         self._lines: dict[bytes, str] = {}
 
     def __len__(self) -> int:
@@ -81,22 +65,12 @@ class CheckCache:
 
     def get(self, digest: bytes) -> Check | None:
         """The answer to a question, if it is known."""
-        check = self._read.get(digest)
-        if check is None:
-            encoded = self._encoded.get(digest)
-            if encoded is None:
-                return None
-            check = self._read[digest] = self._decode(encoded)
-            if self._encoded.get(digest) is not encoded:  # there is a newer one meanwhile
-                self._read.pop(digest, None)
-            while len(self._read) > MAX_READ:
-                self._forget_one()
-        return check
+        encoded = self._encoded.get(digest)
+        return None if encoded is None else _decoder().decode(encoded)
 
     def telling(self, digest: bytes) -> Check | None:
         """The known check if it has anything to report, else None. For loops over many entries."""
-        encoded = None if digest in self._quiet else self._encoded.get(digest)
-        return None if encoded is None else self._decode(encoded)
+        return None if digest in self._quiet else self.get(digest)
 
     def line(self, digest: bytes) -> str:
         """What a lens shows of an answer, read once; the few different lines are kept once."""
@@ -107,8 +81,8 @@ class CheckCache:
             encoded = self._encoded.get(digest)
             if encoded is None:
                 return ""
-            line = self._lines[digest] = intern(source_line(self._decode(encoded)))
-            if self._encoded.get(digest) is not encoded:
+            line = self._lines[digest] = intern(source_line(_decoder().decode(encoded)))
+            if self._encoded.get(digest) is not encoded:  # there is a newer one meanwhile
                 self._lines.pop(digest, None)
         return line
 
@@ -155,42 +129,13 @@ class CheckCache:
 
     def update(self, known: Mapping[bytes, Check]) -> None:
         """Add answers, in place of earlier ones."""
-        if not self._encoded:
-            first = b"".join(map(_ENCODER.encode, islice(known.values(), 20)))
-            self._dictionary = first[:_WINDOW_BYTES]
-        self._is_scattered = True
         for digest, check in known.items():
-            self._encoded[digest] = self._encode(check)
-            self._read.pop(digest, None)
+            self._encoded[digest] = _ENCODER.encode(check)
             self._lines.pop(digest, None)
             if check.verdict is Verdict.VERIFIED and not check.findings:
                 self._quiet.add(digest)
             else:
                 self._quiet.discard(digest)
-
-    def compact(self) -> None:
-        """Copy the answers, which arrived one by one between short-lived objects and keep the
-        memory of these from being given back. For the thread that adds; nothing where none came
-        since the last time."""
-        if not self._is_scattered:
-            return
-        self._is_scattered = False
-        self._encoded = {
-            digest: bytes(memoryview(encoded)) for digest, encoded in self._encoded.items()
-        }
-
-    def _encode(self, check: Check) -> bytes:
-        deflate = zlib.compressobj(1, wbits=_WINDOW, memLevel=4, zdict=self._dictionary)
-        return deflate.compress(_ENCODER.encode(check)) + deflate.flush()
-
-    def _decode(self, encoded: bytes) -> Check:
-        return _decoder().decode(zlib.decompressobj(_WINDOW, self._dictionary).decompress(encoded))
-
-    def _forget_one(self) -> None:
-        try:
-            self._read.popitem(last=False)
-        except KeyError:  # another thread was faster
-            return
 
 
 logger = logging.getLogger(__name__)
@@ -200,8 +145,6 @@ CHUNK = 400
 NEWS_SECONDS = 1.0
 """How often, at most, what was found meanwhile is shown."""
 PROGRESS_SECONDS = 1.0
-TRIM_SECONDS = 1.0
-"""How long after a check or a report its memory is given back, unless another one follows."""
 RETRY_SECONDS = 60.0
 """After a failure of the engine the references are asked about again at the earliest."""
 MAX_ANSWERS = 300_000
@@ -242,8 +185,6 @@ class ReferenceChecks:
         self._store: CheckStore | None = None
         self._task: asyncio.Task[None] | None = None
         self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
-        self._trim: asyncio.TimerHandle | None = None
-        self._trimming: asyncio.Future[None] | None = None
         self._not_before = 0.0
         self._news_at = 0.0
         self.generation = 0
@@ -317,8 +258,6 @@ class ReferenceChecks:
         """Stop."""
         if self._task is not None:
             self._task.cancel()
-        if self._trim is not None:
-            self._trim.cancel()
         if self._store is not None:
             self._store.close()
 
@@ -400,6 +339,7 @@ class ReferenceChecks:
         try:
             if await progress.finishes(job):
                 job.result()
+                await asyncio.to_thread(trim_heap)
             else:
                 self._refused.update(self._queue)
                 self._end(checking)
@@ -415,18 +355,6 @@ class ReferenceChecks:
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
-            self.trim_later()
-
-    def trim_later(self) -> None:
-        """Give the memory back that a large job has freed, once nothing follows it."""
-        loop = asyncio.get_running_loop()
-        if self._trim is not None:
-            self._trim.cancel()
-        self._trim = loop.call_later(TRIM_SECONDS, self._give_back)
-
-    def _give_back(self) -> None:
-        self.answers.compact()
-        self._trimming = asyncio.get_running_loop().run_in_executor(None, trim_heap)
 
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress

@@ -57,23 +57,23 @@ def whole(editor: Any, name: str) -> dict[str, Any]:
 async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse19") -> Any:
     """The answer to the request that a switch stands for; None or empty where there is none."""
     client, bib = editor.client, "refs.bib"
-    if switch == "complete_keys":
+    if switch == "complete-keys":
         word = "\\cite{zus" if name == "main.tex" else "@zuse"
         return await client.text_document_completion_async(
             types.CompletionParams(**at(editor, name, word))
         )
-    if switch == "complete_papers":
+    if switch == "complete-papers":
         place = at(editor, name, "graph attention networks")
         return await client.text_document_completion_async(types.CompletionParams(**place))
-    if switch == "complete_bib":
+    if switch == "complete-bib":
         place = at(editor, bib, "  ti")
         return await client.text_document_completion_async(types.CompletionParams(**place))
-    if switch == "complete_paths":
+    if switch == "complete-paths":
         place = at(editor, name, "\\bibliography{re")
         return await client.text_document_completion_async(types.CompletionParams(**place))
-    if switch == "hover_keys":
+    if switch == "hover-keys":
         return await client.text_document_hover_async(types.HoverParams(**at(editor, name, key)))
-    if switch == "hover_placeholders":
+    if switch == "hover-placeholders":
         place = at(editor, name, "graph att")
         return await client.text_document_hover_async(types.HoverParams(**place))
     if switch == "definition":
@@ -96,7 +96,7 @@ async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse
         return await client.text_document_document_symbol_async(
             types.DocumentSymbolParams(**whole(editor, bib))
         )
-    if switch == "workspace_symbols":
+    if switch == "workspace-symbols":
         return await client.workspace_symbol_async(types.WorkspaceSymbolParams("zuse1969"))
     if switch == "folding":
         return await client.text_document_folding_range_async(
@@ -113,7 +113,7 @@ async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse
         return await client.text_document_document_link_async(
             types.DocumentLinkParams(**whole(editor, bib))
         )
-    if switch == "code_actions":
+    if switch == "code-actions":
         place = at(editor, name, "nobo")["position"]
         context = types.CodeActionContext(diagnostics=[])
         return await client.text_document_code_action_async(
@@ -121,22 +121,17 @@ async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse
                 **whole(editor, name), range=types.Range(place, place), context=context
             )
         )
-    assert switch == "semantic_tokens"
+    assert switch == "semantic-tokens"
     return await client.text_document_semantic_tokens_full_async(
         types.SemanticTokensParams(**whole(editor, name))
     )
 
 
 SWITCHES = (
-    "complete_keys", "complete_papers", "complete_bib", "complete_paths", "hover_keys",
-    "hover_placeholders", "definition", "references", "highlights", "rename", "symbols",
-    "workspace_symbols", "folding", "formatting", "links", "code_actions", "semantic_tokens",
+    "complete-keys", "complete-papers", "complete-bib", "complete-paths", "hover-keys",
+    "hover-placeholders", "definition", "references", "highlights", "rename", "symbols",
+    "workspace-symbols", "folding", "formatting", "links", "code-actions", "semantic-tokens",
 )  # fmt: skip
-
-
-def camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 async def test_every_switch_turns_its_part_off_and_on_again(start_editor: Any) -> None:
@@ -145,7 +140,7 @@ async def test_every_switch_turns_its_part_off_and_on_again(start_editor: Any) -
         assert getattr(editor.capabilities, f"{provider}_provider"), provider
     for switch in SWITCHES:
         assert await ask(editor, switch), switch
-        await change(editor, {camel(switch): False})
+        await change(editor, {"switches": {switch: False}})
         await answers(editor, switch, False)
         other = SWITCHES[SWITCHES.index(switch) - 1]
         assert await ask(editor, other), (switch, other)
@@ -157,18 +152,18 @@ async def test_every_switch_turns_its_part_off_and_on_again(start_editor: Any) -
 async def test_what_is_off_at_the_start_is_not_announced_and_registered_when_turned_on(
     start_editor: Any,
 ) -> None:
-    off = {camel(switch): False for switch in SWITCHES}
-    editor = await opened(start_editor, off)
+    off = dict.fromkeys(SWITCHES, False)
+    editor = await opened(start_editor, {"switches": off})
     for provider in PROVIDERS:
         assert getattr(editor.capabilities, f"{provider}_provider") is None, provider
-    await change(editor, {**off, "rename": True, "symbols": None})
+    await change(editor, {"switches": {**off, "rename": True}})
     await until(lambda: "citewell-rename_provider" in editor.registered)
     rename = editor.registered["citewell-rename_provider"]
     assert rename.method == "textDocument/rename"
     assert rename.register_options["prepareProvider"] is True
     await answers(editor, "rename", True)
     assert not await ask(editor, "definition")
-    await change(editor, off)
+    await change(editor, {"switches": off})
     await until(lambda: "citewell-rename_provider" not in editor.registered)
 
 
@@ -202,8 +197,8 @@ async def test_beside_texlab_only_what_it_lacks_remains_and_markdown_keeps_all(
     }  # fmt: skip
     assert "citewell-document_symbol_provider" not in editor.registered
     for switch in (
-        "complete_keys",
-        "hover_keys",
+        "complete-keys",
+        "hover-keys",
         "definition",
         "references",
         "rename",
@@ -211,9 +206,9 @@ async def test_beside_texlab_only_what_it_lacks_remains_and_markdown_keeps_all(
         "formatting",
     ):
         assert not await ask(editor, switch), switch
-    for switch in ("complete_keys", "hover_keys", "definition", "references", "rename"):
+    for switch in ("complete-keys", "hover-keys", "definition", "references", "rename"):
         assert await ask(editor, switch, "notes.md"), switch
-    for switch in ("complete_papers", "hover_placeholders", "code_actions", "semantic_tokens"):
+    for switch in ("complete-papers", "hover-placeholders", "code-actions", "semantic-tokens"):
         assert await ask(editor, switch), switch
 
     await until(lambda: "undefined-key" in codes_of(editor, "notes.md"))
@@ -234,9 +229,11 @@ def codes_of(editor: Any, name: str) -> set[str]:
 
 
 async def test_a_switch_that_is_set_counts_for_more_than_the_preset(start_editor: Any) -> None:
-    editor = await opened(start_editor, {"coexist": "latexWorkshop", "hoverKeys": True})
-    assert await ask(editor, "hover_keys")
-    assert not await ask(editor, "complete_keys")
+    editor = await opened(
+        start_editor, {"coexist": "latexWorkshop", "switches": {"hover-keys": True}}
+    )
+    assert await ask(editor, "hover-keys")
+    assert not await ask(editor, "complete-keys")
     assert await ask(editor, "rename")
 
 

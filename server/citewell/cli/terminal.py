@@ -48,7 +48,7 @@ def visible_console() -> type[Console]:
 
         def on_broken_pipe(self) -> None:
             # Rich would end the process and its standard output, a language server's included,
-            # because nobody reads its log any more.
+            # where its log is closed.
             self.quiet = True
             if not self.stderr:
                 raise BrokenPipeError

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from citewell.options.leaf import about, switch
+from citewell.options.leaf import about
 
 
 class CompletionOptions(Struct, frozen=True, kw_only=True):
@@ -48,6 +48,28 @@ class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
     ] = False
 
 
+Feature = Literal[
+    "complete-keys",
+    "complete-papers",
+    "complete-bib",
+    "complete-paths",
+    "hover-keys",
+    "hover-placeholders",
+    "definition",
+    "references",
+    "highlights",
+    "rename",
+    "symbols",
+    "workspace-symbols",
+    "folding",
+    "formatting",
+    "links",
+    "code-actions",
+    "semantic-tokens",
+]
+"""What the editor is offered, each part with a switch."""
+
+
 class FeatureOptions(Struct, frozen=True, kw_only=True):
     """What the editor is offered: each part can be turned off, or left to another tool beside."""
 
@@ -55,41 +77,17 @@ class FeatureOptions(Struct, frozen=True, kw_only=True):
         Literal["none", "texlab", "latexWorkshop"],
         about(
             "Another tool that serves LaTeX and .bib files. Citewell leaves to it what it "
-            "does, unless a switch below is set. Markdown is not affected. [What "
+            "does, unless `features.switches` says otherwise. Markdown is not affected. [What "
             "remains](editors.md)."
         ),
     ] = "none"
-    complete_keys: Annotated[
-        bool | None, switch("Complete keys of your entries inside a citation.")
-    ] = None
-    complete_papers: Annotated[bool | None, switch("Complete placeholders with papers.")] = None
-    complete_bib: Annotated[
-        bool | None, switch("Complete entry types, fields and values in a .bib.")
-    ] = None
-    complete_paths: Annotated[bool | None, switch("Complete names of .bib files.")] = None
-    hover_keys: Annotated[bool | None, switch("Show the reference of a key or entry on hover.")] = (
-        None
-    )
-    hover_placeholders: Annotated[
-        bool | None, switch("Show the best papers for a placeholder on hover.")
-    ] = None
-    definition: Annotated[bool | None, switch("Go from a key to its entry.")] = None
-    references: Annotated[bool | None, switch("List the places that cite a key.")] = None
-    highlights: Annotated[
-        bool | None, switch("Highlight other uses of the key under the cursor.")
-    ] = None
-    rename: Annotated[bool | None, switch("Rename a key in all files.")] = None
-    symbols: Annotated[bool | None, switch("List the entries of a .bib as its outline.")] = None
-    workspace_symbols: Annotated[bool | None, switch("Find entries of the workspace by name.")] = (
-        None
-    )
-    folding: Annotated[bool | None, switch("Fold entries and fields of a .bib.")] = None
-    formatting: Annotated[bool | None, switch("Format the entries of a .bib.")] = None
-    links: Annotated[bool | None, switch("Link DOIs, URLs and files.")] = None
-    code_actions: Annotated[
-        bool | None, switch("Offer fixes, missing entries and papers to cite.")
-    ] = None
-    semantic_tokens: Annotated[bool | None, switch("Colour keys by their state.")] = None
+    switches: Annotated[
+        dict[Feature, bool],
+        about(
+            'Features that are on or off whatever other tool there is: `{"rename": false}`. '
+            "[The features](editors.md#beside-texlab-or-latex-workshop)."
+        ),
+    ] = {}
 
 
 class HoverOptions(Struct, frozen=True, kw_only=True):

@@ -34,10 +34,3 @@ def about(
         "closed_if_wrong": closed_if_wrong,
     }
     return Meta(description=description, extra=marks, **constraints)
-
-
-def switch(description: str) -> Meta:
-    """A part of what the editor is offered; not set, it is on where no other tool has it."""
-    return about(
-        f"{description} Default: on, unless `features.coexist` leaves it to the other tool."
-    )

@@ -113,6 +113,12 @@ def item(kind: Any) -> Any:
     return args[0] if origin in (tuple, list) else args[1] if origin is dict else None
 
 
+def names(kind: Any) -> tuple[str, ...]:
+    """The names that a table may have in their order; () where it may have any."""
+    kind = bare(kind)
+    return choices(typing.get_args(kind)[0]) if typing.get_origin(kind) is dict else ()
+
+
 def choices(kind: Any) -> tuple[Any, ...]:
     """The values of a `Literal` or an enumeration in their order; () of any other type."""
     kind = bare(kind)
@@ -131,16 +137,16 @@ def is_union(kind: Any) -> bool:
 def describe(kind: Any) -> str:
     """The type in words: "whole number", '"rrf" or "max"', "list of texts"."""
     kind = bare(kind)
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}
-    if kind in names:
-        return names[kind]
+    words = {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}
+    if kind in words:
+        return words[kind]
     if is_union(kind):
         return " or ".join(describe(arg) for arg in typing.get_args(kind) if arg is not type(None))
     if choices(kind):
         return " or ".join(f'"{value}"' for value in choices(kind))
     if (inner := item(kind)) is None:
         raise TypeError(f"a setting of type {kind} has no description; add one")
-    plural = "" if choices(inner) else "s"
+    plural = "" if choices(inner) or bare(inner) is bool else "s"
     sort = "table" if typing.get_origin(kind) is dict else "list"
     return f"{sort} of {describe(inner)}{plural}"
 
@@ -174,7 +180,9 @@ def _type_schema(kind: Any) -> dict[str, Any]:
     if (inner := item(kind)) is not None:
         schema = _type_schema(inner)
         if typing.get_origin(bare(kind)) is dict:
-            return {"type": "object", "additionalProperties": schema}
+            known = {name: schema for name in names(kind)}
+            more = {"properties": known} if known else {}
+            return {"type": "object", **more, "additionalProperties": False if known else schema}
         return {"type": "array", "items": schema}
     if is_union(bare(kind)):
         members = typing.get_args(bare(kind))

@@ -23,6 +23,7 @@ from citewell.options.schema import (
     describe,
     is_union,
     item,
+    names,
     pattern,
 )
 
@@ -93,6 +94,11 @@ def _detail(kind: Any, value: Any, error: Exception) -> str:
     """What is wrong with this value, as far as that helps; begins with its comma."""
     if NO_HOME in str(error):
         return NO_HOME
+    known = names(kind)
+    for one in value if known and isinstance(value, Mapping) else ():
+        if one not in known:
+            close = nearest(str(one), known)
+            return f', and has no "{one}"' + (f'; perhaps "{close}"' if close else "")
     if (inner := item(kind)) is not None:
         items = value.values() if isinstance(value, Mapping) else value
         for one in items if isinstance(items, (list, tuple, type({}.values()))) else ():

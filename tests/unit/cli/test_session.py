@@ -1,4 +1,4 @@
-"""What commands say, where nobody reads it any more."""
+"""Commands whose standard error is closed."""
 
 from __future__ import annotations
 

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
-from msgspec.structs import fields
 
 from citewell.features.checking.diagnose import CODES
 from citewell.features.display.coexist import DOES, REPORTS, is_offered, left_diagnostics
 from citewell.model.document import Format
-from citewell.options.editor import DiagnosticsOptions, FeatureOptions
+from citewell.options.editor import DiagnosticsOptions, Feature, FeatureOptions
 
-SWITCHES = [field.name for field in fields(FeatureOptions) if field.name != "coexist"]
+SWITCHES = get_args(Feature)
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_everything_is_on_and_each_switch_turns_it_off(switch: str) -> None:
+def test_everything_is_on_and_each_switch_turns_it_off(switch: Feature) -> None:
     for kind in Format:
         assert is_offered(FeatureOptions(), switch, kind)
-        assert not is_offered(FeatureOptions(**{switch: False}), switch, kind)
+        assert not is_offered(FeatureOptions(switches={switch: False}), switch, kind)
 
 
 @pytest.mark.parametrize("tool", DOES)
 def test_what_the_other_tool_does_is_left_to_it_but_never_in_markdown(tool: str) -> None:
     options = FeatureOptions(coexist=tool)
-    assert not is_offered(options, "complete_keys", Format.LATEX)
+    assert not is_offered(options, "complete-keys", Format.LATEX)
     for switch in SWITCHES:
         assert is_offered(options, switch, Format.MARKDOWN)
-    for switch in ("complete_papers", "hover_placeholders", "code_actions", "semantic_tokens"):
+    for switch in ("complete-papers", "hover-placeholders", "code-actions", "semantic-tokens"):
         assert all(is_offered(options, switch, kind) for kind in Format)
 
 
 def test_a_switch_of_the_author_counts_for_more_than_the_tool() -> None:
-    options = FeatureOptions(coexist="texlab", rename=True, hover_keys=False)
+    options = FeatureOptions(coexist="texlab", switches={"rename": True, "hover-keys": False})
     assert is_offered(options, "rename", Format.LATEX)
-    assert not is_offered(options, "hover_keys", Format.MARKDOWN)
+    assert not is_offered(options, "hover-keys", Format.MARKDOWN)
 
 
 def test_diagnostics_of_the_other_tool_are_off_unless_the_author_named_them() -> None:

@@ -319,6 +319,14 @@ def test_a_workspace_file_names_a_file_below_the_paper(
     assert (loaded.options.bib.target, loaded.problems) == (target, ())
 
 
+def test_a_switch_of_no_feature_is_named_with_the_nearest_one(user_file: Path) -> None:
+    user_file.write_text("[features.switches]\nrenam = false\n", encoding="utf-8")
+    loaded = load(None, {}, user_file=user_file)
+    (problem,) = loaded.problems
+    assert 'has no "renam"; perhaps "rename"' in problem.message
+    assert loaded.options.features.switches == {}
+
+
 def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> None:
     """A new setting that sounds like one of these is decided about before it ships."""
     from citewell.options.schema import settings
@@ -327,8 +335,7 @@ def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> No
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
     harmless = {"bib.key_pattern", "completion.key_limit", "documents.cite_commands",
                 "documents.default_command", "retrieval.cross_encoder_depth",
-                "retrieval.cross_encoder_ms", "features.complete_keys", "features.complete_paths",
-                "features.hover_keys", "features.semantic_tokens"}  # fmt: skip
+                "retrieval.cross_encoder_ms"}  # fmt: skip
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}
     open_ones = {s.name for s in settings() if not (s.trusted_only or s.stays_inside)}
     assert named & open_ones <= harmless

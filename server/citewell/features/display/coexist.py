@@ -15,30 +15,30 @@ from msgspec.structs import replace
 from citewell.model.document import Format
 
 if TYPE_CHECKING:
-    from citewell.options.editor import DiagnosticLevel, DiagnosticsOptions, FeatureOptions
+    from citewell.options.editor import DiagnosticLevel, DiagnosticsOptions, Feature, FeatureOptions
 
 _TEX, _BIB = Format.LATEX, Format.BIBTEX
 
-DOES: Mapping[str, Mapping[str, frozenset[Format]]] = {
+DOES: Mapping[str, Mapping[Feature, frozenset[Format]]] = {
     "texlab": {
-        "complete_keys": frozenset({_TEX}),
-        "complete_bib": frozenset({_BIB}),
-        "complete_paths": frozenset({_TEX}),
-        "hover_keys": frozenset({_TEX, _BIB}),
+        "complete-keys": frozenset({_TEX}),
+        "complete-bib": frozenset({_BIB}),
+        "complete-paths": frozenset({_TEX}),
+        "hover-keys": frozenset({_TEX, _BIB}),
         "definition": frozenset({_TEX, _BIB}),
         "references": frozenset({_TEX, _BIB}),
         "highlights": frozenset({_TEX, _BIB}),
         "rename": frozenset({_TEX, _BIB}),
         "symbols": frozenset({_BIB}),
-        "workspace_symbols": frozenset({_BIB}),
+        "workspace-symbols": frozenset({_BIB}),
         "folding": frozenset({_BIB}),
         "formatting": frozenset({_BIB}),
         "links": frozenset({_TEX}),
     },
     "latexWorkshop": {
-        "complete_keys": frozenset({_TEX}),
-        "complete_bib": frozenset({_BIB}),
-        "hover_keys": frozenset({_TEX}),
+        "complete-keys": frozenset({_TEX}),
+        "complete-bib": frozenset({_BIB}),
+        "hover-keys": frozenset({_TEX}),
         "definition": frozenset({_TEX}),
         "symbols": frozenset({_BIB}),
         "formatting": frozenset({_BIB}),
@@ -62,9 +62,9 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
 """The diagnostics that each tool gives, too."""
 
 
-def is_offered(options: FeatureOptions, switch: str, kind: Format) -> bool:
-    """Whether something is offered in files of a kind; `switch` is a name in `FeatureOptions`."""
-    chosen: bool | None = getattr(options, switch)
+def is_offered(options: FeatureOptions, switch: Feature, kind: Format) -> bool:
+    """Whether a feature is offered in files of a kind."""
+    chosen = options.switches.get(switch)
     if chosen is not None:
         return chosen
     return kind not in DOES.get(options.coexist, {}).get(switch, ())

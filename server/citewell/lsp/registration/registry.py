@@ -15,6 +15,7 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
 from citewell.model.document import Format
 from citewell.model.flavours import LANGUAGES, format_of
+from citewell.options.editor import Feature
 
 # The switches of `features`: what is offered in which document.
 
@@ -26,14 +27,14 @@ class Switches:
         self._editor = editor
         self._buffers = buffers
 
-    def is_on(self, switch: str, uri: str) -> bool:
+    def is_on(self, switch: Feature, uri: str) -> bool:
         """Whether something is offered in a document; "" stands for the workspace's .bib files."""
         from citewell.features.display.coexist import is_offered
 
         options = self._buffers.options_of(uri).features
         return is_offered(options, switch, self._kind(uri))
 
-    def formats(self, switches: Iterable[str], among: Iterable[Format]) -> frozenset[Format]:
+    def formats(self, switches: Iterable[Feature], among: Iterable[Format]) -> frozenset[Format]:
         """The kinds of files in which one of the switches is on, by the workspace's settings."""
         from citewell.features.display.coexist import is_offered
 
@@ -67,9 +68,9 @@ class Request(Struct, frozen=True, eq=False):
     handler: Handler
     options: Any = None
     """Its value in the server's capabilities."""
-    switches: tuple[str, ...] = ()
-    """Settings of `features`; one that is on is enough to announce it. A single one also decides
-    in each document; a handler with several looks at them itself."""
+    switches: tuple[Feature, ...] = ()
+    """Names in `features.switches`: one that is on is enough to announce it. A single one also
+    decides in each document; a handler with several looks at them itself."""
     formats: frozenset[Format] = ALL_FORMATS
     """The kinds of files in which it has answers."""
     is_part: bool = False

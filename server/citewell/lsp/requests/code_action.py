@@ -113,7 +113,7 @@ def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers
             types.TEXT_DOCUMENT_CODE_ACTION,
             code_action,
             types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True),
-            switches=("code_actions",),
+            switches=("code-actions",),
         ),
         Request(types.CODE_ACTION_RESOLVE, resolve),
         Command(ACT, act),

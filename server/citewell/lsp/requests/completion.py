@@ -124,10 +124,10 @@ def handlers(
         is_on = functools.partial(switches.is_on, uri=document.uri)
         path = buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
-            if not is_on("complete_bib"):
+            if not is_on("complete-bib"):
                 return None
             return await in_bib.complete(document.uri, params.position)
-        if is_on("complete_paths"):
+        if is_on("complete-paths"):
             named = await in_bib.complete_path(document, params.position)
             if named is not None:
                 return named
@@ -137,8 +137,8 @@ def handlers(
         return await in_documents.complete(
             document.uri,
             params.position,
-            keys=is_on("complete_keys"),
-            papers=is_on("complete_papers"),
+            keys=is_on("complete-keys"),
+            papers=is_on("complete-papers"),
         )
 
     async def resolve(item: types.CompletionItem) -> types.CompletionItem:
@@ -149,7 +149,7 @@ def handlers(
             types.TEXT_DOCUMENT_COMPLETION,
             completion,
             types.CompletionOptions(trigger_characters=list(TRIGGERS), resolve_provider=True),
-            switches=("complete_keys", "complete_papers", "complete_bib", "complete_paths"),
+            switches=("complete-keys", "complete-papers", "complete-bib", "complete-paths"),
         ),
         Request(types.COMPLETION_ITEM_RESOLVE, resolve),
     )

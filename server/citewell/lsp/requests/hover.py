@@ -60,7 +60,7 @@ def handlers(editor: Editor, projects: Projects, cards: HoverCards) -> Handlers:
         )
 
     return (
-        Request(types.TEXT_DOCUMENT_HOVER, hover, switches=("hover_keys", "hover_placeholders")),
+        Request(types.TEXT_DOCUMENT_HOVER, hover, switches=("hover-keys", "hover-placeholders")),
     )
 
 
@@ -88,14 +88,14 @@ class HoverCards(Struct, frozen=True, eq=False):
         offset = snapshot.index.offset(position)
         placeholder = hovered_placeholder(snapshot.document, offset)
         if placeholder is not None:
-            if not self.switches.is_on("hover_placeholders", snapshot.uri):
+            if not self.switches.is_on("hover-placeholders", snapshot.uri):
                 return None
             query = await self.citing.make_query(snapshot, placeholder)
             result = await self.engine.find_async(query, PAPERS, tier="full")
             self.editor.show_problems(result.problems)
             return hover_placeholder(placeholder, result.hits)
         found = key_at(snapshot.document, offset)
-        if found is None or not self.switches.is_on("hover_keys", snapshot.uri):
+        if found is None or not self.switches.is_on("hover-keys", snapshot.uri):
             return None
         _, use = found
         workspace = await self.projects.workspace(snapshot.uri)
@@ -130,7 +130,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         """Over an entry's head its own card; over a key in a field that of the entry it names."""
         from citewell.documents.keys.table import BibKeys
 
-        if not self.switches.is_on("hover_keys", workspace.uri):
+        if not self.switches.is_on("hover-keys", workspace.uri):
             return None
         offset = workspace.index.offset(position)
         place = workspace.keys.at(workspace.path, offset)

@@ -73,7 +73,7 @@ def handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Handlers:
         Request(
             types.WORKSPACE_SYMBOL,
             workspace_symbol,
-            switches=("workspace_symbols",),
+            switches=("workspace-symbols",),
             formats=BIB_ONLY,
         ),
     )

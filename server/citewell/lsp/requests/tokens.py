@@ -75,20 +75,20 @@ def handlers(buffers: Buffers, projects: Projects) -> Handlers:
 
     return (
         Request(
-            types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, full, LEGEND, switches=("semantic_tokens",)
+            types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, full, LEGEND, switches=("semantic-tokens",)
         ),
         Request(
             types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA,
             delta,
             LEGEND,
-            switches=("semantic_tokens",),
+            switches=("semantic-tokens",),
             is_part=True,
         ),
         Request(
             types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE,
             part,
             LEGEND,
-            switches=("semantic_tokens",),
+            switches=("semantic-tokens",),
             is_part=True,
         ),
     )

@@ -99,22 +99,15 @@ def link_segment(
     """Copy a segment with its current indexes into `folder`, as hard links if possible.
 
     They are marked as finished: rebuilding one would write into a segment in use. Markers of an
-    earlier, incomplete copy are kept. Vectors that a former version kept under another name take
-    the new one.
+    earlier, incomplete copy are kept.
     """
     good = {name for name in record.indexes if record.indexes[name] == indexes.get(name)}
     stale = record.indexes.keys() - good
-    renamed = {
-        old: name
-        for name, facts in indexes.items()
-        for old in stale
-        if name not in good and "weights" in facts and record.indexes[old] == facts
-    }
     for name in record.files:
-        index, _, rest = name.partition("/")
-        if index in stale and index not in renamed:
+        index = name.partition("/")[0]
+        if index in stale:
             continue
-        target = folder / renamed.get(index, index) / rest if rest else folder / name
+        target = folder / name
         if target.exists():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +116,7 @@ def link_segment(
         except OSError:
             # Another file system, or one without links.
             shutil.copy2(segment / name, target)
-    for name in sorted(good.union(renamed.values())):
+    for name in sorted(good):
         write_whole(_marker(markers, folder, name), b"done\n")
 
 

@@ -46,18 +46,14 @@ def _patient(engine: LocalEngine, query: Query) -> SearchResult:
     raise AssertionError(f"the model was not loaded in time: {result.dropped}")
 
 
-@pytest.mark.parametrize("setting", ["encoders", "encoder"])
 @pytest.mark.parametrize("kind", ["onnx", "sentence-transformers"])
-def test_a_transformers_vectors_find_what_shares_no_word(
-    kind: str, setting: str, tmp_path: Path
-) -> None:
+def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Path) -> None:
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.sources import FileSource
 
     base = Options()
     encoder = _encoder(kind)
-    given = {"encoders": (encoder,)} if setting == "encoders" else {"encoder": encoder}
-    retrieval = replace(base.retrieval, **given)
+    retrieval = replace(base.retrieval, encoders=(encoder,))
     library = replace(base.library, path=tmp_path, name="small")
     options = replace(base, retrieval=retrieval, library=library)
     source = tmp_path / "papers.jsonl"

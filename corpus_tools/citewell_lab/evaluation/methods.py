@@ -96,7 +96,7 @@ def _switched(options: Options, names: Sequence[str]) -> tuple[tuple[str, Any], 
 def _with_encoders(options: Options, names: Sequence[str]) -> tuple[tuple[str, Any], ...]:
     """The change that leaves the encoders of these names beside the static one."""
     kept = tuple(row.encoder for row in registry.rows(options) if row.encoder and row.name in names)
-    return (("retrieval.encoders", kept), ("retrieval.encoder", "static"))
+    return (("retrieval.encoders", kept),)
 
 
 def _switches(options: Options) -> dict[str, str]:

@@ -22,7 +22,6 @@ def command_line(options: Options, **changes: str) -> list[str]:
         "sources.contact": sources.contact,
         "sources.base_url": sources.base_url,
         "sources.timeout_s": str(sources.timeout_s),
-        "retrieval.encoder": retrieval.encoder,
         "retrieval.encoders": ",".join(retrieval.encoders),
         "retrieval.bm25": str(retrieval.bm25).lower(),
         "retrieval.dense": str(retrieval.dense).lower(),

@@ -84,13 +84,6 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = ()
-    encoder: Annotated[
-        str,
-        about(
-            'Former setting: one more encoder, as in `retrieval.encoders`; "static" adds none.',
-            trusted_only=True,
-        ),
-    ] = "static"
     citation_context: Annotated[
         bool,
         about("Search by how others cite; needs the static encoder, whose vectors the priors use."),
@@ -151,8 +144,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     @property
     def further_encoders(self) -> tuple[str, ...]:
         """The encoders that are asked beside the static one, each once."""
-        named = (*self.encoders, self.encoder)
-        return tuple(dict.fromkeys(name for name in named if name not in ("", "static")))
+        return tuple(dict.fromkeys(name for name in self.encoders if name not in ("", "static")))
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):

@@ -88,12 +88,11 @@ class DenseRetriever(Retriever):
         *,
         mask: Mask | None = None,
         name: str = "dense",
-        index: str = "",
     ) -> None:
-        """`index` is the folder of the vectors in each segment, by default `name`."""
+        """`name` is also the folder of the vectors in each segment."""
         self.name = name
         self.encoder = encoder
-        self._segments = [_Segment(view, encoder.dim, index or name) for view in segments]
+        self._segments = [_Segment(view, encoder.dim, name) for view in segments]
         self._mask = mask
         # Compact vectors are looked up by the interpreter itself.
         self.scans = any(not isinstance(one.vectors, CompactVectors) for one in self._segments)
@@ -181,15 +180,12 @@ def open_further(opening: Opening, encoder: str) -> DenseRetriever:
     return _open(opening, further_name(encoder), encoder)
 
 
-def check_vectors(library: Library, name: str, encoder: str) -> str:
-    """The index that holds the vectors of the encoder for the retriever `name`. Raises
-    `CitewellError` when there is none. Loads nothing."""
-    indexes = library.manifest.indexes
-    # Libraries of former versions have the vectors of one encoder, whichever it is, as "dense".
-    index = name if name in indexes else "dense"
-    built = indexes.get(index)
+def check_vectors(library: Library, name: str, encoder: str) -> None:
+    """Raise `CitewellError` where the index `name` does not hold the vectors of the encoder. Loads
+    nothing."""
+    built = library.manifest.indexes.get(name)
     if built is not None and built.get("encoder") == encoder:
-        return index
+        return
     if encoder != "static":
         raise _without(library, encoder)
     if built is None:
@@ -199,18 +195,18 @@ def check_vectors(library: Library, name: str, encoder: str) -> str:
 
 def _open(opening: Opening, name: str, encoder_name: str) -> DenseRetriever:
     library = opening.library
-    index = check_vectors(library, name, encoder_name)
+    check_vectors(library, name, encoder_name)
     encoder = load_encoder(encoder_name)
-    if library.manifest.indexes[index].get("weights") != encoder.fingerprint:
+    if library.manifest.indexes[name].get("weights") != encoder.fingerprint:
         raise _mismatch(library, f"another version of the encoder {encoder_name!r}")
     # A library below without such vectors is searched by the other retrievers alone.
     segments = [
         view
-        for facts, views in library.indexed(index)
+        for facts, views in library.indexed(name)
         if facts is not None and facts.get("weights") == encoder.fingerprint
         for view in views
     ]
-    return DenseRetriever(segments, encoder, mask=opening.mask, name=name, index=index)
+    return DenseRetriever(segments, encoder, mask=opening.mask, name=name)
 
 
 def _missing(library: Library) -> CitewellError:

@@ -85,7 +85,7 @@ def test_records_of_another_encoder_are_not_searched_together(
     library, _ = open_library(options)
     with library:
         assert len(library) == 1
-    assert "retrieval.encoder=static" in build_command(options, folder)
+    assert "retrieval.bm25=true" in build_command(options, folder)
 
 
 def test_dropped_records_are_gone_and_the_others_stay(options: Options) -> None:

@@ -16,7 +16,6 @@ from citewell.features.text.evidence import why
 from citewell.model import CitewellError, Problem, Query
 from citewell.options import Options
 from citewell.retrieval import registry
-from citewell.retrieval.dense_build import DenseBuilder
 from citewell.retrieval.encoders import registry as encoders
 from citewell.retrieval.encoders.naming import further_name
 from citewell_corpus.build import build_library, default_builders
@@ -115,14 +114,6 @@ def test_without_it_nothing_is_found_there(static: Options) -> None:
         assert ROW not in proofs(engine)
 
 
-def test_the_former_setting_names_one_more_encoder(both: Options) -> None:
-    former = change(both, encoders=(), encoder=NAME)
-    assert registry.rows(former)[2].name == ROW
-    for engine in opened(former):
-        assert engine.status().retrievers == ("bm25", "dense", ROW, "citation_context")
-        assert engine.find(FRUIT).variant == "learned"
-
-
 def test_a_library_without_its_vectors_names_the_command_and_is_searched(static: Options) -> None:
     for engine in opened(change(static, encoders=(NAME,))):
         (problem,) = engine.status().problems
@@ -143,27 +134,8 @@ def test_its_vectors_are_added_to_a_library_and_the_others_stay(both: Options) -
     assert HashedWords.read == before, "nothing is encoded twice"
 
 
-def test_a_library_of_a_former_version_is_searched_and_then_upgraded(static: Options) -> None:
-    """There the vectors of one encoder, whichever it was, were the index "dense"."""
-    options = change(static, encoder=NAME)
-    bare = [one for one in default_builders(static) if one.name != "dense"]
-    build_library(folder(static), builders=[*bare, DenseBuilder(HashedWords())])
-    for engine in opened(options):
-        (problem,) = engine.status().problems
-        assert problem.code == "encoder-mismatch" and "`citewell library build`" in problem.hint
-        assert ROW in engine.status().retrievers
-        result = engine.find(FRUIT)
-        assert result.hits[0].work.title == TITLES[0] and result.variant == "fusion"
-    before = HashedWords.read
-    build(options)
-    assert HashedWords.read == before, "its vectors are taken over"
-    for engine in opened(options):
-        assert not engine.status().problems
-        assert engine.find(FRUIT).variant == "learned"
-
-
 def test_several_run_together(both: Options) -> None:
-    options = change(both, encoders=(NAME, OTHER), encoder=NAME)
+    options = change(both, encoders=(NAME, OTHER, NAME))
     build(options)
     for engine in opened(options):
         assert engine.status().retrievers[2:4] == (ROW, further_name(OTHER))
@@ -226,7 +198,7 @@ def on(row: registry.RetrieverSpec, method: methods.SearchMethod, base: Options)
 
 def test_methods_of_the_static_encoder_alone_change_no_other_setting() -> None:
     changes = dict(methods.known(Options())["dense"].changes)
-    assert not {"retrieval.encoders", "retrieval.encoder"} & set(changes)
+    assert not {"retrieval.encoders"} & set(changes)
 
 
 @pytest.mark.parametrize(

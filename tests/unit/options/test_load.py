@@ -214,15 +214,15 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(user_file: Path) -
 def test_settings_that_need_trust_are_refused_from_a_workspace_and_taken_from_the_user(
     user_file: Path, workspace: Path
 ) -> None:
-    line = 'retrieval.encoder = "somebody/model"\n'
+    line = 'retrieval.encoders = ["somebody/model"]\n'
     (workspace / "citewell.toml").write_text(line, encoding="utf-8")
     loaded = load(workspace, {}, user_file=user_file)
-    assert loaded.options.retrieval.encoder == "static"
+    assert loaded.options.retrieval.encoders == ()
     (problem,) = loaded.problems
     assert problem.code == "settings-untrusted"
-    assert "CITEWELL_RETRIEVAL_ENCODER" in problem.hint
+    assert "CITEWELL_RETRIEVAL_ENCODERS" in problem.hint
     user_file.write_text(line, encoding="utf-8")
-    assert load(None, {}, user_file=user_file).options.retrieval.encoder == "somebody/model"
+    assert load(None, {}, user_file=user_file).options.retrieval.encoders == ("somebody/model",)
 
 
 def test_the_environment_is_read_as_the_type_of_each_setting(user_file: Path) -> None:

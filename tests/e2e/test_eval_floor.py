@@ -67,7 +67,7 @@ def options() -> Options:
 
 @pytest.fixture(scope="module")
 def evaluation(options: Options) -> Evaluation:
-    from citewell.cli.eval_data import select
+    from citewell.cli.evaluation.data import select
     from citewell_lab.datasets import open_data
 
     questions, words = select(open_data(DEV), "test", every=False)
@@ -116,8 +116,8 @@ def typed(options: Options) -> dict[str, TypedFigures]:
 
 
 def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigures]:
-    from citewell.cli.eval_data import select
-    from citewell.cli.eval_typed import evaluate_typed
+    from citewell.cli.evaluation.data import select
+    from citewell.cli.evaluation.typed import evaluate_typed
     from citewell_lab.datasets import open_data
 
     questions, _ = select(open_data(DEV), "test", every=False)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
-from citewell.cli.session import Session, console
-from citewell.cli.terminal import echo_exact
+from citewell.cli.session import Session
+from citewell.cli.terminal import console, echo_exact
 from citewell.model import CitewellError
 from citewell.sources.service import ONLINE_SECONDS
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.cli.find import TypedWordsCommand
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import BIB, Session, console, own_bibs
-from citewell.cli.terminal import echo
-from citewell.cli.typed_words import TypedWordsCommand
+from citewell.cli.session import BIB, Session, own_bibs
+from citewell.cli.terminal import console, echo
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine

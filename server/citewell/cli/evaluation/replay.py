@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from citewell.cli.report import save_results
-from citewell.cli.session import console
+from citewell.cli.terminal import console
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.eval_data import NAMED, read, select
+from citewell.cli.evaluation.data import NAMED, read, select
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Question

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import save_results
-from citewell.cli.session import console
+from citewell.cli.terminal import console
 
 if TYPE_CHECKING:
     from citewell.model import Question

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.bars import Bars
-from citewell.cli.eval_data import (
+from citewell.cli.evaluation.data import (
     CORPORA,
     GENERATED,
     NAMED,
@@ -20,12 +19,13 @@ from citewell.cli.eval_data import (
     read,
     select,
 )
-from citewell.cli.eval_explore import evaluate_explore, show_explore
-from citewell.cli.eval_references import evaluate_references, holds_references
-from citewell.cli.eval_replay import SCOPES, evaluate_replay, show_replay
-from citewell.cli.eval_typed import evaluate_typed, show_typed
+from citewell.cli.evaluation.explore import evaluate_explore, show_explore
+from citewell.cli.evaluation.references import evaluate_references, holds_references
+from citewell.cli.evaluation.replay import SCOPES, evaluate_replay, show_replay
+from citewell.cli.evaluation.typed import evaluate_typed, show_typed
 from citewell.cli.report import FINDINGS, OK, save_report, show_problems
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import Bars, console
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
@@ -330,7 +330,7 @@ def _compare_files(pair: tuple[str, str], seed: int) -> None:
 
 
 def _list(session: Session) -> None:
-    from citewell.cli.eval_data import data_folder
+    from citewell.cli.evaluation.data import data_folder
     from citewell_lab.datasets import SCHEMAS
     from citewell_lab.evaluation import methods
 

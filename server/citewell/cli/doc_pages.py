@@ -1,21 +1,65 @@
-"""Writes the page on privacy: `python -m citewell.cli.privacy_page > docs/privacy.md`.
+"""Writes the pages that are made from the code: `python -m citewell.cli.doc_pages commands`.
 
-A test keeps the page in step with the tables that it is made of.
+Pages: `commands` and `privacy`. Tests keep `docs/` in step with the code.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
+import click
+
+from citewell.cli.app import root
 from citewell.llm.providers import PROVIDERS
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, STORED
 from citewell.privacy import SWITCHES
 from citewell.sources.consent import ALWAYS, NEVER, what_is_sent
 from citewell.sources.registry import DOWNLOADS, SOURCES
 
-HEAD = f"""\
+COMMANDS_HEAD = """\
+# Commands
+
+<!-- Written by `make docs`; edit the commands' own help instead. -->
+
+Global options come before the command. Problems are written to standard error, with a code
+([problems.md](problems.md)) and a hint; results are written to standard output.
+
+| exit code | meaning |
+|---|---|
+| 0 | success, nothing to report |
+| 1 | success with findings: no papers found, an open placeholder, a problem that `doctor` reports |
+| 2 | usage error, or an environment in which the command cannot work |
+| 130 | interrupted |
+"""
+
+
+def commands(
+    group: click.Command = root, name: str = "citewell"
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command with its full name, groups before what they hold."""
+    yield name, group
+    if isinstance(group, click.Group):
+        context = click.Context(group, info_name=name)
+        for child_name in group.list_commands(context):
+            child = group.get_command(context, child_name)
+            if child is not None and not child.hidden:
+                yield from commands(child, f"{name} {child_name}")
+
+
+def commands_page() -> str:
+    """The reference page as Markdown: the help of each command."""
+    parts = [COMMANDS_HEAD]
+    for name, command in commands():
+        context = click.Context(
+            command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
+        )
+        parts.append(f"\n## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+    return "".join(parts)
+
+
+PRIVACY_HEAD = f"""\
 # Privacy
 
 <!-- Written by `make docs`; edit the tables in the code instead. -->
@@ -97,7 +141,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
 
 
-def page() -> str:
+def privacy_page() -> str:
     """The page as Markdown."""
     sources = [
         (title, host, sends, "when `sources.allow` names it")
@@ -129,8 +173,12 @@ def page() -> str:
             for package, variables in SWITCHES.items()
         ],
     )
-    return "".join((HEAD, stored, FOLDERS, sent, f"\n{NEVER} {ALWAYS}\n", SWITCHED, switched))
+    return "".join(
+        (PRIVACY_HEAD, stored, FOLDERS, sent, f"\n{NEVER} {ALWAYS}\n", SWITCHED, switched)
+    )
 
+
+PAGES = {"commands": commands_page, "privacy": privacy_page}
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(page().encode("utf-8"))
+    sys.stdout.buffer.write(PAGES[sys.argv[1]]().encode("utf-8"))

@@ -56,7 +56,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def options() -> Options:
-    from citewell_corpus.cached import cached_library
+    from citewell_lab.datasets.cached_library import cached_library
 
     options = Options()
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", options)

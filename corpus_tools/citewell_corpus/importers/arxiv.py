@@ -12,7 +12,7 @@ from citewell.model.names import split_authors
 from citewell.model.tex import tex_to_unicode
 from citewell_corpus.importers import fields, files, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 
 class ArxivImporter(FileImporter):

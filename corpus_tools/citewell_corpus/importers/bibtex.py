@@ -21,8 +21,7 @@ from citewell.model.ids import acl_id, normalise_doi
 from citewell.model.names import ends_with_others
 from citewell_corpus.importers import fields
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import guessed_encoding, head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, guessed_encoding, head
 
 # The entries of an imported `.bib` file, split by bibtexparser.
 #

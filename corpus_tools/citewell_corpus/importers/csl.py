@@ -11,8 +11,7 @@ from citewell.model import Work
 from citewell.sources.csl_work import work_of_csl
 from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import text_head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, text_head
 
 _MARKS = ('"issued"', '"container-title"', '"family"')
 _TYPED = re.compile(r'"type"\s*:')

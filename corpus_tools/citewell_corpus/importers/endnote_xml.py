@@ -10,7 +10,7 @@ from citewell.model import Work
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, work_of
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.importers.xml_records import text_at, texts_at, xml_records
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from citewell.model import Provenance, Work
 from citewell.sources.openalex_work import DELETED_WORK, work_of_openalex
 from citewell_corpus.importers import fields, files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 _FIELDS = (
     "id", "title", "display_name", "publication_year", "publication_date", "doi", "type",

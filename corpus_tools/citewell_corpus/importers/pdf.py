@@ -28,7 +28,7 @@ from citewell_corpus.importers.contract import (
     PaperCitations,
     PaperText,
 )
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.pdf_reading import PdfReading
 
 # The sentences of a PDF that cite, each with the reference that it names.

@@ -1,4 +1,5 @@
-"""JSON Lines of plain bibliographic records: Citewell's own exchange format.
+"""JSON Lines of plain bibliographic records, Citewell's own exchange format, and the folder of
+`citewell library harvest`, which adds what the works cite.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
 issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, notice, source,
@@ -10,6 +11,7 @@ records that a work was made of; without it the line is the record.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -17,8 +19,8 @@ import msgspec
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, json_records
-from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations
+from citewell_corpus.importers.files import FileImporter
 
 _PREFIXES = {"acl-anthology": "acl"}
 _MAX_ID = 300
@@ -120,3 +122,40 @@ def work_of(record: JsonRecord, day: str, place: str) -> Work | str:
         provenance=tuple(record.provenance or ())
         or (Provenance(source=source, source_id=source_id, retrieved=day),),
     )
+
+
+class _Edges(msgspec.Struct):
+    id: str
+    references: list[str]
+
+
+class HarvestImporter:
+    """`works.jsonl` and `edges.jsonl` side by side."""
+
+    name = "harvest"
+    about = "a folder of `citewell library harvest`"
+    version = 1
+
+    def recognise(self, path: Path) -> bool:
+        return len(self.files(path)) == 2
+
+    def files(self, folder: Path) -> list[Path]:
+        """Both files."""
+        return [
+            path for name in ("edges.jsonl", "works.jsonl") if (path := folder / name).is_file()
+        ]
+
+    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        cited: dict[str, list[str]] = {}
+        for _, edges in json_records.in_lines(path / "edges.jsonl", _Edges, report):
+            cited[edges.id] = edges.references
+        file = path / "works.jsonl"
+        day, place = fields.retrieved(file), fields.place(file)
+        found = json_records.in_lines(file, JsonRecord, report)
+        for work in json_records.works(found, lambda one: work_of(one, day, place), file, report):
+            references = tuple(
+                CitedWork(id=one) for one in islice(cited.get(work.id, ()), MAX_CITED)
+            )
+            if references:
+                report.cites(PaperCitations(work.title, references, work.abstract))
+            yield work

@@ -15,7 +15,7 @@ from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 SOURCE = "semantic-scholar"
 _KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",

@@ -14,7 +14,7 @@ from citewell.model import Work
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, page_range, work_of
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 MAX_FIELD = 1 << 20
 """Maximum characters of a field; Scopus writes all references of a paper into one."""

@@ -12,7 +12,7 @@ from citewell.model import Work
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, page_range, without_stop, work_of
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.importers.table import record_of_columns
 
 _MAX_VALUES = 20_000

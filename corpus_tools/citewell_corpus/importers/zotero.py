@@ -11,8 +11,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, head
 
 _KINDS = {
     "journalArticle": "article",

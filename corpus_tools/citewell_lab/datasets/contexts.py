@@ -21,7 +21,7 @@ from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetError, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import identifiers, letters_only, year_in
+from citewell_lab.datasets.source import identifiers, letters_only, year_in
 
 # The citations near each citation of a paper, collected from one record per citation.
 

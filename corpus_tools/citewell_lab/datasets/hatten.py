@@ -12,7 +12,7 @@ from citewell.model import Provenance, Work
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek, refuse
-from citewell_lab.datasets.text import around_mark
+from citewell_lab.datasets.source import around_mark
 
 PREFIX = "hatten"
 _TARGET = re.compile(r"\bTARGETCIT\b")

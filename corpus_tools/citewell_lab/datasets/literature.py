@@ -9,7 +9,7 @@ import msgspec
 from citewell.model.query import Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import letters_only, year_in
+from citewell_lab.datasets.source import letters_only, year_in
 
 _NOTES = (
     "Answers are matched by title, letters only and lower case (PaSa's rule), or by arXiv id.",

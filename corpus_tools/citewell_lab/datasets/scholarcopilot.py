@@ -16,7 +16,7 @@ from citewell.model import Provenance, Work
 from citewell.model.query import MARK, CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import around_mark, letters_only
+from citewell_lab.datasets.source import around_mark, letters_only
 
 PREFIX = "scholarcopilot"
 WINDOW = 100

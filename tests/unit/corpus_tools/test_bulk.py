@@ -25,7 +25,7 @@ from citewell.options import Options
 from citewell_corpus import citing_stage, clusters
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.citing_stage import CitingWriter
-from citewell_corpus.file_pool import read_files
+from citewell_corpus.import_stage import read_files
 from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at

@@ -272,7 +272,7 @@ def test_vectors_of_an_older_encoder_are_made_anew(
     build(works)
     assert build().up_to_date
     before = opened().citing[0].use
-    monkeypatch.setattr("citewell_corpus.changed_sources.encoder_fingerprint", lambda: "newer")
+    monkeypatch.setattr("citewell_corpus.build_records.encoder_fingerprint", lambda: "newer")
     report = build()
     assert not report.up_to_date
     assert (report.added, report.updated, report.removed) == (0, 0, 0)

@@ -8,8 +8,7 @@ import re
 import zlib
 
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 MAX_UNPACKED = 1 << 30
 _ENTRY = re.compile(rb"^(?=@)", re.MULTILINE)

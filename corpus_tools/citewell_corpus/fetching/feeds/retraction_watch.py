@@ -10,8 +10,7 @@ from citewell.model import Work
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
 from citewell.sources.record_line import record_line
 from citewell.sources.values import today
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 from citewell_corpus.importers.table import works_of_table
 
 

@@ -217,8 +217,7 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
     """The settings with a library of the corpora named, or of the data set's own, in the cache."""
     from msgspec.structs import replace
 
-    from citewell_corpus.cached import cached_library
-    from citewell_lab.datasets.own_library import library_of
+    from citewell_lab.datasets.cached_library import cached_library, library_of
 
     with Bars() as bars:
         if flags["own_corpus"]:

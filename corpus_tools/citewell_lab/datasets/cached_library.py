@@ -1,4 +1,4 @@
-"""Libraries for evaluation, built once from corpus files and cached."""
+"""Libraries for evaluation, built once from corpus files or a data set's own corpus, and cached."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from citewell.corpus.errors import LibraryError
 from citewell.corpus.layout import FORMAT
+from citewell.model import Work
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.progress import Progress
 from citewell_corpus.sources import source_at
+from citewell_lab.datasets.contract import DataSet, refuse
 
 LIBRARY = "library"
 PATIENCE = 900.0
@@ -56,3 +61,38 @@ def content_key(paths: Sequence[Path]) -> str:
                 digest.update(block)
         digest.update(b"\0")
     return digest.hexdigest()[:16]
+
+
+def library_of(
+    data: DataSet, cache: Path, options: Options, progress: Progress | None = None
+) -> Path:
+    """The folder of the library, created or updated below `cache`.
+
+    Raises `DataSetError` if the data set has no corpus, `LibraryError` if the build fails.
+    """
+    if data.works is None:
+        raise refuse(
+            "data-set-no-corpus",
+            f"This {data.schema} data has no corpus.",
+            "Put the corpus file next to it, or search your library without --own-corpus.",
+            data.path,
+        )
+    records = cache / "corpora" / f"{data.schema}-{data.name}.jsonl"
+    records.parent.mkdir(parents=True, exist_ok=True)
+    part = records.with_suffix(".part")
+    with part.open("wb") as stream:
+        for work in data.works():
+            stream.write(msgspec.json.encode(_record(work, data.schema)) + b"\n")
+    part.replace(records)
+    return cached_library([records], cache, options, progress)[0]
+
+
+def _record(work: Work, schema: str) -> dict[str, Any]:
+    return {
+        "id": work.id,
+        "title": work.title,
+        "abstract": work.abstract,
+        "bibkey": work.bibkey,
+        "kind": work.kind,
+        "source": schema,
+    }

@@ -44,19 +44,25 @@ from citewell_corpus.build_records import (
     changed_sources,
     manifest_of,
 )
-from citewell_corpus.citing_stage import (
+from citewell_corpus.pdf_reading import PdfReading
+from citewell_corpus.progress import Progress, SilentProgress
+from citewell_corpus.segment_writer import seal, write_whole
+from citewell_corpus.sources import FileSource
+from citewell_corpus.stages.citing import (
     MAX_LISTS,
     MAX_PASSAGES,
     finish_citing,
 )
-from citewell_corpus.import_stage import StagedSource, stage_source
-from citewell_corpus.index_stage import build_indexes, default_builders, link_segment
-from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
-from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.progress import Progress, SilentProgress
-from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish, writer_lock
-from citewell_corpus.segment_writer import seal, write_whole
-from citewell_corpus.sources import FileSource
+from citewell_corpus.stages.importing import StagedSource, stage_source
+from citewell_corpus.stages.indexing import build_indexes, default_builders, link_segment
+from citewell_corpus.stages.merging import MergeCounts, Merged, merge_sources
+from citewell_corpus.stages.publish import (
+    NewUse,
+    collect_garbage,
+    next_number,
+    publish,
+    writer_lock,
+)
 
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 

@@ -13,12 +13,12 @@ from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
 from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell_corpus import sources as source_list
-from citewell_corpus.citing_stage import encoder_fingerprint
-from citewell_corpus.import_stage import ImportedSource, StagedSource
 from citewell_corpus.importers.openalex import MergedIdsImporter
 from citewell_corpus.importers.semantic_scholar import DeletedPapersImporter
-from citewell_corpus.merge_stage import MergeCounts, Merged
 from citewell_corpus.sources import FileSource
+from citewell_corpus.stages.citing import encoder_fingerprint
+from citewell_corpus.stages.importing import ImportedSource, StagedSource
+from citewell_corpus.stages.merging import MergeCounts, Merged
 
 _ONLY_IDS = (MergedIdsImporter.name, DeletedPapersImporter.name)
 """Formats of files that name works by their ids and describe none."""

@@ -36,8 +36,8 @@ from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
 from citewell_corpus.importers.contract import CitedWork, PaperCitations, PaperText
 from citewell_corpus.progress import Progress
-from citewell_corpus.publish import next_number
 from citewell_corpus.segment_writer import seal, write_whole
+from citewell_corpus.stages.publish import next_number
 
 # Collects the citations of a source while it is read, for the stage that makes priors of them.
 

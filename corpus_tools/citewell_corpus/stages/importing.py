@@ -21,7 +21,6 @@ from citewell.corpus.errors import MissingPackageError, library_problem
 from citewell.model import CitewellError, Problem
 from citewell.sources.malformed_names import is_malformed
 from citewell_corpus import sources
-from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers import importer_named
 from citewell_corpus.importers.contract import LISTED, Importer, ImportReport
 from citewell_corpus.importers.files import opened
@@ -31,7 +30,8 @@ from citewell_corpus.processes import Report, run_tasks
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import write_whole
 from citewell_corpus.sources import FileSource
-from citewell_corpus.staging import KeyCollector, RecordWriter, save_table
+from citewell_corpus.stages.citing import CitingWriter
+from citewell_corpus.stages.staging import KeyCollector, RecordWriter, save_table
 
 RECORDS, KEYS = "records.bin", "keys.npz"
 

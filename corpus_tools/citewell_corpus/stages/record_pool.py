@@ -15,9 +15,9 @@ from citewell.corpus.keys import id_number
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.variants import records_of, statements, variants_of
-from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.importers import fields
-from citewell_corpus.staging import (
+from citewell_corpus.stages.importing import StagedSource
+from citewell_corpus.stages.staging import (
     ONLY_IDS,
     KeyCollector,
     RecordFile,

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from citewell.model.titles import normalise_title
-from citewell_corpus.record_pool import ContinuedRows, Earlier
-from citewell_corpus.staging import (
+from citewell_corpus.stages.record_pool import ContinuedRows, Earlier
+from citewell_corpus.stages.staging import (
     CURATED_FLAG,
     GENERIC_FLAG,
     LONG_TITLE,

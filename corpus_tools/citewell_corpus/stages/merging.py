@@ -19,12 +19,12 @@ from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
 from citewell.sources.malformed_names import malformed_name
-from citewell_corpus.clusters import Clusters, cluster
-from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.progress import Progress
-from citewell_corpus.record_pool import RecordPool, ids_without_files
 from citewell_corpus.segment_writer import Row, write_catalogue
-from citewell_corpus.staging import ONLY_IDS, withdraws
+from citewell_corpus.stages.clusters import Clusters, cluster
+from citewell_corpus.stages.importing import StagedSource
+from citewell_corpus.stages.record_pool import RecordPool, ids_without_files
+from citewell_corpus.stages.staging import ONLY_IDS, withdraws
 
 # Which sources a merge joined: counts by pair of sources, with a few examples.
 

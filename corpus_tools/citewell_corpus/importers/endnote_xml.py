@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.model import Work
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, work_of
 from citewell_corpus.importers.files import FileImporter
@@ -48,7 +48,7 @@ class EndNoteXmlImporter(FileImporter):
         return b"<record" in start and b"<ref-type" in start
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day, place = fields.retrieved(path), f"endnote:{fields.place(path)}"
+        day, place = files.retrieved(path), f"endnote:{files.place(path)}"
         for number, element in xml_records(path, {"record"}, report):
             work = work_of(_record_of(element), place, f"endnote-xml:{path}", day)
             if isinstance(work, str):

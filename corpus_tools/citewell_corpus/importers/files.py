@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import hashlib
 import io
 import os
 import zlib
@@ -250,3 +252,18 @@ class FileImporter:
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         """The works of one file."""
         raise NotImplementedError
+
+
+def place(path: Path) -> str:
+    """A short unique name for a file: "refs.3f2a9c1b"."""
+    data = path.absolute().as_posix().encode("utf-8", "surrogatepass")
+    return f"{path.stem}.{hashlib.blake2b(data, digest_size=4).hexdigest()}"
+
+
+def retrieved(path: Path) -> str:
+    """Date of the last change of the file at `path`; empty if unknown."""
+    try:
+        seconds = path.stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.model import Work
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, without_stop, work_of
 from citewell_corpus.importers.files import FileImporter
@@ -36,7 +36,7 @@ class PubMedXmlImporter(FileImporter):
         return any(mark in start for mark in _MARKS)
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
         for number, element in xml_records(path, _RECORDS, report):
             book = element.find("BookDocument")
             record = _record_of(element) if book is None else _book_record_of(book)

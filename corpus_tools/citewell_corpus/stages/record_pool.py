@@ -15,7 +15,7 @@ from citewell.corpus.keys import id_number
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.variants import records_of, statements, variants_of
-from citewell_corpus.importers import fields
+from citewell_corpus.importers import files
 from citewell_corpus.stages.importing import StagedSource
 from citewell_corpus.stages.staging import (
     ONLY_IDS,
@@ -218,16 +218,16 @@ def _is_from(name: str, path: str) -> bool:
     """Whether the provenance `name` is of the file, folder or pattern at `path`."""
     kind, _, file = name.partition(":")
     if kind == "records":
-        return file == fields.place(Path(path))
+        return file == files.place(Path(path))
     if not _is_of_file(name):
         return False
     return file == path or Path(file).is_relative_to(path) or fnmatchcase(file, path)
 
 
 def _mark(name: str) -> str:
-    """What the ids of a file's records contain (`fields.place`)."""
+    """What the ids of a file's records contain (`files.place`)."""
     kind, _, file = name.partition(":")
-    return f"{file}:" if kind == "records" else f"{fields.place(Path(file))}:"
+    return f"{file}:" if kind == "records" else f"{files.place(Path(file))}:"
 
 
 def _named(identifier: str, names: Sequence[str]) -> bool:

@@ -26,8 +26,7 @@ from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
-from citewell_corpus.stages import citing
-from citewell_corpus.stages import clusters
+from citewell_corpus.stages import citing, clusters
 from citewell_corpus.stages.citing import CitingWriter
 from citewell_corpus.stages.importing import read_files
 from citewell_corpus.stages.staging import KeyCollector, RecordKeyTable, map_tables, save_table

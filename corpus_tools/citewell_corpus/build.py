@@ -45,7 +45,7 @@ from citewell_corpus.build_records import (
     manifest_of,
 )
 from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.progress import Progress, SilentProgress
+from citewell_corpus.processes import Progress, SilentProgress
 from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.sources import FileSource
 from citewell_corpus.stages.citing import (

@@ -13,9 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.options import Options
+from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import EvaluationPlan, SilentReporter
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, Evaluation
 from citewell_lab.evaluation.typed import TypedFigures, lines_of
 
@@ -122,7 +123,7 @@ def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigu
 
     questions, _ = select(open_data(DEV), "test", every=False)
     flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1, "half_typed": half_typed}
-    evaluation = evaluate_typed(questions, options, flags, SilentReporter())
+    evaluation = evaluate_typed(questions, options, flags, SilentProgress())
     lines = lines_of(evaluation, options.fill.typed_threshold)
     return {f"{line.kind}, {line.place}": line for line in lines}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,7 +23,7 @@ from citewell.sources.contract import Ask, Fetch, NonsenseError, Source, childre
 from citewell.sources.openalex_work import work_of_openalex
 from citewell.sources.record_line import record_line
 from citewell.sources.values import raw, today
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 
 # References of works from sources: OpenAlex fifty works per request, others one by one.
 

@@ -16,7 +16,7 @@ from citewell.corpus.errors import LibraryError, library_error
 from citewell.model import Problem
 from citewell.sources.answers import Failed, NoMatch, Reason
 from citewell_corpus.fetching.contract import Feed, FetchedPage, Request, Selection
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import write_whole
 
 # The folder of a fetch: a file per page, and the state of the fetch.

@@ -35,7 +35,7 @@ from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
 from citewell_corpus.importers.contract import CitedWork, PaperCitations, PaperText
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.stages.publish import next_number
 

@@ -26,8 +26,7 @@ from citewell_corpus.importers.contract import LISTED, Importer, ImportReport
 from citewell_corpus.importers.files import opened
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.processes import Report, run_tasks
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress, Report, run_tasks
 from citewell_corpus.segment_writer import write_whole
 from citewell_corpus.sources import FileSource
 from citewell_corpus.stages.citing import CitingWriter

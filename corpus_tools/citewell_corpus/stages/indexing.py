@@ -15,8 +15,7 @@ from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.layout import CATALOGUE, SegmentRecord
 from citewell.model import Work
 from citewell.options import Options
-from citewell_corpus.processes import Report, run_tasks
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress, Report, run_tasks
 from citewell_corpus.segment_writer import write_whole
 
 

@@ -19,7 +19,7 @@ from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
 from citewell.sources.malformed_names import malformed_name
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import Row, write_catalogue
 from citewell_corpus.stages.clusters import Clusters, cluster
 from citewell_corpus.stages.importing import StagedSource

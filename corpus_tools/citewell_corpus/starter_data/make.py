@@ -17,7 +17,7 @@ from citewell.model.titles import title_key
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import CompactReport, write_compact_library
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.sources import source_at
 from citewell_corpus.starter_data.card import make_card
 from citewell_corpus.starter_data.gather import agreed, from_bibliographies, recent, wanted

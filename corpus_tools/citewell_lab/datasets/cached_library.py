@@ -15,7 +15,7 @@ from citewell.corpus.layout import FORMAT
 from citewell.model import Work
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.sources import source_at
 from citewell_lab.datasets.contract import DataSet, refuse
 

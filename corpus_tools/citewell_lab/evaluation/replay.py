@@ -22,8 +22,8 @@ from citewell.model.child_process import temporary_folder
 from citewell.model.feedback import Feedback, PaperName, passed_over
 from citewell.model.query import MARK, OTHER
 from citewell.options import Options
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.matching import Gold, letters_only, targets_of
-from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.results import EvaluationError, Setting
 from citewell_lab.evaluation.statistics import (
     Estimate,
@@ -80,7 +80,7 @@ def replay(
     options: Options,
     scope: Scope,
     settings: Sequence[Setting],
-    report: Reporter,
+    report: Progress,
 ) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the papers of the questions, which are in text order.
 
@@ -102,7 +102,7 @@ def replay(
                 author = _Author(plain, learning, gold, scope, setting)
                 groups = histories(questions, scope)
                 count = sum(len(paper) for group in groups for paper in group)
-                report.begin(f"{scope}, {setting}", count)
+                report.stage(f"{scope}, {setting}", count)
                 for papers in groups:
                     store.erase()
                     found[setting].extend(author.write(papers, report))
@@ -195,7 +195,7 @@ class _Author:
         self._setting = setting
 
     def write(
-        self, papers: Iterable[Sequence[Question]], report: Reporter
+        self, papers: Iterable[Sequence[Question]], report: Progress
     ) -> Iterator[ReplayedCitation]:
         """The papers of one history, one after the other."""
         before: set[str] = set()

@@ -109,7 +109,7 @@ class _LateHandler(logging.Handler):
 
 
 class Bars:
-    """A `Reporter`, and the progress of a library's building; nothing where no terminal is."""
+    """The progress of a measurement or of a library's building; nothing where no terminal is."""
 
     def __init__(self) -> None:
         from rich.progress import (
@@ -137,14 +137,11 @@ class Bars:
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
-    def stage(self, name: str, total: int | None) -> None:
-        self.begin(name, total or 0)
-
-    def begin(self, what: str, total: int) -> None:
+    def stage(self, name: str, total: int) -> None:
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(what, total=total or None)
+        self._task = self._progress.add_task(name, total=total or None)
 
-    def advance(self, n: int) -> None:
+    def advance(self, steps: int) -> None:
         if self._task is not None:
-            self._progress.advance(self._task, n)
+            self._progress.advance(self._task, steps)

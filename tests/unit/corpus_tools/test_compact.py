@@ -48,7 +48,7 @@ from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
-from citewell_corpus.progress import SilentProgress
+from citewell_corpus.processes import SilentProgress
 from citewell_corpus.sources import source_at
 from citewell_corpus.starter_data.card import missing_years
 

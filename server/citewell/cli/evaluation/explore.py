@@ -12,13 +12,13 @@ from citewell.cli.terminal import console
 if TYPE_CHECKING:
     from citewell.model import Question
     from citewell.options import Options
+    from citewell_corpus.processes import Progress
     from citewell_lab.evaluation.explore import PassOutcome
-    from citewell_lab.evaluation.plan import Reporter
     from citewell_lab.evaluation.results import DataInfo
 
 
 def evaluate_explore(
-    questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
+    questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> list[PassOutcome]:
     """Explore every question, as a whole and without each part that `--without` names."""
     from citewell_lab.evaluation.explore import PARTS, ask_explore

@@ -12,7 +12,7 @@ from citewell.cli.evaluation.data import NAMED, read, select
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell_lab.evaluation.plan import Reporter
+    from citewell_corpus.processes import Progress
     from citewell_lab.tuning.examples import Examples
 
 PATH = click.Path(path_type=Path)
@@ -63,7 +63,7 @@ def questions_of(
 
 
 def examples_of(
-    questions: list[Question], options: Options, limit: int, seed: int, reporter: Reporter
+    questions: list[Question], options: Options, limit: int, seed: int, reporter: Progress
 ) -> Examples:
     """The questions with the papers that the engine finds for them. Raises `CitewellError`."""
     from msgspec.structs import replace

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from citewell.model import Question
     from citewell.options import Options
-    from citewell_lab.evaluation.plan import Reporter
+    from citewell_corpus.processes import Progress
     from citewell_lab.evaluation.replay import LearningFigures, ReplayedCitation
     from citewell_lab.evaluation.results import DataInfo, Setting
 
@@ -20,7 +20,7 @@ SCOPES = ("paper", "repository", "everyone")
 
 
 def evaluate_replay(
-    questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
+    questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the questions' papers in each setting that the flags name."""
     from citewell_lab.evaluation.replay import replay

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from citewell.model import Question
     from citewell.options import Options
-    from citewell_lab.evaluation.plan import Reporter
+    from citewell_corpus.processes import Progress
     from citewell_lab.evaluation.results import DataInfo, Setting
     from citewell_lab.evaluation.typed import Place, TypedFigures, TypedOutcome
 
@@ -19,7 +19,7 @@ PLACES = ("alone", "sentence")
 
 
 def evaluate_typed(
-    questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
+    questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> list[TypedOutcome]:
     """Derive the typed words of a sample of the questions, and ask them in each way."""
     from citewell_lab.datasets.typed import half_typed, typed_questions

@@ -132,7 +132,7 @@ def add(
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
     show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
-    from citewell.corpus.starter import STARTER
+    from citewell.corpus.layout import STARTER
     from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
 
     options = options_of(ctx)
@@ -269,8 +269,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
 @click.pass_context
 def list_command(ctx: click.Context, as_json: bool) -> None:
     """List the libraries of the library folder; `*` marks the configured one."""
-    from citewell.corpus.layout import default_libraries_dir
-    from citewell.corpus.starter import installed_starter
+    from citewell.corpus.layout import default_libraries_dir, installed_starter
     from citewell_corpus.status import libraries, library_status
 
     options = options_of(ctx)
@@ -325,7 +324,7 @@ def formats() -> None:
 
 
 def _show_starter(as_json: bool) -> int:
-    from citewell.corpus.starter import starter_folder
+    from citewell.corpus.layout import starter_folder
     from citewell_corpus.status import library_status
 
     found = library_status(starter_folder())

@@ -10,9 +10,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus.card import card_text
-from citewell.corpus.layout import CARD
+from citewell.corpus.layout import CARD, STARTER
 from citewell.corpus.library import Library
-from citewell.corpus.starter import STARTER
 from citewell.model.titles import title_key
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders

@@ -85,7 +85,7 @@ def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
     from msgspec.structs import replace
 
-    from citewell.corpus.starter import starter_folder
+    from citewell.corpus.layout import starter_folder
 
     options = session.load().options
     if session.library:

@@ -15,8 +15,7 @@ from citewell.cli.app import root
 from citewell.llm.providers import PROVIDERS
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, STORED
 from citewell.privacy import SWITCHES
-from citewell.sources.consent import ALWAYS, NEVER, what_is_sent
-from citewell.sources.registry import DOWNLOADS, SOURCES
+from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, SOURCES, what_is_sent
 
 COMMANDS_HEAD = """\
 # Commands

@@ -10,7 +10,7 @@ from citewell.documents.pdf.reader import PdfReader
 from citewell.model import Problem
 from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
-from citewell.options.pdf import PdfOptions
+from citewell.options.tree import PdfOptions
 
 
 class PdfPapers(Closing):

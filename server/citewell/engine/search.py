@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from citewell.corpus.array_sets import is_among
+from citewell.corpus.arrays import is_among
 from citewell.corpus.card import not_held
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade

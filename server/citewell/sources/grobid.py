@@ -28,8 +28,7 @@ from citewell.model.pdf import CitingSentence, PdfPage, PdfPaper
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
-from citewell.sources.contract import NonsenseError
-from citewell.sources.xml_text import parse_xml
+from citewell.sources.contract import NonsenseError, parse_xml
 from citewell.sources.zotero import NoRedirect
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
-from citewell.model.diagnostic import Diagnostic, Level
-from citewell.model.document import Span
+from citewell.model.document import Diagnostic, Level, Span
 
 BIB = BibFile("refs.bib", "")
 

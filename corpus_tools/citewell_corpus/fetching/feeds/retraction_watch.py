@@ -8,7 +8,7 @@ from __future__ import annotations
 from citewell.documents.textfile import decode
 from citewell.model import Work
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
-from citewell.sources.record_line import record_line
+from citewell.sources.formats import record_line
 from citewell.sources.values import today
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 from citewell_corpus.importers.table import works_of_table

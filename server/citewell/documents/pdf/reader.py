@@ -26,7 +26,7 @@ from citewell.model.child_process import start_child
 from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
-from citewell.options.pdf import PdfOptions
+from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
 _MAX_FRAME = 500_000_000

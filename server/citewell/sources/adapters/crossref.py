@@ -21,7 +21,7 @@ from citewell.sources.contract import (
     json_object,
     records,
 )
-from citewell.sources.csl_work import csl_authors, csl_year
+from citewell.sources.formats import csl_authors, csl_year
 
 _KINDS = {
     "journal-article": "article",

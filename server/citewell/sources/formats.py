@@ -1,8 +1,12 @@
-"""A CSL-JSON item as a `Work`, as Zotero, Mendeley, pandoc and the DOI resolvers write it."""
+"""Works in formats of exchange: read from CSL-JSON, as Zotero, Mendeley, pandoc and DOI resolvers
+write it, and written as a line of our own, in which the answers of sources are kept.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import msgspec
 
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
@@ -87,3 +91,27 @@ def csl_year(value: object) -> int | None:
         return values.year(value)
     known = (value.get(name) for name in ("date-parts", "year", "raw", "literal", "edtf", "date"))
     return next((year for one in known if (year := csl_year(one))), None)
+
+
+_FIELDS = (
+    *("id", "title", "year", "venue", "booktitle", "journal", "volume", "issue", "pages"),
+    *("publisher", "doi", "arxiv", "url", "bibkey", "abstract", "kind", "citations", "language"),
+    *("retracted", "notice"),
+)
+_ENCODER = msgspec.json.Encoder()
+
+
+def record_line(work: Work) -> bytes:
+    """The JSON of one work as the importer `records` reads it."""
+    record = {name: value for name in _FIELDS if (value := getattr(work, name))}
+    record["authors"] = [_name(author) for author in work.authors]
+    record["source"] = work.provenance[0].source if work.provenance else ""
+    if work.provenance:
+        record["provenance"] = work.provenance
+    return _ENCODER.encode(record)
+
+
+def _name(author: Author) -> str:
+    parts = [part for part in (author.family, author.suffix, author.given) if part]
+    # Braces keep the name of an organisation from being taken apart.
+    return ", ".join(parts) if author.given else f"{{{author.family}}}"

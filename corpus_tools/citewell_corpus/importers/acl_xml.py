@@ -77,7 +77,7 @@ class _Volume:
         self.meta: dict[str, str] = {}
 
 
-class _Reader:
+class _AnthologyParser:
     """Collects one `paper` or `meta` element at a time; all others are skipped."""
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ class _Reader:
 
 
 def _papers(path: Path, report: ImportReport) -> Iterator[tuple[_Volume, Element, int]]:
-    reader = _Reader()
+    reader = _AnthologyParser()
     with files.opened(path, report) as stream:
         while chunk := stream.read(_CHUNK):
             reader.parser.Parse(chunk, False)

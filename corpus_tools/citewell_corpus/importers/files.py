@@ -35,7 +35,7 @@ _CHUNK = 1 << 18
 _BITE = 1 << 10
 
 
-class _Counted(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     """Reports how many bytes of the compressed file were read."""
 
     def __init__(self, stream: BinaryIO, report: ImportReport | None) -> None:
@@ -96,7 +96,7 @@ def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]
         with path.open("rb") as stream:
             head = stream.read(4)
             stream.seek(0)
-            counted = io.BufferedReader(_Counted(stream, report), _CHUNK)
+            counted = io.BufferedReader(_CountedStream(stream, report), _CHUNK)
             if head.startswith(_ZSTD):
                 yield io.BufferedReader(_Zstandard(counted), _CHUNK)
             elif head.startswith(_GZIP):

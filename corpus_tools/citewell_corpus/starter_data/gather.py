@@ -96,7 +96,7 @@ def from_bibliographies(titles: Iterable[str], files: Sequence[Path]) -> Iterato
     """
     sought = set(titles)
     found: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
-    decode = msgspec.json.Decoder(type=_Cited).decode
+    decode = msgspec.json.Decoder(type=_BibCitation).decode
     for path in files:
         for _, line in lines(path, ImportReport()):
             cited = decode(line)
@@ -124,7 +124,7 @@ class _Dated(msgspec.Struct):
     year: int | str | None = None
 
 
-class _Cited(msgspec.Struct):
+class _BibCitation(msgspec.Struct):
     source_repo: str
     gold_title: str | None = None
     bib_entry_raw: str | None = None

@@ -91,7 +91,7 @@ def _gathered(sources: StarterSources, scratch: Path) -> list[Path]:
         found = agreed(path, sources.until, owners)
         files.append(_written(scratch / f"agreed-{number}.jsonl", found))
     if sources.wanted is not None:
-        decode = msgspec.json.Decoder(type=_Titled).decode
+        decode = msgspec.json.Decoder(type=_OptionalTitle).decode
         for path in files:
             with path.open("rb") as stream:
                 known.update(title_key(decode(line).title or "") for line in stream)
@@ -108,5 +108,5 @@ def _written(path: Path, found: Iterable[bytes]) -> Path:
     return path
 
 
-class _Titled(msgspec.Struct):
+class _OptionalTitle(msgspec.Struct):
     title: str | None = None

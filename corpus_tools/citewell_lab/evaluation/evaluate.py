@@ -130,7 +130,7 @@ def _evaluate(
                 engine = open_engine(changed)
             try:
                 for setting in settings:
-                    run = _Run(engine, method, changed, setting, plan, reporter)
+                    run = _MethodRun(engine, method, changed, setting, plan, reporter)
                     runs.append(run.score(scorer, held, unheld, right, beside))
             finally:
                 if engine is not base:
@@ -212,7 +212,7 @@ def sample(
     return [question for question in questions if question.id in ids]
 
 
-class _Run(Struct, frozen=True):
+class _MethodRun(Struct, frozen=True):
     """One method in one setting."""
 
     engine: runner.Searcher

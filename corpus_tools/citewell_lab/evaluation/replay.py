@@ -136,7 +136,7 @@ def repository_of(question: Question) -> str:
     return next(tags, question.paper)
 
 
-class _Paper:
+class _WrittenPaper:
     """A paper as far as it is written."""
 
     def __init__(self, name: str) -> None:
@@ -200,7 +200,7 @@ class _Author:
         """The papers of one history, one after the other."""
         before: set[str] = set()
         for questions in papers:
-            paper = _Paper(questions[0].paper)
+            paper = _WrittenPaper(questions[0].paper)
             for question in questions:
                 report.advance(1)
                 right = self._gold.of(question)
@@ -209,7 +209,7 @@ class _Author:
             before |= paper.cited
 
     def _cite(
-        self, question: Question, answers: frozenset[str], paper: _Paper, before: set[str]
+        self, question: Question, answers: frozenset[str], paper: _WrittenPaper, before: set[str]
     ) -> ReplayedCitation:
         query = paper.query(question, self._setting)
         without, learned = _find(self._plain, query), _find(self._learning, query)

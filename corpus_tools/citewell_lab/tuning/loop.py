@@ -67,14 +67,14 @@ def tune(
     if min(sizes["train"], sizes["valid"]) < LEAST:
         raise CitewellError(_too_few(sizes))
     with temporary_folder() as scratch:
-        run = _Run(options, plan, reporter, scratch, open_model or named_model)
+        run = _TuningRun(options, plan, reporter, scratch, open_model or named_model)
         try:
             return run.tune(parts, sizes | {"asked": examples.questions, "absent": examples.absent})
         finally:
             run.close()
 
 
-class _Run:
+class _TuningRun:
     """One run over its parts."""
 
     def __init__(

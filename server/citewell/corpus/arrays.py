@@ -39,7 +39,7 @@ _UNUSED_SECONDS = 30 * 86_400.0
 Arrays = dict[str, NDArray[Any]]
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _ArrayLocation(msgspec.Struct, frozen=True):
     """Where in the file an array stands."""
 
     dtype: str
@@ -100,7 +100,7 @@ def _opened(path: Path) -> Arrays | None:
             raise ValueError("it is another kind of file")
         begin = len(_MAGIC) + 8 + int.from_bytes(header, "little")
         described = raw[len(_MAGIC) + 8 : begin]
-        places = msgspec.json.decode(described, type=dict[str, _Place])
+        places = msgspec.json.decode(described, type=dict[str, _ArrayLocation])
         if zlib.crc32(described).to_bytes(4, "little") != raw[begin : begin + 4]:
             raise ValueError("its header is damaged")
         found = {name: _array(mapped, place) for name, place in places.items()}
@@ -114,7 +114,7 @@ def _opened(path: Path) -> Arrays | None:
     return found
 
 
-def _array(mapped: NDArray[np.uint8], place: _Place) -> NDArray[Any]:
+def _array(mapped: NDArray[np.uint8], place: _ArrayLocation) -> NDArray[Any]:
     dtype = np.dtype(place.dtype)
     end = place.begin + int(np.prod(place.shape, dtype=np.int64)) * dtype.itemsize
     if end > len(mapped):
@@ -125,13 +125,15 @@ def _array(mapped: NDArray[np.uint8], place: _Place) -> NDArray[Any]:
 
 def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    places = {name: _Place(array.dtype.str, array.shape, 0) for name, array in plain.items()}
+    places = {
+        name: _ArrayLocation(array.dtype.str, array.shape, 0) for name, array in plain.items()
+    }
     # The header's length depends on the places in it: room for the greatest numbers is left.
     room = len(_MAGIC) + 12 + len(msgspec.json.encode(places)) + 20 * len(places)
     end = room
     for name, array in plain.items():
         begin = -(-end // _ALIGNED) * _ALIGNED
-        places[name] = _Place(array.dtype.str, array.shape, begin)
+        places[name] = _ArrayLocation(array.dtype.str, array.shape, begin)
         end = begin + array.nbytes
     header = msgspec.json.encode(places)
     out = bytearray(end)

@@ -118,7 +118,7 @@ def typed(options: Options) -> dict[str, TypedFigures]:
 
 def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigures]:
     from citewell.cli.evaluation.data import select
-    from citewell.cli.evaluation.typed import evaluate_typed
+    from citewell.cli.evaluation.tasks import evaluate_typed
     from citewell_lab.datasets import open_data
 
     questions, _ = select(open_data(DEV), "test", every=False)

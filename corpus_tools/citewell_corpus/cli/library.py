@@ -10,13 +10,7 @@ import click
 
 from citewell.model.display_text import visible
 from citewell.options import Options
-from citewell_corpus.cli import (  # noqa: F401 - add their commands
-    explain,
-    fetch_commands,
-    forget,
-    quarantine,
-    snapshots,
-)
+from citewell_corpus.cli import contents, fetch_commands  # noqa: F401 - add their commands
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,

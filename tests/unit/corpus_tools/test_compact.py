@@ -50,7 +50,7 @@ from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
 from citewell_corpus.processes import SilentProgress
 from citewell_corpus.sources import source_at
-from citewell_corpus.starter_data.card import missing_years
+from citewell_corpus.starter_data.make import missing_years
 
 SECRET = "zyxwvutsrq"
 """A word of one abstract alone."""

@@ -19,10 +19,17 @@ from citewell.cli.evaluation.data import (
     read,
     select,
 )
-from citewell.cli.evaluation.explore import evaluate_explore, show_explore
-from citewell.cli.evaluation.references import evaluate_references, holds_references
-from citewell.cli.evaluation.replay import SCOPES, evaluate_replay, show_replay
-from citewell.cli.evaluation.typed import evaluate_typed, show_typed
+from citewell.cli.evaluation.tasks import (
+    SCOPES,
+    evaluate_explore,
+    evaluate_references,
+    evaluate_replay,
+    evaluate_typed,
+    holds_references,
+    show_explore,
+    show_replay,
+    show_typed,
+)
 from citewell.cli.report import FINDINGS, OK, save_report, show_problems
 from citewell.cli.session import Session
 from citewell.cli.terminal import Bars, console

@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import zlib
+from typing import ClassVar
 
 from citewell.documents.textfile import decode
 from citewell.model import Work
@@ -19,6 +20,17 @@ from citewell_corpus.importers.table import works_of_table
 
 MAX_UNPACKED = 1 << 30
 _ENTRY = re.compile(rb"^(?=@)", re.MULTILINE)
+
+
+class _FileFeed(BaseFeed):
+    """A feed of one page, a file without parts and dates."""
+
+    fields = frozenset()
+    needs = frozenset()
+    file: ClassVar[Ask]
+
+    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
+        return self.file
 
 
 class _Anthology(Source):
@@ -35,20 +47,15 @@ class _Anthology(Source):
     )
 
 
-class AclAnthologyFeed(BaseFeed):
+class AclAnthologyFeed(_FileFeed):
     """One page: the export with abstracts."""
 
     name = "acl-anthology"
     source = _Anthology
     format = "bibtex"
     extension = ".bib"
-    fields = frozenset()
-    needs = frozenset()
     page_size = 120_000
-
-    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
-        """The file; it has no parts and no dates."""
-        return Ask(path="/anthology+abstracts.bib.gz", accept="application/gzip")
+    file = Ask(path="/anthology+abstracts.bib.gz", accept="application/gzip")
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The entries of the file."""
@@ -79,19 +86,14 @@ class _RetractionWatch(Source):
     )
 
 
-class RetractionWatchFeed(BaseFeed):
+class RetractionWatchFeed(_FileFeed):
     """One page: the retracted papers of the list."""
 
     name = "retraction-watch"
     source = _RetractionWatch
     format = "records"
-    fields = frozenset()
-    needs = frozenset()
     page_size = 80_000
-
-    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
-        """The file; it has no parts and no dates."""
-        return Ask(path="/retraction_watch.csv", accept="text/csv")
+    file = Ask(path="/retraction_watch.csv", accept="text/csv")
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
         """The papers of the file's rows; a row that is no paper is left out."""

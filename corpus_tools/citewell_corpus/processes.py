@@ -15,7 +15,7 @@ from multiprocessing.sharedctypes import Synchronized
 from typing import Protocol
 
 from citewell.corpus.errors import library_error
-from citewell.model.child_process import process_pool
+from citewell.model.system.child_process import process_pool
 
 
 class Progress(Protocol):

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, Question, Reference, SearchResult
-from citewell.model.child_process import temporary_folder
 from citewell.model.feedback import Feedback, PaperName, passed_over
 from citewell.model.query import MARK, OTHER
+from citewell.model.system.child_process import temporary_folder
 from citewell.options import Options
 from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.matching import Gold, letters_only, targets_of

@@ -13,8 +13,8 @@ from citewell.engine.local import LocalEngine
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.text.evidence import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
-from citewell.model.child_process import process_pool
 from citewell.model.llm import Usage
+from citewell.model.system.child_process import process_pool
 from citewell.options import Options
 from citewell_lab.evaluation.matching import Offered
 from citewell_lab.evaluation.results import Chose, Latency, Setting

@@ -28,8 +28,8 @@ from citewell.llm.versions import (
     write_version,
 )
 from citewell.model import CitewellError, Problem
-from citewell.model.child_process import temporary_folder
 from citewell.model.llm import Usage
+from citewell.model.system.child_process import temporary_folder
 from citewell.options.online import LlmOptions
 from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.statistics import PairedDifference, compare

@@ -214,7 +214,7 @@ def _compile(screen: Console, paper: Path) -> bool:
 def _run(command: list[str], folder: Path) -> bool:
     import subprocess
 
-    from citewell.model.child_process import run_program
+    from citewell.model.system.child_process import run_program
 
     # TeX then writes only into this folder, whatever the system's own settings allow.
     environment = {**os.environ, "openout_any": "p", "max_print_line": "1000"}

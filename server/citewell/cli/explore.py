@@ -240,7 +240,7 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
 def _write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` where that fails."""
     from citewell.model import CitewellError, Problem
-    from citewell.model.atomic_write import write_atomically
+    from citewell.model.system.files import write_atomically
 
     try:
         write_atomically(path, data)

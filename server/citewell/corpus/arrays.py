@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model.atomic_write import write_atomically
+from citewell.model.system.files import write_atomically
 from citewell.options.folders import cache_folder, make_private
 
 logger = logging.getLogger(__name__)

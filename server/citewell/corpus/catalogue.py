@@ -22,7 +22,7 @@ import zstandard
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import FORMAT
 from citewell.model import Work
-from citewell.model.database import open_read_only
+from citewell.model.system.database import open_read_only
 
 APPLICATION_ID = 0x43495445
 """`CITE`, in the header of the SQLite file."""

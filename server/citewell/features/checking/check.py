@@ -25,8 +25,8 @@ from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format, Level
-from citewell.model.file_lock import FileError
 from citewell.model.flavours import CSL_SUFFIXES
+from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions, PdfOptions
 from citewell.verification.claims import (
     claims_of_bib,

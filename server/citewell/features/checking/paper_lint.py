@@ -15,7 +15,7 @@ from citewell.documents.scan import format_of
 from citewell.documents.textfile import is_stream
 from citewell.features.checking.lint import lint
 from citewell.model.document import Diagnostic, Format, Level
-from citewell.model.file_lock import FileError
+from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
 
 

@@ -165,8 +165,8 @@ def _begin(watched: Connection, begin: Callable[..., None], arguments: tuple[Any
 
 
 def _main() -> None:
-    """Run a program of others in a folder: `python -m citewell.model.child_process FOLDER ...`;
-    without one, remove the folder once standard input ends: `[--end-users] FOLDER`."""
+    """Run a program of others in a folder: `python -m citewell.model.system.child_process FOLDER
+    ...`; without one, remove the folder once standard input ends: `[--end-users] FOLDER`."""
     folder, *command = sys.argv[1:]
     if folder == _END_USERS:
         return _remove_with_input(Path(*command), end_users=True)

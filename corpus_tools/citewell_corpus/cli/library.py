@@ -37,16 +37,6 @@ if TYPE_CHECKING:
 _REPORTED = 50_000
 
 
-def write_and_show(
-    options: Options, name: str, address: str, as_json: bool, *, fresh: bool = False
-) -> int:
-    """Write the library and show what was written. The exit code."""
-    written = write_to(options, name, address, fresh=fresh, quiet=as_json)
-    if as_json:
-        write_json(written)
-    return OK
-
-
 def write_to(options: Options, name: str, address: str, *, fresh: bool, quiet: bool) -> Written:
     """Write the library into the back end; the counts, printed unless `quiet`."""
     from citewell.corpus.library import Library
@@ -210,7 +200,10 @@ def build(
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
-        ctx.exit(write_and_show(options, name, address, as_json, fresh=fresh))
+        written = write_to(options, name, address, fresh=fresh, quiet=as_json)
+        if as_json:
+            write_json(written)
+        ctx.exit(OK)
     path = library_path_of(options, name)
     add = [source_at(pattern) for pattern in inputs]
     if not add and not (path / SOURCES).is_file():

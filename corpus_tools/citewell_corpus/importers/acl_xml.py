@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from citewell.corpus.errors import library_error
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import normalise_doi
+from citewell.model.identifiers import normalise_doi
 from citewell.sources import values
 from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport

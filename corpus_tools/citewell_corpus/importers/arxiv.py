@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
 from citewell.model.tex import tex_to_unicode
 from citewell.sources import values

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 
 

@@ -15,7 +15,7 @@ import msgspec
 from citewell.corpus.errors import library_error
 from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
-from citewell.model.ids import acl_id
+from citewell.model.identifiers import acl_id
 from citewell_corpus.importers import files
 from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport

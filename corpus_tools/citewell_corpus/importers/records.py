@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell_corpus.importers import files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import ImportReport

@@ -28,7 +28,7 @@ from citewell.corpus.keys import (
     title_key_number,
 )
 from citewell.model import Work
-from citewell.model.ids import acl_id
+from citewell.model.identifiers import acl_id
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
 from citewell.sources.trust import (

@@ -32,7 +32,7 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.runs import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.hit import FILTERS
+from citewell.model.query import FILTERS
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.identity import UNDECIDED
 from citewell.retrieval.citation_context import CitationContextRetriever

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 
 _KINDS = {

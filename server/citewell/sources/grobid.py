@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from citewell.model import Problem
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.installing import install_command
 from citewell.model.pdf import CitingSentence, PdfPage, PdfPaper
 from citewell.model.query import MARK, OTHER

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title, title_key
 from citewell.model.venues import venue_ids

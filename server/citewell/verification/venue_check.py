@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from citewell.documents.bib.venues import venue_named
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids, work_venues
 from citewell.sources.trust import is_preprint as is_preprint_record

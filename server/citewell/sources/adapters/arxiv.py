@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (

@@ -6,9 +6,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95580,
-    "server: files": 556,
-    "corpus tools and lab: lines": 25160,
+    "server: lines": 95570,
+    "server: files": 554,
+    "corpus tools and lab: lines": 25150,
     "corpus tools and lab: files": 133,
     "files with fewer than 60 lines": 39,
     "class names that occur more than once": 4,

@@ -57,8 +57,8 @@ format: $(VENV)/.test ## Bring the code into its form
 
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.options.docs > docs/settings.md
-	$(BIN)/python -m citewell.cli.reference > docs/commands.md
-	$(BIN)/python -m citewell.cli.privacy_page > docs/privacy.md
+	$(BIN)/python -m citewell.cli.doc_pages commands > docs/commands.md
+	$(BIN)/python -m citewell.cli.doc_pages privacy > docs/privacy.md
 	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
 
 # The wheels go into the .vsix, and beside the Neovim plugin: what they install is of their own version.

@@ -8,9 +8,13 @@ never in between.
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,22 +37,69 @@ from citewell.corpus.layout import (
 from citewell.corpus.library import Library
 from citewell.options.folders import private_writes
 from citewell_corpus import sources as source_list
-from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of
-from citewell_corpus.changed_sources import all_exist, changed_sources
-from citewell_corpus.citing_stage import (
+from citewell_corpus.build_records import (
+    BuildPlan,
+    BuildReport,
+    all_exist,
+    changed_sources,
+    manifest_of,
+)
+from citewell_corpus.pdf_reading import PdfReading
+from citewell_corpus.processes import Progress, SilentProgress
+from citewell_corpus.segment_writer import seal, write_whole
+from citewell_corpus.sources import FileSource
+from citewell_corpus.stages.citing import (
     MAX_LISTS,
     MAX_PASSAGES,
     finish_citing,
 )
-from citewell_corpus.import_stage import StagedSource, stage_source
-from citewell_corpus.index_stage import build_indexes, default_builders, link_segment
-from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
-from citewell_corpus.pdf_reading import PdfReading
-from citewell_corpus.progress import Progress, SilentProgress
-from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish, writer_lock
-from citewell_corpus.segment_writer import seal, write_whole
-from citewell_corpus.sources import FileSource
-from citewell_corpus.write_errors import free_when_full, reported_write_errors
+from citewell_corpus.stages.importing import StagedSource, stage_source
+from citewell_corpus.stages.indexing import build_indexes, default_builders, link_segment
+from citewell_corpus.stages.merging import MergeCounts, Merged, merge_sources
+from citewell_corpus.stages.publish import (
+    NewUse,
+    collect_garbage,
+    next_number,
+    publish,
+    writer_lock,
+)
+
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+@contextmanager
+def reported_write_errors(path: Path) -> Iterator[None]:
+    """Raise a `LibraryError` with a hint for a full disk or a read-only folder."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        name = error.filename if isinstance(error, OSError) else None
+        where = Path(os.fsdecode(name)) if isinstance(name, (str, bytes)) else path
+        if _is_full(error):
+            message = "The disk is full; the library is unchanged."
+            raise library_error("library-disk-full", message, where) from error
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        message = f"The library cannot be written: {reason}."
+        raise library_error("library-unwritable", message, where) from error
+
+
+@contextmanager
+def free_when_full(staging: Path) -> Iterator[None]:
+    """Delete the staging area if the disk is full."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        if _is_full(error):
+            shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+def _is_full(error: OSError | sqlite3.OperationalError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    # SQLite reports a write that failed for lack of space as an I/O error.
+    return "full" in str(error) or "disk I/O" in str(error)
+
 
 __all__ = ["build_library", "default_builders"]
 

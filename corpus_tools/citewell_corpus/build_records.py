@@ -1,21 +1,24 @@
-"""The plan, the manifest and the report of a build."""
+"""The plan, the sources, the manifest and the report of a build."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from citewell import __version__
+from citewell.corpus.errors import LibraryError
 from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
 from citewell.corpus.library import Library
 from citewell.model import Problem
-from citewell_corpus.import_stage import StagedSource
+from citewell_corpus import sources as source_list
 from citewell_corpus.importers.openalex import MergedIdsImporter
 from citewell_corpus.importers.semantic_scholar import DeletedPapersImporter
-from citewell_corpus.merge_stage import MergeCounts, Merged
-from citewell_corpus.read_records import ImportedSource
 from citewell_corpus.sources import FileSource
+from citewell_corpus.stages.citing import encoder_fingerprint
+from citewell_corpus.stages.importing import ImportedSource, StagedSource
+from citewell_corpus.stages.merging import MergeCounts, Merged
 
 _ONLY_IDS = (MergedIdsImporter.name, DeletedPapersImporter.name)
 """Formats of files that name works by their ids and describe none."""
@@ -105,3 +108,58 @@ def _merged(uses: dict[str, SourceUse], merged: Merged, base: Library | None, wo
         before = base.manifest.merged if base is not None else 0
         return before + merged.by_identifier + merged.by_title
     return max(0, sum(use.records for use in uses.values()) - works)
+
+
+class ChangedSources(msgspec.Struct):
+    """Sources to read, with their fingerprints and stamps, by name."""
+
+    sources: dict[str, FileSource] = msgspec.field(default_factory=dict)
+    fingerprints: dict[str, str] = msgspec.field(default_factory=dict)
+    stamps: dict[str, str] = msgspec.field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    """Of the sources that cannot be read, whose papers the library keeps."""
+
+
+def changed_sources(
+    wanted: Mapping[str, FileSource],
+    held: Mapping[str, SourceUse],
+    advance: Callable[[int], None],
+    *,
+    every: bool = False,
+) -> ChangedSources:
+    """Those of `wanted` that differ from what the library holds; with `every`, all that exist.
+
+    Raises `LibraryError` if one is missing that the library does not hold.
+    """
+    found = ChangedSources()
+    for name, source in wanted.items():
+        use = held.get(name)
+        try:
+            importer, path = source_list.location(source)
+        except LibraryError as error:
+            if use is None:
+                raise
+            # Its papers are already in the library; the file is not needed.
+            found.problems.append(error.problem)
+            continue
+        stamp = source_list.stamp(importer, path) + source.filters
+        old = use is not None and use.citing is not None
+        old = old and use.citing.encoder != encoder_fingerprint()  # type: ignore[union-attr]
+        again = every or old
+        if use is None or use.stamp != stamp or again:
+            mark = source_list.fingerprint(importer, path) + source.filters
+            if use is None or use.fingerprint != mark or again:
+                found.sources[name] = source
+                found.fingerprints[name], found.stamps[name] = mark, stamp
+        advance(1)
+    return found
+
+
+def all_exist(wanted: Mapping[str, FileSource]) -> bool:
+    """Whether every source can be read."""
+    for source in wanted.values():
+        try:
+            source_list.location(source)
+        except LibraryError:
+            return False
+    return True

@@ -12,7 +12,7 @@ from citewell.model import CitewellError, Problem, Work
 from citewell.model.pdf import PdfPaper
 from citewell.model.titles import title_key
 from citewell.options import Options
-from citewell.options.pdf import PdfOptions
+from citewell.options.tree import PdfOptions
 
 SECONDS = 20.0
 """How long the sources are asked about one file."""

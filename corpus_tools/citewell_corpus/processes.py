@@ -1,4 +1,7 @@
-"""Runs the steps of a build in several processes, which end with it even if it is killed."""
+"""Runs the steps of a build in several processes, which end with it even if it is killed.
+
+`Progress` is the interface by which long work reports its progress.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,33 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
+from typing import Protocol
 
 from citewell.corpus.errors import library_error
-from citewell.model.child_process import process_pool
+from citewell.model.system.child_process import process_pool
+
+
+class Progress(Protocol):
+    """Receives the progress of a build or of an evaluation."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Start a stage of `total` steps (0: unknown), which ends the previous one."""
+        ...
+
+    def advance(self, steps: int) -> None:
+        """Advance the stage by `steps`."""
+        ...
+
+
+class SilentProgress:
+    """Shows nothing."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Nothing."""
+
+    def advance(self, steps: int) -> None:
+        """Nothing."""
+
 
 Report = Callable[[int], None]
 """Called with the number of further steps that are done."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.errors import library_error
-from citewell.model.child_process import temporary_folder
+from citewell.model.system.child_process import temporary_folder
 from citewell.retrieval.dense_build import DenseBuilder
 from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.registry import load_encoder

@@ -27,8 +27,8 @@ from citewell.corpus.layout import (
     file_digest,
 )
 from citewell.model import Work
-from citewell.model.atomic_write import write_atomically
-from citewell.model.database import open_database
+from citewell.model.system.database import open_database
+from citewell.model.system.files import write_atomically
 
 _LEVEL = 3
 _DICTIONARY = 112_640

@@ -1,21 +1,24 @@
 """The sources of a library: `sources.json`, and fingerprints that detect changes.
 
 A source is a file, a folder, or a pattern such as `works/*.gz`. The files of a pattern are read
-one by one, several at a time, and an interrupted build continues with the next file.
+one by one, several at a time, and an interrupted build continues with the next file. A running
+Zotero is exported to a file through Better BibTeX's pull export.
 """
 
 from __future__ import annotations
 
 import glob
 import hashlib
+import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from citewell.corpus.errors import library_error
+from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import SOURCES
-from citewell.model import Work
+from citewell.model import Problem, Work
 from citewell_corpus.importers import find_importer, importer_named
 from citewell_corpus.importers.contract import Importer
 from citewell_corpus.importers.manuscript import ManuscriptImporter
@@ -219,3 +222,44 @@ def _files(importer: Importer, path: Path) -> list[Path]:
         return matching_files(path)
     several = path.is_dir() or isinstance(importer, ManuscriptImporter)
     return importer.files(path) if several else [path]
+
+
+ZOTERO_PREFIX = "zotero:"
+_ZOTERO_SECONDS = 120.0
+"""Seconds; the first export runs at some hundred items per second."""
+_ZOTERO_BYTES = 1 << 30
+
+
+def fetch_zotero(text: str, base: str, folder: Path) -> Path:
+    """Fetch what "zotero:", "zotero:COLLECTION" or "zotero:GROUP/COLLECTION" names into a file of
+    `folder`, which is replaced in one step; its path.
+
+    A group is given by its number in Zotero. Raises `LibraryError`: zotero-away if Zotero does not
+    respond, zotero-refused if it lacks Better BibTeX or the collection.
+    """
+    from citewell.sources import zotero
+
+    wanted = text.removeprefix(ZOTERO_PREFIX).strip("/")
+    if (problem := zotero.greet(base)) is not None:
+        raise LibraryError(problem)
+    data = zotero.pull(base, wanted, "json", seconds=_ZOTERO_SECONDS, max_bytes=_ZOTERO_BYTES)
+    if isinstance(data, Problem):
+        raise LibraryError(data)
+    try:
+        found = json.loads(data)
+        items = len(found["items"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        message = "Better BibTeX did not send its JSON export."
+        raise _refused(message, "Update Better BibTeX.") from None
+    if not items:
+        message = f"Zotero has no items in {wanted or 'your library'}."
+        raise _refused(message, "Check the name of the collection.")
+    name = re.sub(r"[^\w.-]+", "-", wanted) or "library"
+    path = folder / f"{name}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, data)
+    return path
+
+
+def _refused(message: str, hint: str) -> LibraryError:
+    return LibraryError(Problem("zotero-refused", message, hint))

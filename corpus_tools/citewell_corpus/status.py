@@ -28,8 +28,8 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.work import RecordVariant, Work
 from citewell.sources.malformed_names import malformed_name
 from citewell_corpus import sources as source_list
-from citewell_corpus.publish import NewUse, collect_garbage, publish, writer_lock
 from citewell_corpus.sources import write_released
+from citewell_corpus.stages.publish import NewUse, collect_garbage, publish, writer_lock
 
 
 class LibraryStatus(msgspec.Struct, kw_only=True):

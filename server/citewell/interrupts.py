@@ -25,7 +25,7 @@ def run_command(module: str) -> None:
         # A command that is ended puts away what an interrupted one does.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if os.environ.pop("CITEWELL_ENDS_WITH_INPUT", ""):
-            from citewell.model.child_process import end_with_input
+            from citewell.model.system.child_process import end_with_input
 
             end_with_input(_interrupt)
         from importlib import import_module

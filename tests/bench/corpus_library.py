@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from citewell.options import Options
-from citewell_corpus.cached import cached_library
+from citewell_lab.datasets.cached_library import cached_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CORPUS = REPOSITORY.parent / "shared" / "data" / "corpus"

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from citewell.cli.eval_data import read, select
+from citewell.cli.evaluation.data import read, select
 from citewell.options.load import load
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, results, table

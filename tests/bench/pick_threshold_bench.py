@@ -19,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.cli.eval_data import read, select
+from citewell.cli.evaluation.data import read, select
 from citewell.options import Options
 from citewell.options.load import load
 from citewell_lab.evaluation.evaluate import open_engine

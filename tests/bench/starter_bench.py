@@ -26,7 +26,7 @@ OPEN = """
 import json, resource, sys, time
 from pathlib import Path
 from citewell.corpus.library import Library
-from citewell.corpus.starter import starter_folder
+from citewell.corpus.layout import starter_folder
 begin = time.process_time()
 library = Library.open(starter_folder())
 if sys.argv[1:]:

@@ -521,7 +521,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxruntime", reason="the `onnx` extra is not installed")
     import tokenizers
 
-    from citewell_lab.training.crossencoder_export import export
+    from citewell_lab.training.crossencoder_network import export
 
     folder = tmp_path_factory.mktemp("models") / "citations"
     write_tokenizer(folder)

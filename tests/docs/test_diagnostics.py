@@ -9,7 +9,7 @@ from citewell.features.checking.diagnose import CODES
 from citewell.features.checking.lint import RULES
 from citewell.features.checking.lint_bibs import ANY_SYNTAX, SYNTAX
 from citewell.model.check import Verdict
-from citewell.model.diagnostic import Level
+from citewell.model.document import Level
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "diagnostics.md").read_text(encoding="utf-8")

@@ -10,9 +10,7 @@ import pytest
 
 import citewell
 from citewell.cli.app import COMMANDS
-from citewell.cli.privacy_page import page as privacy_page
-from citewell.cli.reference import commands
-from citewell.cli.reference import page as commands_page
+from citewell.cli.doc_pages import commands, commands_page, privacy_page
 from citewell.options.docs import page as settings_page
 
 REPOSITORY = Path(__file__).resolve().parents[2]

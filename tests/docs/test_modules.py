@@ -6,12 +6,12 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95700,
-    "server: files": 574,
-    "corpus tools and lab: lines": 25510,
-    "corpus tools and lab: files": 160,
-    "files with fewer than 60 lines": 69,
-    "class names that occur more than once": 18,
+    "server: lines": 95570,
+    "server: files": 554,
+    "corpus tools and lab: lines": 25150,
+    "corpus tools and lab: files": 133,
+    "files with fewer than 60 lines": 39,
+    "class names that occur more than once": 4,
     "most files in one folder": 37,
 }
 """The figures of `scripts/size.py` that were reached: they only fall."""

@@ -2,8 +2,15 @@
 
 from pathlib import Path
 
-from citewell.sources.consent import ALWAYS, NEVER, host_of, question
-from citewell.sources.registry import SOURCES, source_named, suggested
+from citewell.sources.registry import (
+    ALWAYS,
+    NEVER,
+    SOURCES,
+    consent_question,
+    host_of,
+    source_named,
+    suggested,
+)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
 
@@ -26,7 +33,7 @@ def test_each_row_states_the_pace_that_is_kept() -> None:
 
 
 def test_the_question_names_every_host_and_what_is_never_sent() -> None:
-    text = question(tuple(SOURCES))
+    text = consent_question(tuple(SOURCES))
     for name in SOURCES:
         assert host_of(name) in text
     assert NEVER in text and ALWAYS in text

@@ -72,7 +72,7 @@ def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     if not all(path.exists() for path in CORPORA):
         pytest.skip("needs ../shared/data/corpus beside the checkout")
     from citewell.options import Options
-    from citewell_corpus.cached import cached_library
+    from citewell_lab.datasets.cached_library import cached_library
 
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
     return clean_env(tmp_path_factory.mktemp("home")) | {

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def library() -> Path:
-    from citewell_corpus.cached import cached_library
+    from citewell_lab.datasets.cached_library import cached_library
 
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
     return folder

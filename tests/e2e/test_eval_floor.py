@@ -13,9 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.options import Options
+from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import EvaluationPlan, SilentReporter
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, Evaluation
 from citewell_lab.evaluation.typed import TypedFigures, lines_of
 
@@ -56,7 +57,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def options() -> Options:
-    from citewell_corpus.cached import cached_library
+    from citewell_lab.datasets.cached_library import cached_library
 
     options = Options()
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", options)
@@ -67,7 +68,7 @@ def options() -> Options:
 
 @pytest.fixture(scope="module")
 def evaluation(options: Options) -> Evaluation:
-    from citewell.cli.eval_data import select
+    from citewell.cli.evaluation.data import select
     from citewell_lab.datasets import open_data
 
     questions, words = select(open_data(DEV), "test", every=False)
@@ -116,13 +117,13 @@ def typed(options: Options) -> dict[str, TypedFigures]:
 
 
 def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigures]:
-    from citewell.cli.eval_data import select
-    from citewell.cli.eval_typed import evaluate_typed
+    from citewell.cli.evaluation.data import select
+    from citewell.cli.evaluation.tasks import evaluate_typed
     from citewell_lab.datasets import open_data
 
     questions, _ = select(open_data(DEV), "test", every=False)
     flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1, "half_typed": half_typed}
-    evaluation = evaluate_typed(questions, options, flags, SilentReporter())
+    evaluation = evaluate_typed(questions, options, flags, SilentProgress())
     lines = lines_of(evaluation, options.fill.typed_threshold)
     return {f"{line.kind}, {line.place}": line for line in lines}
 

@@ -68,7 +68,7 @@ def checker() -> Iterator[tuple[Library, Checker]]:
     if (STARTER / "CURRENT").exists():
         folder = STARTER
     else:
-        from citewell_corpus.cached import cached_library
+        from citewell_lab.datasets.cached_library import cached_library
 
         folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
     with Library.open(folder) as library:

@@ -183,7 +183,7 @@ def demo(folder: Path, **more: Any) -> tuple[list[str], bytes, str, int]:
 
 def replay(folder: Path, **more: Any) -> tuple[list[str], bytes, str, int]:
     paper = write_paper(folder, 4000)
-    return ["eval", str(paper), "--replay", "paper"], b"", "citewell.model.child_process", 1
+    return ["eval", str(paper), "--replay", "paper"], b"", "citewell.model.system.child_process", 1
 
 
 def tuning(
@@ -195,7 +195,7 @@ def tuning(
         "CITEWELL_LLM_PROVIDER": "llamacpp", "CITEWELL_LLM_MODEL": "scripted",
         "CITEWELL_LLM_BASE_URL": model.url, "CITEWELL_LLM_KEY": "sk-x",
     }  # fmt: skip
-    return ["tune", *papers, "--steps", "9"], b"", "citewell.model.child_process", 1
+    return ["tune", *papers, "--steps", "9"], b"", "citewell.model.system.child_process", 1
 
 
 def ray(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], bytes, str, int]:

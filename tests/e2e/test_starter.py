@@ -685,7 +685,7 @@ def test_a_damaged_starter_leaves_ones_own_library_usable(site: Path, own: Path)
 
 
 def test_the_engine_imports_nothing_of_the_distribution(site: Path, tmp_path: Path) -> None:
-    code = "import sys; from citewell.corpus.starter import installed_starter as f; print(f());"
+    code = "import sys; from citewell.corpus.layout import installed_starter as f; print(f());"
     code += "print('citewell_starter' in sys.modules, 'numpy' in sys.modules)"
     env = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(

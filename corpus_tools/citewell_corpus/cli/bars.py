@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
-class _Lines:
+class _ProgressLines:
     """Writes what a long build is doing, one line at a time."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ def bars() -> Iterator[Progress]:
         with _shown(console) as stages:
             yield stages
     else:
-        yield _Lines()
+        yield _ProgressLines()
     click.echo(f"Done in {time.monotonic() - began:.1f} s.", err=True)
 
 

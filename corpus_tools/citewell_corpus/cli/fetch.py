@@ -24,6 +24,8 @@ from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.fetching.feeds import FEEDS
 
 if TYPE_CHECKING:
+    from citewell.sources.contract import Source
+    from citewell.sources.web.client import Web
     from citewell_corpus.coverage import Coverage, Share
     from citewell_corpus.fetching.harvest import HarvestReport
 
@@ -88,24 +90,28 @@ def fetch_into(
     return outcome, path if getattr(outcome, "records", 0) else None
 
 
+def _web_of(source: type[Source], options: Options) -> Web:
+    """A client that asks one source, patiently and at the pace of all processes."""
+    from citewell.options.folders import sources_folder
+    from citewell.sources.web.client import Web, WebOptions
+
+    own = options.sources
+    timeout = max(own.timeout_s, 60.0)
+    return Web(
+        [source],
+        WebOptions(
+            contact=own.contact, base_url=own.base_url, pace=sources_folder(), timeout=timeout
+        ),
+    )
+
+
 async def _fetch(
     options: Options, feed: Any, selection: Selection, folder: Any, flags: dict[str, Any]
 ) -> Any:
-    from citewell.options.folders import sources_folder
-    from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
     from citewell_corpus.fetching.run import FetchRun
 
-    own = options.sources
-    web = Web(
-        [feed.source],
-        WebOptions(
-            contact=own.contact,
-            base_url=own.base_url,
-            pace=sources_folder(),
-            timeout=max(own.timeout_s, 60.0),
-        ),
-    )
+    web = _web_of(feed.source, options)
     try:
         fetching = FetchRun(feed, selection, folder, web)
         estimate = await fetching.begin(refresh=flags.get("refresh", False))
@@ -223,22 +229,12 @@ async def _harvest(
     queries: list[str],
     limits: dict[str, int],
 ) -> HarvestReport:
-    from citewell.options.folders import sources_folder
     from citewell.sources.registry import source_named
-    from citewell.sources.web.client import Web, WebOptions
     from citewell_corpus.cli.bars import bars
     from citewell_corpus.fetching.harvest import Harvest, OpenAlexGraph, SourceGraph
 
-    own, kind = options.sources, source_named(source)
-    web = Web(
-        [kind],
-        WebOptions(
-            contact=own.contact,
-            base_url=own.base_url,
-            pace=sources_folder(),
-            timeout=max(own.timeout_s, 60.0),
-        ),
-    )
+    kind = source_named(source)
+    web = _web_of(kind, options)
     try:
         graph = OpenAlexGraph(web) if source == "openalex" else SourceGraph(kind(web))
         with bars() as progress:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from citewell.model.display_text import visible
-from citewell_corpus.cli import (  # noqa: F401 - add their commands
-    explain,
-    fetch_commands,
-    forget,
-    quarantine,
-    snapshots,
-)
-from citewell_corpus.cli.backend import write_and_show, write_to
+from citewell.options import Options
+from citewell_corpus.cli import contents, fetch_commands  # noqa: F401 - add their commands
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
@@ -36,6 +30,41 @@ from citewell_corpus.cli.library_group import (
     with_grobid,
     write_json,
 )
+
+if TYPE_CHECKING:
+    from citewell.retrieval.backend.write import Written
+
+_REPORTED = 50_000
+
+
+def write_to(options: Options, name: str, address: str, *, fresh: bool, quiet: bool) -> Written:
+    """Write the library into the back end; the counts, printed unless `quiet`."""
+    from citewell.corpus.library import Library
+    from citewell.retrieval.backend.address import open_target
+    from citewell.retrieval.backend.write import empty_state, write_library
+    from citewell.retrieval.dense import open_dense
+    from citewell.retrieval.opening import Opening
+
+    done = 0
+
+    def report(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if not quiet and done // _REPORTED > (done - rows) // _REPORTED:
+            click.echo(f"{done:,} papers read", err=True)
+
+    with Library.open(path_to_read(options, name)) as library:
+        dense = open_dense(Opening(library, Options()))
+        target = open_target(address, empty_state(library, dense), fresh=fresh)
+        written = write_library(library, dense, target.backend, report)
+        target.publish()
+    if not quiet:
+        click.echo(
+            f"{written.works:,} papers written, {written.removed:,} removed; {address} holds "
+            f"{written.points:,}."
+        )
+    return written
+
 
 __all__ = ["library"]
 
@@ -87,9 +116,8 @@ def add(
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
     show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
-    from citewell.corpus.starter import STARTER
-    from citewell_corpus.sources import source_at
-    from citewell_corpus.zotero_export import PREFIX, fetch
+    from citewell.corpus.layout import STARTER
+    from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
 
     options = options_of(ctx)
     if paths == (STARTER,) and not format_name:
@@ -98,7 +126,9 @@ def add(
         options = with_grobid(options, grobid)
     folder = library_path_of(options, name).parent / ".zotero"
     named = [
-        str(fetch(path, options.zotero.url, folder)) if path.startswith(PREFIX) else path
+        str(fetch_zotero(path, options.zotero.url, folder))
+        if path.startswith(ZOTERO_PREFIX)
+        else path
         for path in paths
     ]
     sources = [
@@ -170,7 +200,10 @@ def build(
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
-        ctx.exit(write_and_show(options, name, address, as_json, fresh=fresh))
+        written = write_to(options, name, address, fresh=fresh, quiet=as_json)
+        if as_json:
+            write_json(written)
+        ctx.exit(OK)
     path = library_path_of(options, name)
     add = [source_at(pattern) for pattern in inputs]
     if not add and not (path / SOURCES).is_file():
@@ -223,8 +256,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
 @click.pass_context
 def list_command(ctx: click.Context, as_json: bool) -> None:
     """List the libraries of the library folder; `*` marks the configured one."""
-    from citewell.corpus.layout import default_libraries_dir
-    from citewell.corpus.starter import installed_starter
+    from citewell.corpus.layout import default_libraries_dir, installed_starter
     from citewell_corpus.status import libraries, library_status
 
     options = options_of(ctx)
@@ -279,7 +311,7 @@ def formats() -> None:
 
 
 def _show_starter(as_json: bool) -> int:
-    from citewell.corpus.starter import starter_folder
+    from citewell.corpus.layout import starter_folder
     from citewell_corpus.status import library_status
 
     found = library_status(starter_folder())

@@ -107,8 +107,7 @@ def library_path_of(options: Options, name: str) -> Path:
 def path_to_read(options: Options, name: str) -> Path:
     """The folder of a library, or of the installed starter library if it replaces one that is not
     built."""
-    from citewell.corpus.layout import is_begun
-    from citewell.corpus.starter import STARTER, installed_starter
+    from citewell.corpus.layout import STARTER, installed_starter, is_begun
     from citewell.engine.which_library import DEFAULT
 
     path = library_path_of(options, name)

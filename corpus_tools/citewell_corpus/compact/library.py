@@ -37,7 +37,7 @@ from citewell.retrieval.compact_vectors import CENTROIDS, CODES, CODEWORDS, SHRI
 from citewell.retrieval.dense_build import VECTORS
 from citewell_corpus.compact.records import write_records
 from citewell_corpus.compact.terms import TELLING, write_terms
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 
 # Writes the vectors of a compact segment by product quantisation.
 

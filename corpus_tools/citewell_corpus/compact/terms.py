@@ -38,7 +38,7 @@ _FACT = 255
 def write_terms(folder: Path, works: Iterable[Work], telling: int = TELLING) -> None:
     """Write the index of the works, in order."""
     parameters = Parameters()
-    state = _Counted(parameters)
+    state = _PostingCounts(parameters)
     for chunk in in_chunks(works):
         state.add(chunk)
     names = state.terms.names()
@@ -73,7 +73,7 @@ _Part = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[n
 """Term, row, code and saturated frequency of each posting; a fact has the code `_FACT`."""
 
 
-class _Counted:
+class _PostingCounts:
     """The postings of all works, chunk by chunk."""
 
     def __init__(self, parameters: Parameters) -> None:

@@ -1,9 +1,10 @@
-"""What a feed promises: the works of a source page by page, as lines that an importer reads."""
+"""The interface and the base of feeds: the works of a source page by page, as lines
+that an importer reads."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import msgspec
 
@@ -80,3 +81,25 @@ class Feed(Protocol):
         """Decode the answer to `ask` with this selection and cursor. Raises `NonsenseError` for
         one that is not what was asked for."""
         ...
+
+
+class BaseFeed:
+    """A feed of JSON Lines whose source takes names as they are."""
+
+    name: ClassVar[str]
+    source: ClassVar[type[Source]]
+    format: ClassVar[str]
+    extension: ClassVar[str] = ".jsonl"
+    fields: ClassVar[frozenset[str]]
+    needs: ClassVar[frozenset[str]]
+    page_size: ClassVar[int] = 100
+
+    async def resolved(self, selection: Selection, request: Request[str]) -> Selection:
+        """The selection as it is."""
+        return selection
+
+
+def years(selection: Selection) -> str:
+    """The years as "2018-2022", "2018-" or "-2022"; empty without any."""
+    first, last = selection.since or "", selection.until or ""
+    return f"{first}-{last}" if first or last else ""

@@ -20,10 +20,10 @@ from citewell.model import Problem, Work
 from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.answers import Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import Ask, Fetch, NonsenseError, Source, children, json_object
+from citewell.sources.formats import record_line
 from citewell.sources.openalex_work import work_of_openalex
-from citewell.sources.record_line import record_line
 from citewell.sources.values import raw, today
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 
 # References of works from sources: OpenAlex fifty works per request, others one by one.
 

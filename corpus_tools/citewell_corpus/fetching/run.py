@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import gzip
 import hashlib
 import time
@@ -15,8 +14,9 @@ import msgspec
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.model import Problem
 from citewell.sources.answers import Failed, NoMatch, Reason
+from citewell.sources.values import today
 from citewell_corpus.fetching.contract import Feed, FetchedPage, Request, Selection
-from citewell_corpus.progress import Progress
+from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import write_whole
 
 # The folder of a fetch: a file per page, and the state of the fetch.
@@ -178,7 +178,7 @@ class FetchRun:
                 source=self._feed.name,
                 selection=self._selection,
                 resolved=resolved,
-                begun=_today(),
+                begun=today(),
                 changed_since=state.begun if state else "",
                 pages=state.pages if state else 0,
                 records=state.records if state else 0,
@@ -300,10 +300,6 @@ _PACKED = 0.35
 def _takes(feed: Feed) -> str:
     names = ", ".join(f"--{name.rstrip('s').replace('_', '-')}" for name in sorted(feed.fields))
     return f"It takes {names}."
-
-
-def _today() -> str:
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def unknown_name(feed: str, kind: str, name: str) -> LibraryError:

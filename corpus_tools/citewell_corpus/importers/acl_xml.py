@@ -14,8 +14,9 @@ from xml.parsers import expat
 
 from citewell.corpus.errors import library_error
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import normalise_doi
-from citewell_corpus.importers import fields, files
+from citewell.model.identifiers import normalise_doi
+from citewell.sources import values
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 
 _CHUNK = 1 << 16
@@ -46,7 +47,7 @@ class AclXmlImporter:
 
     def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
         for file in self.files(path) if path.is_dir() else [path]:
-            day = fields.retrieved(file)
+            day = files.retrieved(file)
             try:
                 for volume, paper, line in _papers(file, report):
                     work = _work(volume, paper, day)
@@ -76,7 +77,7 @@ class _Volume:
         self.meta: dict[str, str] = {}
 
 
-class _Reader:
+class _AnthologyParser:
     """Collects one `paper` or `meta` element at a time; all others are skipped."""
 
     def __init__(self) -> None:
@@ -144,7 +145,7 @@ class _Reader:
 
 
 def _papers(path: Path, report: ImportReport) -> Iterator[tuple[_Volume, Element, int]]:
-    reader = _Reader()
+    reader = _AnthologyParser()
     with files.opened(path, report) as stream:
         while chunk := stream.read(_CHUNK):
             reader.parser.Parse(chunk, False)
@@ -155,16 +156,16 @@ def _papers(path: Path, report: ImportReport) -> Iterator[tuple[_Volume, Element
 
 
 def _work(volume: _Volume, paper: Element, day: str) -> Work | str:
-    values = {child.tag: _plain(child) for child in paper}
-    title = fields.title(values.get("title", ""))
+    given = {child.tag: _plain(child) for child in paper}
+    title = values.title(given.get("title", ""))
     number = paper.get("id", "")
     if not title:
         return f"The paper {number} of volume {volume.number} has no title."
-    url = values.get("url", "")
+    url = given.get("url", "")
     identity = url if url and "/" not in url else _identity(volume, number)
     meta = volume.meta
-    container = values.get("booktitle") or meta.get("booktitle", "")
-    journal = values.get("journal") or meta.get("journal-title", "")
+    container = given.get("booktitle") or meta.get("booktitle", "")
+    journal = given.get("journal") or meta.get("journal-title", "")
     if volume.journal and not journal:
         journal = _VOLUME_NAME.sub("", container)
     identifier = f"acl:{identity}"
@@ -172,23 +173,23 @@ def _work(volume: _Volume, paper: Element, day: str) -> Work | str:
         id=identifier,
         title=title,
         authors=tuple(_author(child) for child in paper if child.tag == "author"),
-        year=fields.year(values.get("year") or meta.get("year", "")),
+        year=values.year(given.get("year") or meta.get("year", "")),
         kind="article" if journal else "inproceedings",
-        venue=fields.text(meta.get("venue", "")),
-        booktitle="" if journal else fields.text(container),
-        journal=fields.text(journal),
-        volume=fields.text(values.get("volume") or meta.get("journal-volume", ""), 60),
-        issue=fields.text(
-            values.get("issue") or values.get("journal-issue") or meta.get("journal-issue", ""), 60
+        venue=values.text(meta.get("venue", "")),
+        booktitle="" if journal else values.text(container),
+        journal=values.text(journal),
+        volume=values.text(given.get("volume") or meta.get("journal-volume", ""), 60),
+        issue=values.text(
+            given.get("issue") or given.get("journal-issue") or meta.get("journal-issue", ""), 60
         ),
-        pages=fields.pages(values.get("pages", "")),
-        publisher=fields.text(values.get("publisher") or meta.get("publisher", "")),
-        doi=normalise_doi(values.get("doi", "")),
+        pages=values.pages(given.get("pages", "")),
+        publisher=values.text(given.get("publisher") or meta.get("publisher", "")),
+        doi=normalise_doi(given.get("doi", "")),
         url=url if "/" in url else f"https://aclanthology.org/{identity}",
-        bibkey=fields.raw(values.get("bibkey", "")),
-        abstract=fields.abstract(values.get("abstract", "")),
-        language=fields.language(values.get("language", "")),
-        retracted="retracted" in values,
+        bibkey=values.raw(given.get("bibkey", "")),
+        abstract=values.abstract(given.get("abstract", "")),
+        language=values.language(given.get("language", "")),
+        retracted="retracted" in given,
         same_as=(identifier,),
         provenance=(Provenance(source="acl-anthology", source_id=identity, retrieved=day),),
     )
@@ -225,7 +226,7 @@ def _pieces(element: Element) -> Iterator[str]:
     yield element.text or ""
     for child in element:
         if child.tag == "tex-math":
-            yield fields.text("$" + "".join(child.itertext()).replace("$", "") + "\\relax{}$")
+            yield values.text("$" + "".join(child.itertext()).replace("$", "") + "\\relax{}$")
         else:
             yield from _pieces(child)
         yield child.tail or ""

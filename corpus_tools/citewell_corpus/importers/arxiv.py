@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
 from citewell.model.tex import tex_to_unicode
-from citewell_corpus.importers import fields, files, json_records
+from citewell.sources import values
+from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 
 class ArxivImporter(FileImporter):
@@ -27,14 +28,14 @@ class ArxivImporter(FileImporter):
         return line.startswith(b"{") and b'"authors_parsed"' in line and b'"categories"' in line
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
         found = json_records.in_lines(path, json_records.Object, report)
         yield from json_records.works(found, lambda record: _work(record, day), path, report)
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:
-    identity = arxiv_id(fields.raw(record.get("id")))
-    title = fields.title(record.get("title"))
+    identity = arxiv_id(values.raw(record.get("id")))
+    title = values.title(record.get("title"))
     if not identity:
         return "The record has no arXiv id."
     if not title:
@@ -44,13 +45,13 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
         id=identifier,
         title=title,
         authors=_authors(record),
-        year=_first_year(record) or fields.year(record.get("update_date")),
+        year=_first_year(record) or values.year(record.get("update_date")),
         kind="misc",
         venue="arXiv",
-        doi=normalise_doi(fields.raw(record.get("doi"))),
+        doi=normalise_doi(values.raw(record.get("doi"))),
         arxiv=identity,
         url=f"https://arxiv.org/abs/{identity}",
-        abstract=fields.abstract(record.get("abstract")),
+        abstract=values.abstract(record.get("abstract")),
         same_as=(identifier,),
         provenance=(Provenance(source="arxiv", source_id=identity, retrieved=day),),
     )
@@ -59,10 +60,10 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
 def _authors(record: dict[str, Any]) -> tuple[Author, ...]:
     parsed = record.get("authors_parsed")
     if not isinstance(parsed, list) or not parsed:
-        names = fields.raw(record.get("authors"), 100_000).replace(", ", " and ")
+        names = values.raw(record.get("authors"), 100_000).replace(", ", " and ")
         return tuple(split_authors(names))
     authors = []
-    for name in parsed[: fields.MAX_AUTHORS]:
+    for name in parsed[: values.MAX_AUTHORS]:
         parts = [tex_to_unicode(p) if isinstance(p, str) else "" for p in name[:3]]
         parts += [""] * (3 - len(parts))
         if parts[0]:
@@ -74,4 +75,4 @@ def _first_year(record: dict[str, Any]) -> int | None:
     """Year of the first version."""
     versions = record.get("versions")
     first = versions[0] if isinstance(versions, list) and versions else None
-    return fields.year(first.get("created")) if isinstance(first, dict) else None
+    return values.year(first.get("created")) if isinstance(first, dict) else None

@@ -16,13 +16,13 @@ from citewell.documents.textfile import read_text
 from citewell.model import Author, Provenance, Work
 from citewell.model.bib import BibEntry
 from citewell.model.bib_body import BibBody
-from citewell.model.file_lock import FileError
-from citewell.model.ids import acl_id, normalise_doi
+from citewell.model.identifiers import acl_id, normalise_doi
 from citewell.model.names import ends_with_others
-from citewell_corpus.importers import fields
+from citewell.model.system.files import FileError
+from citewell.sources import values
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import guessed_encoding, head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, guessed_encoding, head
 
 # The entries of an imported `.bib` file, split by bibtexparser.
 #
@@ -161,39 +161,39 @@ def work_of(
         def get(name: str) -> str:
             return known.get(name, "")
 
-    title = fields.title(get("title"))
-    subtitle = fields.title(get("subtitle"))
+    title = values.title(get("title"))
+    subtitle = values.title(get("subtitle"))
     if not title:
         return f'The entry "{entry.key}" has no title.'
     authors: tuple[Author, ...] = body.authors
     if not authors and "editor" in body.names and entry.type == "book":
-        authors = fields.authors(_SPACE.sub(" ", get("editor")).split(" and "))
+        authors = values.authors(_SPACE.sub(" ", get("editor")).split(" and "))
     kind = KINDS.get(entry.type, entry.type if entry.type in KNOWN else "misc")
     doi = entry.body.doi or normalise_doi(get("doi"))
-    url = fields.raw(get("url"))
-    booktitle = fields.text(get("booktitle"))
+    url = values.raw(get("url"))
+    booktitle = values.text(get("booktitle"))
     return Work(
         id=identifier,
         title=f"{title}: {subtitle}" if subtitle else title,
-        authors=authors[: fields.MAX_AUTHORS],
-        others=len(authors) > fields.MAX_AUTHORS or ends_with_others(body.get("author")),
-        year=year or fields.year(get("year")) or fields.year(get("date")),
+        authors=authors[: values.MAX_AUTHORS],
+        others=len(authors) > values.MAX_AUTHORS or ends_with_others(body.get("author")),
+        year=year or values.year(get("year")) or values.year(get("date")),
         kind=kind,
-        venue=fields.text(get("eventtitle") or get("series"), 200) if not booktitle else "",
+        venue=values.text(get("eventtitle") or get("series"), 200) if not booktitle else "",
         booktitle=booktitle,
-        journal=fields.text(get("journal") or get("journaltitle")),
-        volume=fields.text(get("volume"), 60),
-        issue=fields.text(get("number") or get("issue"), 60),
-        pages=fields.pages(get("pages")),
-        publisher=fields.text(
+        journal=values.text(get("journal") or get("journaltitle")),
+        volume=values.text(get("volume"), 60),
+        issue=values.text(get("number") or get("issue"), 60),
+        pages=values.pages(get("pages")),
+        publisher=values.text(
             get("publisher") or get("school") or get("institution") or get("organization")
         ),
         doi=doi,
         arxiv=entry.body.arxiv,
         url=url or (f"https://aclanthology.org/{acl_id(doi)}" if acl_id(doi) else ""),
         bibkey=entry.key,
-        abstract=fields.abstract(get("abstract")),
-        language=fields.language(get("langid")) or fields.language(fields.text(get("language"))),
+        abstract=values.abstract(get("abstract")),
+        language=values.language(get("langid")) or values.language(values.text(get("language"))),
         same_as=(identifier,),
         provenance=(origin,),
     )
@@ -221,8 +221,8 @@ class BibtexImporter(FileImporter):
         if file.encoding != "utf-8" and not file.bom:
             report.note(guessed_encoding(path, file.encoding))
         report.read_bytes(path.stat().st_size)
-        day = fields.retrieved(path)
-        place = f"bib:{fields.place(path)}"
+        day = files.retrieved(path)
+        place = f"bib:{files.place(path)}"
         seen: set[str] = set()
         entries = list(bib_entries(file.text, path, report))
         by_key = {entry.key: entry for _, entry in reversed(entries)}

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Work
-from citewell.sources.csl_work import work_of_csl
-from citewell_corpus.importers import fields, json_records
+from citewell.sources.formats import work_of_csl
+from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import text_head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, text_head
 
 _MARKS = ('"issued"', '"container-title"', '"family"')
 _TYPED = re.compile(r'"type"\s*:')
@@ -35,10 +34,10 @@ class CslImporter(FileImporter):
         )
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
 
         def work_of(item: dict[str, Any]) -> Work | str:
-            return work_of_csl(item, fields.place(path), f"csl-json:{path}", day)
+            return work_of_csl(item, files.place(path), f"csl-json:{path}", day)
 
         found = json_records.in_document(path, ("items", "references"), "title", report)
         yield from json_records.works(found, work_of, path, report)

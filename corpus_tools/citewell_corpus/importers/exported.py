@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
-from citewell_corpus.importers import fields
+from citewell.model.identifiers import arxiv_id, normalise_doi
+from citewell.sources import values
 
 
 class ExportedRecord(msgspec.Struct, kw_only=True):
@@ -47,36 +47,36 @@ def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work |
     `place` distinguishes ids of several files, `source` names the file as provenance, and `day` is
     the ISO 8601 date of the file.
     """
-    title = fields.title(record.title)
+    title = values.title(record.title)
     if not title:
         return "The record has no title."
-    doi = normalise_doi(fields.raw(record.doi)) or normalise_doi(fields.raw(record.url))
-    url = fields.raw(record.url)
-    container = fields.text(record.container)
+    doi = normalise_doi(values.raw(record.doi)) or normalise_doi(values.raw(record.url))
+    url = values.raw(record.url)
+    container = values.text(record.container)
     in_book = record.kind in ("inproceedings", "incollection")
-    identity = fields.raw(record.id, 200) or doi or title[:80]
+    identity = values.raw(record.id, 200) or doi or title[:80]
     identifier = f"{place}:{identity}"
     return Work(
         id=identifier,
         title=title,
-        authors=fields.authors(record.authors),
-        year=fields.year(record.year),
+        authors=values.authors(record.authors),
+        year=values.year(record.year),
         kind=record.kind,
-        venue=fields.text(record.short_container, 200),
+        venue=values.text(record.short_container, 200),
         booktitle=container if in_book else "",
         journal=container if record.kind in ("article", "misc") else "",
-        volume=fields.text(record.volume, 60),
-        issue=fields.text(record.issue, 60),
-        pages=fields.pages(record.pages),
-        publisher=fields.text(record.publisher),
+        volume=values.text(record.volume, 60),
+        issue=values.text(record.issue, 60),
+        pages=values.pages(record.pages),
+        publisher=values.text(record.publisher),
         doi=doi,
         arxiv=arxiv_id(doi) or arxiv_id(url),
         url=url,
-        abstract=fields.abstract(record.abstract),
-        citations=fields.count(record.citations),
-        language=fields.language(record.language),
+        abstract=values.abstract(record.abstract),
+        citations=values.count(record.citations),
+        language=values.language(record.language),
         retracted=record.retracted,
-        notice=normalise_doi(fields.raw(record.notice)) if record.retracted else "",
+        notice=normalise_doi(values.raw(record.notice)) if record.retracted else "",
         same_as=(identifier,),
         provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
     )

@@ -1,9 +1,15 @@
-"""Files as bounded streams: plain, gzip or Zstandard, detected by their first bytes."""
+"""Files as bounded streams: plain, gzip or Zstandard, detected by their first bytes.
+
+`FileImporter` is the base of the importers of single files.
+"""
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import hashlib
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +18,9 @@ from typing import BinaryIO
 
 import zstandard
 
-from citewell.corpus.errors import library_error
+from citewell.corpus.errors import LibraryError, MissingPackageError, library_error
 from citewell.documents.textfile import decode
-from citewell.model import Problem
+from citewell.model import Problem, Work
 from citewell_corpus.importers.contract import ImportReport
 
 MAX_LINE = 8 << 20
@@ -29,7 +35,7 @@ _CHUNK = 1 << 18
 _BITE = 1 << 10
 
 
-class _Counted(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     """Reports how many bytes of the compressed file were read."""
 
     def __init__(self, stream: BinaryIO, report: ImportReport | None) -> None:
@@ -90,7 +96,7 @@ def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]
         with path.open("rb") as stream:
             head = stream.read(4)
             stream.seek(0)
-            counted = io.BufferedReader(_Counted(stream, report), _CHUNK)
+            counted = io.BufferedReader(_CountedStream(stream, report), _CHUNK)
             if head.startswith(_ZSTD):
                 yield io.BufferedReader(_Zstandard(counted), _CHUNK)
             elif head.startswith(_GZIP):
@@ -190,3 +196,74 @@ def bare_suffix(path: Path) -> str:
     for suffix in (".zst", ".gz", ".zstd"):
         name = name.removesuffix(suffix)
     return Path(name).suffix
+
+
+_LOOKED_AT = 5
+_MAX_FILES = 100_000
+_PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+
+
+class FileImporter:
+    """Base class of importers of files: a folder consists of its files of the format."""
+
+    name = ""
+    about = ""
+    version = 1
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of the format's files, without a compression suffix."""
+
+    def recognise(self, path: Path) -> bool:
+        """True if the file, or one of the first files of the folder, looks like the format."""
+        if path.is_dir():
+            return any(self.recognise_file(file) for file in self.files(path)[:_LOOKED_AT])
+        return path.is_file() and self.recognise_file(path)
+
+    def recognise_file(self, path: Path) -> bool:
+        """True if the file looks like the format."""
+        return bare_suffix(path) in self.suffixes
+
+    def files(self, folder: Path) -> list[Path]:
+        """Every file with one of the suffixes in the folder and below, sorted."""
+        found = []
+        for place, folders, names in os.walk(folder):
+            folders[:] = sorted(set(folders) - _PASSED_OVER)
+            found += [Path(place) / n for n in names if bare_suffix(Path(n)) in self.suffixes]
+            if len(found) > _MAX_FILES:
+                break
+        return sorted(found)[:_MAX_FILES]
+
+    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        """The works of the file, or of every file in the folder."""
+        if not path.is_dir():
+            yield from self.read_file(path, report)
+            return
+        for file in self.files(path):
+            if not self.recognise_file(file):
+                report.skip("other files")
+                continue
+            try:
+                yield from self.read_file(file, report)
+            except MissingPackageError:
+                raise
+            except LibraryError as error:
+                # In a folder, only the records of a broken file are lost.
+                report.bad_file(error.problem)
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        """The works of one file."""
+        raise NotImplementedError
+
+
+def place(path: Path) -> str:
+    """A short unique name for a file: "refs.3f2a9c1b"."""
+    data = path.absolute().as_posix().encode("utf-8", "surrogatepass")
+    return f"{path.stem}.{hashlib.blake2b(data, digest_size=4).hexdigest()}"
+
+
+def retrieved(path: Path) -> str:
+    """Date of the last change of the file at `path`; empty if unknown."""
+    try:
+        seconds = path.stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()

@@ -19,7 +19,7 @@ from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.titles import title_key
 from citewell.options.tree import DocumentOptions
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 TELLING_TITLE = 13
 """Minimum letters of a distinctive title. A paper's own citations are excluded while it is written

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Provenance, Work
+from citewell.sources import values
 from citewell.sources.openalex_work import DELETED_WORK, work_of_openalex
-from citewell_corpus.importers import fields, files, json_records, parquet
+from citewell_corpus.importers import files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 _FIELDS = (
     "id", "title", "display_name", "publication_year", "publication_date", "doi", "type",
@@ -44,7 +45,7 @@ class OpenAlexImporter(FileImporter):
         return line.startswith(b"{") and b"openalex.org/W" in line and b'"authorships"' in line
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
 
         def work_of(record: dict[str, Any]) -> Work | str:
             return work_of_openalex(record, day)
@@ -67,7 +68,7 @@ def _papers(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, A
 def _references(record: dict[str, Any]) -> tuple[CitedWork, ...]:
     found = record.get("referenced_works")
     identities = (
-        fields.raw(one).rpartition("/")[2] for one in (found if isinstance(found, list) else ())
+        values.raw(one).rpartition("/")[2] for one in (found if isinstance(found, list) else ())
     )
     return tuple(
         CitedWork(id=f"openalex:{one}")

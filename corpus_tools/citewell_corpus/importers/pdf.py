@@ -19,8 +19,9 @@ from citewell.model.names import family_key
 from citewell.model.pdf import CitingSentence, PdfPage, PdfPaper
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import title_key
+from citewell.sources import values
 from citewell.verification.claims import claims_of_pdf
-from citewell_corpus.importers import fields
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import (
     MAX_CITED,
     CitedWork,
@@ -28,7 +29,7 @@ from citewell_corpus.importers.contract import (
     PaperCitations,
     PaperText,
 )
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.pdf_reading import PdfReading
 
 # The sentences of a PDF that cite, each with the reference that it names.
@@ -177,20 +178,20 @@ def _work(path: Path, paper: PdfPaper, known: Work | None) -> Work | None:
     """The record of the file: that of the library or of a source, else what the file says."""
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:24]
-    origin = Provenance(source="pdf", source_id=path.name, retrieved=fields.retrieved(path))
+    origin = Provenance(source="pdf", source_id=path.name, retrieved=files.retrieved(path))
     identifier = f"pdf:{digest}"
     if known is not None:
         return msgspec.structs.replace(
             known, id=identifier, same_as=(identifier,), provenance=(origin,), variants=()
         )
     title = next((one for one in paper.titles if len(title_key(one)) >= TELLING_TITLE), "")
-    title = fields.title(title)
+    title = values.title(title)
     if not title:
         return None
     return Work(
         id=identifier,
         title=title,
-        abstract=fields.abstract(paper.abstract),
+        abstract=values.abstract(paper.abstract),
         doi=paper.dois[0] if len(paper.dois) == 1 else "",
         arxiv=paper.arxivs[0] if len(paper.arxivs) == 1 else "",
         same_as=(identifier,),

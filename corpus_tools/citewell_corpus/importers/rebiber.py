@@ -15,8 +15,8 @@ import msgspec
 from citewell.corpus.errors import library_error
 from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
-from citewell.model.ids import acl_id
-from citewell_corpus.importers import fields, files
+from citewell.model.identifiers import acl_id
+from citewell_corpus.importers import files
 from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport
 
@@ -51,7 +51,7 @@ class RebiberImporter:
                 problem = library_error("source-unreadable", f"Not a JSON table: {error}.", file)
                 report.bad_file(problem.problem)
                 continue
-            day = fields.retrieved(file)
+            day = files.retrieved(file)
             entries = iter(table.values())
             while part := list(islice(entries, _AT_ONCE)):
                 yield from _works(part, file, day, report)

@@ -1,4 +1,5 @@
-"""JSON Lines of plain bibliographic records: Citewell's own exchange format.
+"""JSON Lines of plain bibliographic records, Citewell's own exchange format, and the folder of
+`citewell library harvest`, which adds what the works cite.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
 issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, notice, source,
@@ -10,15 +11,17 @@ records that a work was made of; without it the line is the record.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, json_records
-from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
+from citewell.sources import values
+from citewell_corpus.importers import files, json_records
+from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations
+from citewell_corpus.importers.files import FileImporter
 
 _PREFIXES = {"acl-anthology": "acl"}
 _MAX_ID = 300
@@ -67,7 +70,7 @@ class RecordsImporter(FileImporter):
         )
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day, place = fields.retrieved(path), fields.place(path)
+        day, place = files.retrieved(path), files.place(path)
         found = json_records.in_lines(path, JsonRecord, report)
         yield from json_records.works(
             found, lambda record: work_of(record, day, place), path, report
@@ -77,9 +80,9 @@ class RecordsImporter(FileImporter):
 def work_of(record: JsonRecord, day: str, place: str) -> Work | str:
     """The work of a record, or the reason why it is not usable; `place` distinguishes ids of
     several files."""
-    source = fields.raw(record.source or "", 100) or f"records:{place}"
-    source_id = fields.raw(record.id, _MAX_ID)
-    title = fields.title(record.title)
+    source = values.raw(record.source or "", 100) or f"records:{place}"
+    source_id = values.raw(record.id, _MAX_ID)
+    title = values.title(record.title)
     if not source_id:
         return "The record has no id."
     if not title:
@@ -91,32 +94,69 @@ def work_of(record: JsonRecord, day: str, place: str) -> Work | str:
         family = source.removeprefix("records:") if not record.source else source.partition(":")[0]
         identifier = f"{_PREFIXES.get(source, family)}:{source_id}"
     # Records made from BibTeX keep its escapes.
-    doi, url = fields.raw(record.doi or ""), fields.raw(record.url or "").replace("\\_", "_")
+    doi, url = values.raw(record.doi or ""), values.raw(record.url or "").replace("\\_", "_")
     arxiv = arxiv_id(record.arxiv or "") or arxiv_id(doi) or arxiv_id(url)
-    authors: tuple[Author, ...] = fields.authors(record.authors or ())
+    authors: tuple[Author, ...] = values.authors(record.authors or ())
     return Work(
         id=identifier,
         title=title,
         authors=authors,
-        year=fields.year(record.year),
-        kind=fields.text(record.kind or "misc", 40).lower() or "misc",
-        venue=fields.text(record.venue),
-        booktitle=fields.text(record.booktitle),
-        journal=fields.text(record.journal),
-        volume=fields.text(record.volume, 60),
-        issue=fields.text(record.issue, 60),
-        pages=fields.pages(record.pages),
-        publisher=fields.text(record.publisher),
+        year=values.year(record.year),
+        kind=values.text(record.kind or "misc", 40).lower() or "misc",
+        venue=values.text(record.venue),
+        booktitle=values.text(record.booktitle),
+        journal=values.text(record.journal),
+        volume=values.text(record.volume, 60),
+        issue=values.text(record.issue, 60),
+        pages=values.pages(record.pages),
+        publisher=values.text(record.publisher),
         doi=normalise_doi(doi),
         arxiv=arxiv,
         url=url,
-        bibkey=fields.raw(record.bibkey or "", _MAX_ID),
-        abstract=fields.abstract(record.abstract),
-        citations=fields.count(record.citations),
-        language=fields.language(record.language),
+        bibkey=values.raw(record.bibkey or "", _MAX_ID),
+        abstract=values.abstract(record.abstract),
+        citations=values.count(record.citations),
+        language=values.language(record.language),
         retracted=bool(record.retracted),
-        notice=fields.raw(record.notice or "") if record.retracted else "",
+        notice=values.raw(record.notice or "") if record.retracted else "",
         same_as=tuple(dict.fromkeys((identifier, *(record.same_as or ())))),
         provenance=tuple(record.provenance or ())
         or (Provenance(source=source, source_id=source_id, retrieved=day),),
     )
+
+
+class _Edges(msgspec.Struct):
+    id: str
+    references: list[str]
+
+
+class HarvestImporter:
+    """`works.jsonl` and `edges.jsonl` side by side."""
+
+    name = "harvest"
+    about = "a folder of `citewell library harvest`"
+    version = 1
+
+    def recognise(self, path: Path) -> bool:
+        return len(self.files(path)) == 2
+
+    def files(self, folder: Path) -> list[Path]:
+        """Both files."""
+        return [
+            path for name in ("edges.jsonl", "works.jsonl") if (path := folder / name).is_file()
+        ]
+
+    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        cited: dict[str, list[str]] = {}
+        for _, edges in json_records.in_lines(path / "edges.jsonl", _Edges, report):
+            cited[edges.id] = edges.references
+        file = path / "works.jsonl"
+        day, place = files.retrieved(file), files.place(file)
+        found = json_records.in_lines(file, JsonRecord, report)
+        for work in json_records.works(found, lambda one: work_of(one, day, place), file, report):
+            references = tuple(
+                CitedWork(id=one) for one in islice(cited.get(work.id, ()), MAX_CITED)
+            )
+            if references:
+                report.cites(PaperCitations(work.title, references, work.abstract))
+            yield work

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, json_records, parquet
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
+from citewell.sources import values
+from citewell_corpus.importers import files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 SOURCE = "semantic-scholar"
 _KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",
@@ -45,7 +46,7 @@ class SemanticScholarImporter(FileImporter):
         return bool({"paperid", "corpusid"} & names) and "title" in names
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
         rows = (
             parquet.rows(path, _FIELDS, report)
             if parquet.is_parquet(path)
@@ -61,21 +62,21 @@ class SemanticScholarImporter(FileImporter):
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:
-    identity, title = identity_of(record), fields.title(record.get("title"))
+    identity, title = identity_of(record), values.title(record.get("title"))
     if not identity:
         return "The record has neither paperId nor corpusId."
     if not title:
         return "The record has no title."
-    others = {str(k).lower(): fields.raw(v) for k, v in _dict(record.get("externalids")).items()}
+    others = {str(k).lower(): values.raw(v) for k, v in _dict(record.get("externalids")).items()}
     doi = normalise_doi(others.get("doi", ""))
     arxiv = arxiv_id(others.get("arxiv", "")) or arxiv_id(doi)
     journal = _dict(record.get("journal"))
     place = _dict(record.get("publicationvenue"))
-    venue = fields.text(record.get("venue")) or fields.text(place.get("name"))
+    venue = values.text(record.get("venue")) or values.text(place.get("name"))
     types = record.get("publicationtypes")
     named = [str(one).lower() for one in types] if isinstance(types, list) else []
     kind = next((_KINDS[one] for one in named if one in _KINDS), "")
-    published = fields.text(journal.get("name"))
+    published = values.text(journal.get("name"))
     if (venue or published).lower() in _PREPRINTS:
         kind = "misc"
     kind = kind or ("article" if published else "misc")
@@ -88,21 +89,21 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
     return Work(
         id=identifier,
         title=title,
-        authors=fields.authors(
+        authors=values.authors(
             _dict(one).get("name") for one in (authors if isinstance(authors, list) else ())
         ),
-        year=fields.year(record.get("year")) or fields.year(record.get("publicationdate")),
+        year=values.year(record.get("year")) or values.year(record.get("publicationdate")),
         kind=kind,
         venue=venue,
         booktitle=venue if kind == "inproceedings" else "",
         journal=published or venue if kind == "article" else "",
-        volume=fields.text(journal.get("volume"), 60) if kind == "article" else "",
-        pages=fields.pages(journal.get("pages")) if kind in ("article", "inproceedings") else "",
+        volume=values.text(journal.get("volume"), 60) if kind == "article" else "",
+        pages=values.pages(journal.get("pages")) if kind in ("article", "inproceedings") else "",
         doi=doi,
         arxiv=arxiv,
-        url=fields.raw(record.get("url")),
-        abstract=fields.abstract(record.get("abstract")),
-        citations=fields.count(record.get("citationcount")),
+        url=values.raw(record.get("url")),
+        abstract=values.abstract(record.get("abstract")),
+        citations=values.count(record.get("citationcount")),
         same_as=tuple(same),
         provenance=(Provenance(source=SOURCE, source_id=identity, retrieved=day),),
     )
@@ -110,7 +111,7 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
 
 def identity_of(record: dict[str, Any]) -> str:
     """The identifier of a record whose names are in lower case; "" if it has none."""
-    return fields.raw(record.get("paperid")) or fields.raw(record.get("corpusid"))
+    return values.raw(record.get("paperid")) or values.raw(record.get("corpusid"))
 
 
 def _references(record: dict[str, Any]) -> tuple[CitedWork, ...]:
@@ -120,7 +121,7 @@ def _references(record: dict[str, Any]) -> tuple[CitedWork, ...]:
     for one in islice(found if isinstance(found, list) else (), MAX_CITED):
         paper = {str(k).lower(): v for k, v in _dict(one).items()}
         paper = {str(k).lower(): v for k, v in _dict(paper.get("citedpaper")).items()} or paper
-        title, identity = fields.title(paper.get("title")), identity_of(paper)
+        title, identity = values.title(paper.get("title")), identity_of(paper)
         if title or identity:
             out.append(CitedWork(title, f"s2:{identity}" if identity else ""))
     return tuple(out)

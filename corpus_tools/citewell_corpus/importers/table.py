@@ -11,10 +11,10 @@ from pathlib import Path
 
 from citewell.corpus.errors import library_error
 from citewell.model import Work
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, page_range, work_of
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 
 MAX_FIELD = 1 << 20
 """Maximum characters of a field; Scopus writes all references of a paper into one."""
@@ -76,7 +76,7 @@ class TableImporter(FileImporter):
         return "title" in names and len(names.keys() & {"authors", "year", "doi"}) >= 2
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day, place = fields.retrieved(path), f"table:{fields.place(path)}"
+        day, place = files.retrieved(path), f"table:{files.place(path)}"
         text = files.text(path, report)
         if "title" not in _names(text.split("\n", 1)[0]):
             message = "The first line names no column for the title."

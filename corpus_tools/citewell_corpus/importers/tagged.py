@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import Work
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.exported import ExportedRecord, page_range, without_stop, work_of
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.importers.table import record_of_columns
 
 _MAX_VALUES = 20_000
@@ -94,7 +94,7 @@ class _TaggedImporter(FileImporter):
         return self.head.search(files.text_head(path)) is not None
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
         place, source = self.origin(path)
         for line, values in _records(path, self.tags, report):
             work = work_of(self.record(values), place, source, day)
@@ -106,7 +106,7 @@ class _TaggedImporter(FileImporter):
 
     def origin(self, path: Path) -> tuple[str, str]:
         """What distinguishes the ids of the file, and the name of the source."""
-        return f"{self.name}:{fields.place(path)}", f"{self.name}:{path}"
+        return f"{self.name}:{files.place(path)}", f"{self.name}:{path}"
 
     def record(self, values: Values) -> ExportedRecord:
         """The record of its values by tag."""

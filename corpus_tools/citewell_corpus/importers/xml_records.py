@@ -1,4 +1,8 @@
-"""XML files of many records, read one record at a time, without entities."""
+"""XML files of many records, read one record at a time, without entities: EndNote and PubMed.
+
+EndNote XML is exported by EndNote, Covidence and Rayyan. PubMed XML is a search's export, or a file
+of the annual baseline: https://www.nlm.nih.gov/bsd/licensee/data_elements_doc.html
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from xml.etree.ElementTree import ParseError
 
 from citewell.corpus.errors import library_error
+from citewell.model import Work
 from citewell_corpus.importers import files
 from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.exported import ExportedRecord, without_stop, work_of
+from citewell_corpus.importers.files import FileImporter
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -89,3 +96,176 @@ def texts_at(element: Element, path: str) -> list[str]:
     """The texts of all elements at a path, without empty ones."""
     found = ("".join(one.itertext()).strip() for one in element.findall(path))
     return [text for text in found if text]
+
+
+_KINDS = {
+    "journal article": "article",
+    "electronic article": "article",
+    "magazine article": "article",
+    "newspaper article": "article",
+    "conference paper": "inproceedings",
+    "conference proceedings": "inproceedings",
+    "book": "book",
+    "electronic book": "book",
+    "edited book": "book",
+    "book section": "incollection",
+    "electronic book section": "incollection",
+    "thesis": "phdthesis",
+    "report": "techreport",
+    "manuscript": "unpublished",
+    "unpublished work": "unpublished",
+}
+
+
+class EndNoteXmlImporter(FileImporter):
+    """The XML export of EndNote: `<xml><records><record>`."""
+
+    name = "endnote-xml"
+    about = "EndNote XML (.xml)"
+    version = 2
+    suffixes = (".xml",)
+
+    def recognise_file(self, path: Path) -> bool:
+        start = files.head(path, 8192)
+        return b"<record" in start and b"<ref-type" in start
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day, place = files.retrieved(path), f"endnote:{files.place(path)}"
+        for number, element in xml_records(path, {"record"}, report):
+            work = work_of(_endnote_record(element), place, f"endnote-xml:{path}", day)
+            if isinstance(work, str):
+                report.bad_record(path, None, f"Record {number}: {work}")
+                continue
+            report.records += 1
+            yield work
+
+
+def _endnote_record(element: Element) -> ExportedRecord:
+    ref_type = element.find("ref-type")
+    name = ref_type.get("name", "") if ref_type is not None else ""
+    kind = _KINDS.get(name.lower(), "misc")
+    return ExportedRecord(
+        id=text_at(element, "rec-number"),
+        kind=kind,
+        title=text_at(element, "titles/title"),
+        authors=texts_at(element, "contributors/authors/author"),
+        year=text_at(element, "dates/year", "dates/pub-dates/date"),
+        container=text_at(element, "titles/secondary-title", "periodical/full-title"),
+        short_container=text_at(element, "periodical/abbr-1", "titles/alt-title"),
+        volume=text_at(element, "volume"),
+        issue=text_at(element, "number", "issue"),
+        pages=text_at(element, "pages"),
+        publisher=text_at(element, "publisher"),
+        doi=text_at(element, "electronic-resource-num"),
+        url=text_at(element, "urls/related-urls/url", "urls/web-urls/url"),
+        abstract=text_at(element, "abstract"),
+        language=text_at(element, "language"),
+    )
+
+
+_RECORDS = {"PubmedArticle", "PubmedBookArticle"}
+_MARKS = (b"<PubmedArticleSet", b"<PubmedArticle", b"<PubmedBookArticle")
+
+
+class PubMedXmlImporter(FileImporter):
+    """`PubmedArticleSet` files, compressed or not."""
+
+    name = "pubmed-xml"
+    about = "PubMed XML (.xml, .xml.gz)"
+    version = 3
+    suffixes = (".xml",)
+
+    def recognise_file(self, path: Path) -> bool:
+        start = files.head(path, 4096)
+        return any(mark in start for mark in _MARKS)
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day = files.retrieved(path)
+        for number, element in xml_records(path, _RECORDS, report):
+            book = element.find("BookDocument")
+            record = _pubmed_record(element) if book is None else _book_record_of(book)
+            work = work_of(record, "pubmed", "pubmed", day) if record.id else "It has no PMID."
+            if isinstance(work, str):
+                report.bad_record(path, None, f"Record {number}: {work}")
+                continue
+            report.records += 1
+            yield work
+
+
+def _pubmed_record(element: Element) -> ExportedRecord:
+    article = "MedlineCitation/Article"
+    issue = f"{article}/Journal/JournalIssue"
+    number = text_at(element, "MedlineCitation/PMID")
+    return ExportedRecord(
+        id=number,
+        kind="article",
+        title=without_stop(
+            text_at(element, f"{article}/ArticleTitle", f"{article}/VernacularTitle")
+        ),
+        authors=_authors(element, "MedlineCitation/Article/AuthorList/Author"),
+        year=text_at(
+            element,
+            f"{issue}/PubDate/Year",
+            f"{issue}/PubDate/MedlineDate",
+            f"{article}/ArticleDate/Year",
+        ),
+        container=text_at(element, f"{article}/Journal/Title"),
+        short_container=text_at(element, f"{article}/Journal/ISOAbbreviation"),
+        volume=text_at(element, f"{issue}/Volume"),
+        issue=text_at(element, f"{issue}/Issue"),
+        pages=text_at(element, f"{article}/Pagination/MedlinePgn"),
+        doi=_doi(element),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
+        abstract=" ".join(texts_at(element, f"{article}/Abstract/AbstractText")),
+        language=";".join(texts_at(element, f"{article}/Language")),
+        retracted="Retracted Publication"
+        in texts_at(element, f"{article}/PublicationTypeList/PublicationType"),
+    )
+
+
+def _book_record_of(book: Element) -> ExportedRecord:
+    """A book, or a chapter or report of one, as NCBI's Bookshelf holds it."""
+    number = text_at(book, "PMID")
+    title, whole = text_at(book, "ArticleTitle"), text_at(book, "Book/BookTitle")
+    written = _authors(book, 'AuthorList[@Type="authors"]/Author')
+    return ExportedRecord(
+        id=number,
+        kind="incollection" if title and whole else "book",
+        title=without_stop(title or whole),
+        authors=written
+        or _authors(book, "AuthorList/Author")
+        or _authors(book, "Book/AuthorList/Author"),
+        year=text_at(
+            book, "Book/PubDate/Year", "Book/PubDate/MedlineDate", "ContributionDate/Year"
+        ),
+        container=whole if title else "",
+        pages=text_at(book, "Pagination/MedlinePgn"),
+        publisher=text_at(book, "Book/Publisher/PublisherName"),
+        doi=next((one.text or "" for one in book.iterfind('.//*[@IdType="doi"]')), ""),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
+        abstract=" ".join(texts_at(book, "Abstract/AbstractText")),
+        language=";".join(texts_at(book, "Language")),
+    )
+
+
+def _authors(element: Element, path: str) -> list[str]:
+    names = []
+    for author in element.findall(path):
+        family = text_at(author, "LastName", "CollectiveName")
+        given = text_at(author, "ForeName", "Initials")
+        suffix = text_at(author, "Suffix")
+        parts = [part for part in (family, suffix, given) if part]
+        # Braces prevent splitting the name of a group.
+        names.append(", ".join(parts) if author.find("LastName") is not None else f"{{{family}}}")
+    return [name for name in names if name != "{}"]
+
+
+def _doi(element: Element) -> str:
+    for path, key in (
+        ("PubmedData/ArticleIdList/ArticleId", "IdType"),
+        ("MedlineCitation/Article/ELocationID", "EIdType"),
+    ):
+        for one in element.findall(path):
+            if one.get(key) == "doi" and one.text:
+                return one.text
+    return ""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, json_records
+from citewell.model.identifiers import arxiv_id, normalise_doi
+from citewell.sources import values
+from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import ImportReport
-from citewell_corpus.importers.files import head
-from citewell_corpus.importers.folder import FileImporter
+from citewell_corpus.importers.files import FileImporter, head
 
 _KINDS = {
     "journalArticle": "article",
@@ -47,7 +47,7 @@ class ZoteroImporter(FileImporter):
         return start[:1] in (b"{", b"[") and b'"itemType"' in start
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        day = fields.retrieved(path)
+        day = files.retrieved(path)
         yield from json_records.works(
             _papers(path, report), lambda item: _work(item, path, day), path, report
         )
@@ -65,41 +65,41 @@ def _papers(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, A
 
 
 def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:
-    title = fields.title(item.get("title"))
+    title = values.title(item.get("title"))
     if not title:
         return "The item has no title."
-    extra = fields.raw(item.get("extra"), 10_000)
+    extra = values.raw(item.get("extra"), 10_000)
     found = _KEY_IN_EXTRA.search(extra)
-    key = fields.raw(item.get("citationKey") or item.get("citekey") or "")
+    key = values.raw(item.get("citationKey") or item.get("citekey") or "")
     key = key or (found[1] if found else "")
-    identity = fields.raw(item.get("itemKey") or item.get("key") or item.get("uri")) or key
-    kind = _KINDS.get(fields.raw(item.get("itemType")), "misc")
-    url = fields.raw(item.get("url"))
-    doi = normalise_doi(fields.raw(item.get("DOI"))) or normalise_doi(extra)
-    arxiv = arxiv_id(fields.raw(item.get("archiveID"))) or arxiv_id(url) or arxiv_id(extra)
-    identifier = f"zotero:{fields.place(path)}:{identity or title[:80]}"
+    identity = values.raw(item.get("itemKey") or item.get("key") or item.get("uri")) or key
+    kind = _KINDS.get(values.raw(item.get("itemType")), "misc")
+    url = values.raw(item.get("url"))
+    doi = normalise_doi(values.raw(item.get("DOI"))) or normalise_doi(extra)
+    arxiv = arxiv_id(values.raw(item.get("archiveID"))) or arxiv_id(url) or arxiv_id(extra)
+    identifier = f"zotero:{files.place(path)}:{identity or title[:80]}"
     return Work(
         id=identifier,
         title=title,
         authors=_authors(item.get("creators")),
-        year=fields.year(item.get("date")),
+        year=values.year(item.get("date")),
         kind=kind,
-        venue=fields.text(item.get("conferenceName") or item.get("journalAbbreviation"), 200),
-        booktitle=fields.text(item.get("proceedingsTitle") or item.get("bookTitle"))
-        or (fields.text(item.get("publicationTitle")) if kind == "inproceedings" else ""),
-        journal=fields.text(item.get("publicationTitle")) if kind == "article" else "",
-        volume=fields.text(item.get("volume"), 60),
-        issue=fields.text(item.get("issue"), 60),
-        pages=fields.pages(item.get("pages")),
-        publisher=fields.text(
+        venue=values.text(item.get("conferenceName") or item.get("journalAbbreviation"), 200),
+        booktitle=values.text(item.get("proceedingsTitle") or item.get("bookTitle"))
+        or (values.text(item.get("publicationTitle")) if kind == "inproceedings" else ""),
+        journal=values.text(item.get("publicationTitle")) if kind == "article" else "",
+        volume=values.text(item.get("volume"), 60),
+        issue=values.text(item.get("issue"), 60),
+        pages=values.pages(item.get("pages")),
+        publisher=values.text(
             item.get("publisher") or item.get("university") or item.get("institution")
         ),
         doi=doi,
         arxiv=arxiv or arxiv_id(doi),
         url=url,
         bibkey=key,
-        abstract=fields.abstract(item.get("abstractNote")),
-        language=fields.language(item.get("language")),
+        abstract=values.abstract(item.get("abstractNote")),
+        language=values.language(item.get("language")),
         same_as=(identifier,),
         provenance=(Provenance(source=f"zotero:{path}", source_id=identity, retrieved=day),),
     )
@@ -107,10 +107,10 @@ def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:
 
 def _authors(value: object) -> tuple[Author, ...]:
     authors = []
-    for creator in value[: fields.MAX_AUTHORS] if isinstance(value, list) else ():
+    for creator in value[: values.MAX_AUTHORS] if isinstance(value, list) else ():
         if not isinstance(creator, dict) or creator.get("creatorType", "author") != "author":
             continue
-        family = fields.text(creator.get("lastName") or creator.get("name"), 300)
+        family = values.text(creator.get("lastName") or creator.get("name"), 300)
         if family:
-            authors.append(Author(family=family, given=fields.text(creator.get("firstName"), 300)))
+            authors.append(Author(family=family, given=values.text(creator.get("firstName"), 300)))
     return tuple(authors)

@@ -15,7 +15,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.names import CUT, family_key
 from citewell.model.titles import title_key
-from citewell_corpus.importers import fields
+from citewell.sources import values
 from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import lines
@@ -38,7 +38,7 @@ def recent(path: Path, until: int) -> Iterator[bytes]:
     decode = msgspec.json.Decoder(type=_Dated).decode
     for _, line in lines(path, ImportReport()):
         try:
-            year = fields.year(decode(line).year)
+            year = values.year(decode(line).year)
         except msgspec.DecodeError:
             year = None
         if year is None or year <= until:
@@ -96,7 +96,7 @@ def from_bibliographies(titles: Iterable[str], files: Sequence[Path]) -> Iterato
     """
     sought = set(titles)
     found: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
-    decode = msgspec.json.Decoder(type=_Cited).decode
+    decode = msgspec.json.Decoder(type=_BibCitation).decode
     for path in files:
         for _, line in lines(path, ImportReport()):
             cited = decode(line)
@@ -124,7 +124,7 @@ class _Dated(msgspec.Struct):
     year: int | str | None = None
 
 
-class _Cited(msgspec.Struct):
+class _BibCitation(msgspec.Struct):
     source_repo: str
     gold_title: str | None = None
     bib_entry_raw: str | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from citewell.model.query import MARK, CitingPaper, Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import around_mark, year_in
+from citewell_lab.datasets.source import around_mark, year_in
 
 COLUMNS = frozenset(("excerpt", "target_paper_title"))
 _SEPARATOR = re.compile(r"\s*\[TITLE_SEPARATOR\]\s*")

@@ -21,7 +21,7 @@ from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetError, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import identifiers, letters_only, year_in
+from citewell_lab.datasets.source import identifiers, letters_only, year_in
 
 # The citations near each citation of a paper, collected from one record per citation.
 
@@ -116,7 +116,7 @@ class CitationList(msgspec.Struct):
     files: list[str] = []
 
 
-class _Known(msgspec.Struct):
+class _OwnReference(msgspec.Struct):
     """A reference of the citing paper, with its identifying fields."""
 
     reference: Reference
@@ -188,7 +188,7 @@ def repository_of(record: ContextRecord) -> str:
 
 
 class _References(msgspec.Struct):
-    known: dict[str, _Known]
+    known: dict[str, _OwnReference]
     """By the folded title."""
     sentences: dict[str, list[str]]
     """Folded titles that each sentence cites."""
@@ -200,14 +200,14 @@ class _References(msgspec.Struct):
 
 
 def _known(members: Sequence[ContextRecord], lists: Iterable[CitationList]) -> _References:
-    known: dict[str, _Known] = {}
+    known: dict[str, _OwnReference] = {}
     newest = datetime.date.today().year + 1
     for record in members:
         letters = letters_only(record.gold_title or "")
         if not letters:
             continue
         if letters not in known:
-            known[letters] = _Known(_reference(record), set(), set())
+            known[letters] = _OwnReference(_reference(record), set(), set())
         known[letters].ids.update(_ids(record))
         known[letters].keys.add(record.key)
     listed = 0
@@ -221,7 +221,7 @@ def _known(members: Sequence[ContextRecord], lists: Iterable[CitationList]) -> _
                 continue
             if letters not in known:
                 reference = Reference(title=cited.title or "", year=year_in(cited.year))
-                known[letters] = _Known(reference, set(), set())
+                known[letters] = _OwnReference(reference, set(), set())
             if cited.gold_id:
                 known[letters].ids.add(cited.gold_id)
     years = [one.reference.year for one in known.values() if one.reference.year]

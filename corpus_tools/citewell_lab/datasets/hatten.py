@@ -12,7 +12,7 @@ from citewell.model import Provenance, Work
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek, refuse
-from citewell_lab.datasets.text import around_mark
+from citewell_lab.datasets.source import around_mark
 
 PREFIX = "hatten"
 _TARGET = re.compile(r"\bTARGETCIT\b")
@@ -27,7 +27,7 @@ class _Context(msgspec.Struct):
     context_id: str = ""
 
 
-class _Paper(msgspec.Struct):
+class _HattenPaper(msgspec.Struct):
     title: str | None = None
     abstract: str | None = None
 
@@ -57,7 +57,7 @@ class Hatten:
         reading = DataSetReading(file)
         items = source.whole(file, list[_Item])
         contexts = source.whole(folder / "contexts.json", dict[str, msgspec.Raw])
-        papers = source.whole(folder / "papers.json", dict[str, _Paper])
+        papers = source.whole(folder / "papers.json", dict[str, _HattenPaper])
         questions = []
         for item in items:
             reading.count("records")
@@ -104,11 +104,11 @@ def _split_file(folder: Path) -> Path:
     )
 
 
-def _question(item: _Item, context: _Context, papers: dict[str, _Paper]) -> Question:
+def _question(item: _Item, context: _Context, papers: dict[str, _HattenPaper]) -> Question:
     text = _OTHER.sub(OTHER, _TARGET.sub(MARK, context.masked_text, count=1))
     # More marks of the same target would be further places to fill.
     before, sentence, after = around_mark(_TARGET.sub(OTHER, text))
-    citing = papers.get(context.citing_id, _Paper())
+    citing = papers.get(context.citing_id, _HattenPaper())
     right = dict.fromkeys([*item.positive_ids, *([context.refid] if context.refid else [])])
     # One work is cited here; each of several ids is a right answer by itself.
     ids = tuple(f"{PREFIX}:{one}" for one in right)
@@ -129,14 +129,14 @@ def _question(item: _Item, context: _Context, papers: dict[str, _Paper]) -> Ques
     )
 
 
-def _title(paper: _Paper | None) -> tuple[str, ...]:
+def _title(paper: _HattenPaper | None) -> tuple[str, ...]:
     return (paper.title,) if paper and paper.title else ()
 
 
 def _works(papers: Path) -> Iterator[Work]:
     for name, raw in source.whole(papers, dict[str, msgspec.Raw]).items():
         try:
-            paper = msgspec.json.decode(raw, type=_Paper, strict=False)
+            paper = msgspec.json.decode(raw, type=_HattenPaper, strict=False)
         except msgspec.DecodeError:
             continue
         if paper.title:

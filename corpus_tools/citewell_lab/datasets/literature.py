@@ -9,7 +9,7 @@ import msgspec
 from citewell.model.query import Query, Question, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import letters_only, year_in
+from citewell_lab.datasets.source import letters_only, year_in
 
 _NOTES = (
     "Answers are matched by title, letters only and lower case (PaSa's rule), or by arXiv id.",
@@ -28,7 +28,7 @@ class _Meta(msgspec.Struct):
     answers: list[_Answer] | None = None
 
 
-class _Record(msgspec.Struct):
+class _LiteratureRecord(msgspec.Struct):
     question: str
     answer: list[str] = []
     answer_arxiv_id: list[str] | None = None
@@ -44,7 +44,7 @@ class _Literature:
     def read(self, path: Path) -> DataSet:
         reading = DataSetReading(path)
         questions = []
-        for number, record in source.records(path, _Record, reading):
+        for number, record in source.records(path, _LiteratureRecord, reading):
             targets = _targets(record)
             if not targets:
                 reading.bad("The question has no answers.", number)
@@ -66,7 +66,7 @@ class _Literature:
         return data
 
 
-def _targets(record: _Record) -> tuple[Target, ...]:
+def _targets(record: _LiteratureRecord) -> tuple[Target, ...]:
     """The distinct answers. SPARBench repeats them with their year, and lists have duplicates."""
     years = {
         letters_only(one.title or ""): year_in(one.year) for one in record.source_meta.answers or ()

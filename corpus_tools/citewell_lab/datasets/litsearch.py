@@ -28,7 +28,7 @@ class LitSearchMteb(Beir):
         return "litsearch" in peek.path.resolve().name.lower() and super().fits(peek)
 
 
-class _Record(msgspec.Struct):
+class _LitSearchRecord(msgspec.Struct):
     query: str
     corpusids: list[int | str]
     query_set: str = ""
@@ -36,7 +36,7 @@ class _Record(msgspec.Struct):
     quality: int | str | None = None
 
 
-class _Paper(msgspec.Struct):
+class _LitSearchPaper(msgspec.Struct):
     corpusid: int | str
     title: str | None = None
     abstract: str | None = None
@@ -54,7 +54,7 @@ class LitSearch:
 
     def read(self, path: Path) -> DataSet:
         reading = DataSetReading(path)
-        records = list(source.records(path, _Record, reading))
+        records = list(source.records(path, _LitSearchRecord, reading))
         corpus = source.beside(path, "corpus_clean*.jsonl*")
         wanted = {str(one) for _, record in records for one in record.corpusids}
         titles = _titles(corpus, wanted) if corpus else {}
@@ -88,7 +88,7 @@ class LitSearch:
         )
 
 
-def _tags(record: _Record) -> tuple[str, ...]:
+def _tags(record: _LitSearchRecord) -> tuple[str, ...]:
     kind = next((name for cue, name in _SETS.items() if record.query_set.startswith(cue)), "")
     specificity = {"0": "broad", "1": "specific"}.get(str(record.specificity), "")
     return tuple(tag for tag in (kind, specificity) if tag)
@@ -98,13 +98,13 @@ def _titles(corpus: Path, wanted: Set[str]) -> dict[str, str]:
     """The titles of some papers of the corpus, by the id of the answer."""
     return {
         f"{PREFIX}:{paper.corpusid}": paper.title
-        for _, paper in source.records(corpus, _Paper, DataSetReading(corpus))
+        for _, paper in source.records(corpus, _LitSearchPaper, DataSetReading(corpus))
         if paper.title and str(paper.corpusid) in wanted
     }
 
 
 def _works(corpus: Path) -> Iterator[Work]:
-    for _, paper in source.records(corpus, _Paper, DataSetReading(corpus)):
+    for _, paper in source.records(corpus, _LitSearchPaper, DataSetReading(corpus)):
         if paper.title:
             yield Work(
                 id=f"{PREFIX}:{paper.corpusid}",

@@ -20,8 +20,8 @@ from typing import Literal
 import msgspec
 
 from citewell.model import Query, Question, Target, Work
+from citewell.model.languages import STOPWORDS
 from citewell.model.names import family_key
-from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import fold, normalise_title
 from citewell.model.venues import shown_venue
 from citewell.retrieval.facets import venues_in

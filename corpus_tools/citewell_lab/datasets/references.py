@@ -25,7 +25,7 @@ _NOTES = (
 )
 
 
-class _Entry(msgspec.Struct):
+class _HallmarkEntry(msgspec.Struct):
     bibtex_key: str
     label: str
     fields: dict[str, str | int | None]
@@ -34,7 +34,7 @@ class _Entry(msgspec.Struct):
     difficulty_tier: int | None = None
 
 
-class _Cited(msgspec.Struct):
+class _PrintedReference(msgspec.Struct):
     ref_title: str = ""
     ref_authors_cited: str = ""
     ref_year_cited: str | int | None = None
@@ -48,7 +48,7 @@ class _Written(msgspec.Struct):
     text: str | None = None
     fields: dict[str, str | int | None] | None = None
     bibtex_type: str = "misc"
-    ref: _Cited | None = None
+    ref: _PrintedReference | None = None
 
 
 class Hallmark:
@@ -62,7 +62,7 @@ class Hallmark:
         return peek.shape == "lines" and {"bibtex_key", "fields", "label"} <= peek.first.keys()
 
     def read(self, path: Path) -> DataSet:
-        return _read(self.name, path, _Entry, _hallmark)
+        return _read(self.name, path, _HallmarkEntry, _hallmark)
 
 
 class WrittenReferences:
@@ -80,7 +80,7 @@ class WrittenReferences:
         return _read(self.name, path, _Written, _written)
 
 
-Record = TypeVar("Record", _Entry, _Written)
+Record = TypeVar("Record", _HallmarkEntry, _Written)
 
 
 def _read(
@@ -108,7 +108,7 @@ def _read(
     )
 
 
-def _hallmark(record: _Entry) -> LabelledReference:
+def _hallmark(record: _HallmarkEntry) -> LabelledReference:
     valid = record.label.strip().lower() == "valid"
     return LabelledReference(
         id=record.bibtex_key,
@@ -134,7 +134,7 @@ def _written(record: _Written) -> LabelledReference | str:
     return LabelledReference(id=record.id, claim=claim, valid=valid, kind=kind)
 
 
-def _cited(key: str, ref: _Cited) -> Claim:
+def _cited(key: str, ref: _PrintedReference) -> Claim:
     fields: dict[str, str | int | None] = {
         "title": ref.ref_title,
         "author": " and ".join(re.split(r",\s*|\s+and\s+", ref.ref_authors_cited)),

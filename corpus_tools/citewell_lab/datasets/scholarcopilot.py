@@ -16,7 +16,7 @@ from citewell.model import Provenance, Work
 from citewell.model.query import MARK, CitingPaper, Query, Question, Reference, Target
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
-from citewell_lab.datasets.text import around_mark, letters_only
+from citewell_lab.datasets.source import around_mark, letters_only
 
 PREFIX = "scholarcopilot"
 WINDOW = 100
@@ -25,23 +25,23 @@ _CITE = re.compile(r"<\|cite_\d+\|>")
 _TOKEN = re.compile(r"<\|[a-z_]+_?\d*\|>")
 
 
-class _Cited(msgspec.Struct):
+class _CopilotCitation(msgspec.Struct):
     citation_key: str = ""
     paper_id: str | None = None
     title: str | None = None
     abstract: str | None = None
 
 
-class _Paper(msgspec.Struct):
+class _CopilotPaper(msgspec.Struct):
     title: str | None = None
     abstract: str | None = None
     paper: str | list[str] | None = None
     paper_id: str | None = None
     arxiv_id: str | None = None
-    bib_info: dict[str, list[_Cited]] = {}
+    bib_info: dict[str, list[_CopilotCitation]] = {}
 
 
-class _Entry(msgspec.Struct):
+class _CopilotEntry(msgspec.Struct):
     corpus_id: str | int | None = None
     paper_id: str | int | None = None
     title: str | None = None
@@ -77,19 +77,19 @@ class ScholarCopilot:
             (lambda: _works(corpus)) if corpus else None,
         )
 
-    def _papers(self, path: Path, reading: DataSetReading) -> Iterator[tuple[int, _Paper]]:
+    def _papers(self, path: Path, reading: DataSetReading) -> Iterator[tuple[int, _CopilotPaper]]:
         if source.peek(path).shape == "lines":
-            yield from source.records(path, _Paper, reading)
+            yield from source.records(path, _CopilotPaper, reading)
             return
         for number, raw in enumerate(source.whole(path, list[msgspec.Raw]), start=1):
             reading.count("records")
             try:
-                yield number, msgspec.json.decode(raw, type=_Paper, strict=False)
+                yield number, msgspec.json.decode(raw, type=_CopilotPaper, strict=False)
             except msgspec.DecodeError as error:
                 reading.bad(f"Paper {number} of the array cannot be read: {error}.")
 
 
-def _questions(name: str, paper: _Paper, reading: DataSetReading) -> Iterator[Question]:
+def _questions(name: str, paper: _CopilotPaper, reading: DataSetReading) -> Iterator[Question]:
     text = paper.paper or ""
     text = text if isinstance(text, str) else "\n".join(text)
     everything = {
@@ -146,12 +146,12 @@ def _plain(text: str) -> list[str]:
     return _TOKEN.sub(" ", text).split()
 
 
-def _ids(cited: _Cited) -> tuple[str, ...]:
+def _ids(cited: _CopilotCitation) -> tuple[str, ...]:
     return (f"{PREFIX}:{cited.paper_id}",) if cited.paper_id else ()
 
 
 def _works(corpus: Path) -> Iterator[Work]:
-    for _, entry in source.records(corpus, _Entry, DataSetReading(corpus)):
+    for _, entry in source.records(corpus, _CopilotEntry, DataSetReading(corpus)):
         name = entry.paper_id if entry.paper_id is not None else entry.corpus_id
         if entry.title and name is not None:
             yield Work(

@@ -15,9 +15,9 @@ import msgspec
 
 from citewell.corpus.columns import opening_name
 from citewell.model import Question, Work
+from citewell.model.languages import STOPWORDS
 from citewell.model.names import parse_author
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import plain_title
 from citewell.model.venues import shown_venue, venue_ids
 

@@ -16,10 +16,11 @@ from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, Question
 from citewell.options import Options
+from citewell_corpus.processes import Progress, SilentProgress
 from citewell_lab.evaluation import misses, runner, scoring
 from citewell_lab.evaluation.matching import Gold, judge, targets_of
 from citewell_lab.evaluation.methods import SearchMethod
-from citewell_lab.evaluation.plan import EvaluationPlan, Reporter, SilentReporter
+from citewell_lab.evaluation.plan import EvaluationPlan
 from citewell_lab.evaluation.results import (
     DataInfo,
     Evaluation,
@@ -46,10 +47,10 @@ def evaluate(
     options: Options,
     plan: EvaluationPlan,
     info: DataInfo,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> Evaluation:
     """The figures of every method in every setting. Raises `EvaluationError` without a library."""
-    reporter = reporter or SilentReporter()
+    reporter = reporter or SilentProgress()
     base = open_engine(options)
     try:
         return _evaluate(base, questions, options, plan, info, reporter=reporter)
@@ -80,9 +81,9 @@ def _evaluate(
     plan: EvaluationPlan,
     info: DataInfo,
     *,
-    reporter: Reporter,
+    reporter: Progress,
 ) -> Evaluation:
-    reporter.begin("finding the right answers in the library", 0)
+    reporter.stage("finding the right answers in the library", 0)
     questions = with_unique_ids(questions)
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
@@ -123,13 +124,13 @@ def _evaluate(
             changed = method.options(options)
             engine: runner.Searcher = base
             if method.baseline and texts is not None:
-                reporter.begin(f"index of {method.name}", 0)
+                reporter.stage(f"index of {method.name}", 0)
                 engine = texts.engine(method.baseline, base, plan.seed)
             elif changed != options:
                 engine = open_engine(changed)
             try:
                 for setting in settings:
-                    run = _Run(engine, method, changed, setting, plan, reporter)
+                    run = _MethodRun(engine, method, changed, setting, plan, reporter)
                     runs.append(run.score(scorer, held, unheld, right, beside))
             finally:
                 if engine is not base:
@@ -211,7 +212,7 @@ def sample(
     return [question for question in questions if question.id in ids]
 
 
-class _Run(Struct, frozen=True):
+class _MethodRun(Struct, frozen=True):
     """One method in one setting."""
 
     engine: runner.Searcher
@@ -219,7 +220,7 @@ class _Run(Struct, frozen=True):
     options: Options
     setting: Setting
     plan: EvaluationPlan
-    reporter: Reporter
+    reporter: Progress
 
     def score(
         self,
@@ -282,7 +283,7 @@ class _Run(Struct, frozen=True):
 
     def _ask(self, queries: Sequence[Query]) -> runner.Answers:
         k, tier, jobs = self.plan.depth, self.method.tier, self.plan.jobs
-        self.reporter.begin(f"{self.method.name}, {self.setting}", len(queries))
+        self.reporter.stage(f"{self.method.name}, {self.setting}", len(queries))
         alone = self.method.picks or bool(self.method.baseline)
         if jobs > 1 and len(queries) > 2 * runner.CHUNK and not alone:
             advance = self.reporter.advance

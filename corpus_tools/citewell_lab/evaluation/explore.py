@@ -16,10 +16,10 @@ from citewell.model import Question
 from citewell.options import Options
 from citewell.usecases.explore.contract import ExploreQuery
 from citewell.usecases.explore.passes import explore
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation import scoring
 from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
 from citewell_lab.evaluation.matching import Gold, Offered, judge, targets_of
-from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.statistics import (
     Estimate,
     Groups,
@@ -102,7 +102,7 @@ def ask_explore(
     questions: Sequence[Question],
     options: Options,
     without: Sequence[str],
-    report: Reporter,
+    report: Progress,
     *,
     limit: int | None = None,
     seed: int = 0,
@@ -121,7 +121,7 @@ def ask_explore(
         held = [one for one in sample(questions, right, limit, seed) if right[one.id]]
         found: list[PassOutcome] = []
         for part in ("", *without):
-            report.begin(f"without {part}" if part else WHOLE, len(held))
+            report.stage(f"without {part}" if part else WHOLE, len(held))
             for one in held:
                 found += _lists(engine, one, right[one.id], part, rounds)
                 report.advance(1)

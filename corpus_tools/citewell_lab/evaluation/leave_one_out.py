@@ -20,7 +20,7 @@ from citewell_lab.evaluation.results import DataInfo, problem
 _BUILT = ("citations of keys", "keys in no .bib", "entries without a title")
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _KeyOccurrence(msgspec.Struct, frozen=True):
     """One key at one place of the text."""
 
     path: Path
@@ -134,7 +134,7 @@ def _target(reference: Reference) -> Target:
 
 def _places(
     documents: Iterable[tuple[Path, Document]], known: dict[str, Reference], counts: dict[str, int]
-) -> Iterator[_Place]:
+) -> Iterator[_KeyOccurrence]:
     """Every key that is cited and described, with its line, in the order of the text."""
     for path, document in documents:
         starts = [0, *(i + 1 for i, char in enumerate(document.text) if char == "\n")]
@@ -150,7 +150,7 @@ def _places(
                     counts[_BUILT[2]] += 1
                 else:
                     line = bisect_right(starts, citation.span.start)
-                    yield _Place(path, document, citation, line, reference)
+                    yield _KeyOccurrence(path, document, citation, line, reference)
 
 
 def _others(target: Reference, references: Sequence[Reference]) -> Iterator[Reference]:

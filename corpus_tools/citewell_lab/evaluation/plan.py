@@ -1,31 +1,15 @@
-"""What an evaluation measures, and where it says how far it is."""
+"""What an evaluation measures, and the tables that a report shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from citewell_lab.evaluation.methods import SearchMethod
 from citewell_lab.evaluation.results import Evaluation, Scope, Setting
-
-
-class Reporter(Protocol):
-    """Where the long parts of an evaluation say how far they are."""
-
-    def begin(self, what: str, total: int) -> None: ...
-
-    def advance(self, n: int) -> None: ...
-
-
-class SilentReporter:
-    """A reporter that says nothing."""
-
-    def begin(self, what: str, total: int) -> None: ...
-
-    def advance(self, n: int) -> None: ...
 
 
 class EvaluationPlan(Struct, frozen=True, kw_only=True):

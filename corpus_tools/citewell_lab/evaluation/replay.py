@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, Question, Reference, SearchResult
-from citewell.model.child_process import temporary_folder
 from citewell.model.feedback import Feedback, PaperName, passed_over
 from citewell.model.query import MARK, OTHER
+from citewell.model.system.child_process import temporary_folder
 from citewell.options import Options
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.matching import Gold, letters_only, targets_of
-from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.results import EvaluationError, Setting
 from citewell_lab.evaluation.statistics import (
     Estimate,
@@ -80,7 +80,7 @@ def replay(
     options: Options,
     scope: Scope,
     settings: Sequence[Setting],
-    report: Reporter,
+    report: Progress,
 ) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the papers of the questions, which are in text order.
 
@@ -102,7 +102,7 @@ def replay(
                 author = _Author(plain, learning, gold, scope, setting)
                 groups = histories(questions, scope)
                 count = sum(len(paper) for group in groups for paper in group)
-                report.begin(f"{scope}, {setting}", count)
+                report.stage(f"{scope}, {setting}", count)
                 for papers in groups:
                     store.erase()
                     found[setting].extend(author.write(papers, report))
@@ -136,7 +136,7 @@ def repository_of(question: Question) -> str:
     return next(tags, question.paper)
 
 
-class _Paper:
+class _WrittenPaper:
     """A paper as far as it is written."""
 
     def __init__(self, name: str) -> None:
@@ -195,12 +195,12 @@ class _Author:
         self._setting = setting
 
     def write(
-        self, papers: Iterable[Sequence[Question]], report: Reporter
+        self, papers: Iterable[Sequence[Question]], report: Progress
     ) -> Iterator[ReplayedCitation]:
         """The papers of one history, one after the other."""
         before: set[str] = set()
         for questions in papers:
-            paper = _Paper(questions[0].paper)
+            paper = _WrittenPaper(questions[0].paper)
             for question in questions:
                 report.advance(1)
                 right = self._gold.of(question)
@@ -209,7 +209,7 @@ class _Author:
             before |= paper.cited
 
     def _cite(
-        self, question: Question, answers: frozenset[str], paper: _Paper, before: set[str]
+        self, question: Question, answers: frozenset[str], paper: _WrittenPaper, before: set[str]
     ) -> ReplayedCitation:
         query = paper.query(question, self._setting)
         without, learned = _find(self._plain, query), _find(self._learning, query)

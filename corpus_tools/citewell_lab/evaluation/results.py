@@ -9,8 +9,9 @@ from typing import Literal
 import msgspec
 
 from citewell.engine.contract import EngineStatus
-from citewell.model import CitewellError, Problem, atomic_write
+from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
+from citewell.model.system import files
 from citewell_lab.evaluation.statistics import Estimate, PairedDifference
 
 FORMAT = "citewell-evaluation-1"
@@ -335,7 +336,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write.write_atomically(target, data)
+        files.write_atomically(target, data)
     except OSError as error:
         raise _cannot_write(path, error) from error
 

@@ -13,8 +13,8 @@ from citewell.engine.local import LocalEngine
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.text.evidence import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
-from citewell.model.child_process import process_pool
 from citewell.model.llm import Usage
+from citewell.model.system.child_process import process_pool
 from citewell.options import Options
 from citewell_lab.evaluation.matching import Offered
 from citewell_lab.evaluation.results import Chose, Latency, Setting
@@ -46,7 +46,7 @@ class Answers(msgspec.Struct):
     seconds: float = 0.0
 
 
-class _Part(msgspec.Struct, array_like=True):
+class _AnswerBatch(msgspec.Struct, array_like=True):
     offered: list[Offered]
     emitted: int
     unbacked: int
@@ -100,7 +100,7 @@ def ask_in_processes(
     with process_pool(jobs, _start, (options,)) as pool:
         replies = [pool.submit(_answer, (encode(part), k, tier)) for part in parts]
         for part, reply in zip(parts, replies, strict=True):
-            _add(answers, msgspec.msgpack.decode(reply.result(), type=_Part))
+            _add(answers, msgspec.msgpack.decode(reply.result(), type=_AnswerBatch))
             progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -123,7 +123,7 @@ def _answer(work: tuple[bytes, int, Tier]) -> bytes:
     return msgspec.msgpack.encode(_answers_of(_engine, queries, k, tier))
 
 
-def _add(answers: Answers, part: _Part) -> None:
+def _add(answers: Answers, part: _AnswerBatch) -> None:
     answers.offered.extend(part.offered)
     answers.emitted += part.emitted
     answers.unbacked += part.unbacked
@@ -135,7 +135,7 @@ def _add(answers: Answers, part: _Part) -> None:
 
 def _answers_of(
     engine: Searcher, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
-) -> _Part:
+) -> _AnswerBatch:
     """The answers to some queries, and what a language model cost for them."""
     before = engine.spent()
     # The confidence in the first paper reads its evidence.
@@ -177,7 +177,7 @@ def _reduce(
     results: Sequence[SearchResult],
     chose: Sequence[Chose],
     usage: Usage,
-) -> _Part:
+) -> _AnswerBatch:
     """Ids, years and confidence; every paper is looked up again by its id.
 
     An offered paper counts as unbacked when the library has no such id or another title under it.
@@ -196,7 +196,7 @@ def _reduce(
         problems = met | problems
         for code in met:
             dropped[code] = dropped.get(code, 0) + 1
-    return _Part(
+    return _AnswerBatch(
         [
             Offered(
                 tuple(hit.work.id for hit in result.hits),

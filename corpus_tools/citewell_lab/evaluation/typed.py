@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from citewell.model import CitingPaper, Query, Question
 from citewell.options import Options
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation import runner
 from citewell_lab.evaluation.evaluate import open_engine
 from citewell_lab.evaluation.matching import Gold, judge
-from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.results import Setting
 from citewell_lab.evaluation.statistics import Estimate, Groups, bootstrap
 
@@ -92,7 +92,7 @@ def ask_typed(
     options: Options,
     places: Sequence[Place],
     settings: Sequence[Setting],
-    report: Reporter,
+    report: Progress,
     *,
     jobs: int = 1,
 ) -> list[TypedOutcome]:
@@ -105,7 +105,7 @@ def ask_typed(
         for place in places:
             for setting in settings:
                 queries = [query_as(one, place, setting) for one in questions]
-                report.begin(f"{place}, {setting}", len(queries))
+                report.stage(f"{place}, {setting}", len(queries))
                 if jobs > 1:
                     answers = runner.ask_in_processes(
                         options, queries, DEPTH, "fast", report.advance, jobs=jobs

@@ -19,8 +19,8 @@ import msgspec
 
 from citewell.corpus.aliases import GENERIC, Alias, alias_name, write_aliases
 from citewell.corpus.columns import title_key
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell_lab.training.data import CORPORA, read_jsonl
 from citewell_lab.training.split import is_tuning
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import arxiv_id
 from citewell.model.titles import plain_title, title_key
 
 LEAST_LETTERS = 13

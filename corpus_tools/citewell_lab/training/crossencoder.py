@@ -34,7 +34,7 @@ from citewell_lab.training.data import CitationContext, TrainingPaper, read_pape
 from citewell_lab.training.pairs import Role, load, role
 from citewell_lab.training.questions import OLD_SETS, CitingFacts, ask, training_references
 from citewell_lab.training.split import fraction
-from citewell_lab.training.teacher import model_folder
+from citewell_lab.training.static_network import model_folder
 from citewell_lab.training.world import World, as_work
 
 # Examples for the cross-encoder: real citations, each with the wrong papers that the pipeline
@@ -432,7 +432,7 @@ def main(
     """Mine the examples, train the network and write it; `crossencoder_fit` is run next."""
     import torch
 
-    from citewell_lab.training.crossencoder_export import export
+    from citewell_lab.training.crossencoder_network import export
 
     form = LARGE if torch.cuda.is_available() else SMALL
     if questions:

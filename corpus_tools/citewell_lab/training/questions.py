@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitingPaper, Query
-from citewell.model.child_process import end_with_parent
+from citewell.model.system.child_process import end_with_parent
 from citewell_lab.datasets.contexts import CitingPassage, by_sentence, neighbours
 from citewell_lab.training.data import (
     CitationContext,

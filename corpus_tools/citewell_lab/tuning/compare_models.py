@@ -15,7 +15,7 @@ from citewell.llm.providers import LOOPBACK, PROVIDERS
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
-from citewell_lab.evaluation.plan import Reporter
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.statistics import (
     Estimate,
     Groups,
@@ -101,7 +101,7 @@ def compare_models(
     models: Sequence[tuple[str, LlmOptions]],
     program: Tunable,
     examples: Sequence[TuningExample],
-    reporter: Reporter,
+    reporter: Progress,
     *,
     seed: int = 0,
     open_model: Callable[[LlmOptions], LanguageModel | None] = LanguageModel.open,
@@ -116,7 +116,7 @@ def compare_models(
             raise CitewellError(
                 Problem("llm-no-model", f"{name!r} names no model.", "Write PROVIDER:MODEL.")
             )
-        reporter.begin(name, len(examples))
+        reporter.stage(name, len(examples))
         try:
             measured = measure(model, program, examples, advance=reporter.advance)
         finally:

@@ -15,8 +15,8 @@ import msgspec
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Hit, Query, Question, Work
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.matching import Gold
-from citewell_lab.evaluation.plan import Reporter
 from citewell_lab.evaluation.runner import query_for
 
 Part = Literal["train", "valid", "test"]
@@ -92,7 +92,7 @@ def collect(
     *,
     limit: int,
     seed: int = 0,
-    reporter: Reporter,
+    reporter: Progress,
 ) -> Examples:
     """Examples from questions whose right paper the engine's library holds.
 
@@ -102,7 +102,7 @@ def collect(
     right = {q.id: frozenset(one for ids in gold.of(q) for one in ids) for q in questions}
     held = [question for question in questions if right[question.id]]
     held.sort(key=lambda q: hashlib.sha256(f"{seed} {q.id}".encode()).digest())
-    reporter.begin("searching for candidates", min(limit, len(held)))
+    reporter.stage("searching for candidates", min(limit, len(held)))
     found: list[TuningExample] = []
     searched = absent = 0
     for start in range(0, len(held), _CHUNK):

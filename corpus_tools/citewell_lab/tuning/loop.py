@@ -28,10 +28,10 @@ from citewell.llm.versions import (
     write_version,
 )
 from citewell.model import CitewellError, Problem
-from citewell.model.child_process import temporary_folder
 from citewell.model.llm import Usage
+from citewell.model.system.child_process import temporary_folder
 from citewell.options.online import LlmOptions
-from citewell_lab.evaluation.plan import Reporter
+from citewell_corpus.processes import Progress
 from citewell_lab.evaluation.statistics import PairedDifference, compare
 from citewell_lab.tuning.examples import Examples, TuningExample, hard_first
 from citewell_lab.tuning.metric import Measured, measure, reach_of, untouched
@@ -54,7 +54,7 @@ def tune(
     options: LlmOptions,
     plan: TunePlan,
     examples: Examples,
-    reporter: Reporter,
+    reporter: Progress,
     open_model: Opener | None = None,
 ) -> Tuning:
     """Improve one program with the model that the settings name.
@@ -67,21 +67,21 @@ def tune(
     if min(sizes["train"], sizes["valid"]) < LEAST:
         raise CitewellError(_too_few(sizes))
     with temporary_folder() as scratch:
-        run = _Run(options, plan, reporter, scratch, open_model or named_model)
+        run = _TuningRun(options, plan, reporter, scratch, open_model or named_model)
         try:
             return run.tune(parts, sizes | {"asked": examples.questions, "absent": examples.absent})
         finally:
             run.close()
 
 
-class _Run:
+class _TuningRun:
     """One run over its parts."""
 
     def __init__(
         self,
         options: LlmOptions,
         plan: TunePlan,
-        reporter: Reporter,
+        reporter: Progress,
         scratch: Path,
         open_model: Opener,
     ) -> None:
@@ -180,7 +180,7 @@ class _Run:
         train = hard_first(train, lambda example: example.id in wrong)
         # The next attempt begins with other examples, or it would be the same attempt.
         train = train[number:] + train[:number]
-        self._reporter.begin(f"step {number + 1}: {optimizer}", 0)
+        self._reporter.stage(f"step {number + 1}: {optimizer}", 0)
         step = Step(
             number=number + 1,
             optimizer=optimizer,
@@ -232,7 +232,7 @@ class _Run:
     def _measured(
         self, version: Version, examples: Sequence[TuningExample], words: str
     ) -> Measured:
-        self._reporter.begin(words, len(examples))
+        self._reporter.stage(words, len(examples))
         return measure(
             self._model(version), self._plan.program, examples, advance=self._reporter.advance
         )

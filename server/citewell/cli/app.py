@@ -90,20 +90,20 @@ COMMANDS = {
         "Show or erase what was learned from your choices.",
     ),
     "library": ("citewell_corpus.cli.library:library", "Build and manage libraries of papers."),
-    "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
-    "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
+    "lsp": ("citewell.cli.serve:lsp", "Serve an editor over the Language Server Protocol."),
+    "mcp": ("citewell.cli.serve:mcp", "Serve an agent over the Model Context Protocol."),
     "serve": (
         "citewell.cli.serve:serve",
         "Serve a web page, and programs over HTTP.",
     ),
-    "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
-    "tune": ("citewell.cli.tune:tune", "Improve the prompts of the language model."),
+    "eval": ("citewell.cli.evaluation.eval:eval_command", "Measure how well citations are found."),
+    "tune": ("citewell.cli.evaluation.tune:tune", "Improve the prompts of the language model."),
     "prompts": (
-        "citewell.cli.prompts:prompts",
+        "citewell.cli.evaluation.prompts:prompts",
         "List, compare and choose prompt versions.",
     ),
     "compare-models": (
-        "citewell.cli.compare_models:compare_models",
+        "citewell.cli.evaluation.compare_models:compare_models",
         "Compare language models on the same passages.",
     ),
     "doctor": (
@@ -152,7 +152,8 @@ def root(
     quiet: bool,
 ) -> None:
     """Finds, inserts and verifies citations of real papers while you write LaTeX or Markdown."""
-    from citewell.cli.session import Session, no_color, set_up_logging
+    from citewell.cli.session import Session
+    from citewell.cli.terminal import no_color, set_up_logging
 
     if no_color():
         ctx.color = False

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
-from citewell.cli.session import Session, console
-from citewell.cli.terminal import echo_exact
+from citewell.cli.session import Session
+from citewell.cli.terminal import console, echo_exact
 from citewell.model import CitewellError
 from citewell.sources.service import ONLINE_SECONDS
 
@@ -328,7 +328,7 @@ def _arxiv_of(path: Path) -> str:
 def _claims_on_arxiv(arxiv: str, options: Options) -> Claims:
     from citewell.engine.arxiv_papers import download
     from citewell.features.checking.check import Claims, claims_of_arxiv
-    from citewell.model.child_process import temporary_folder
+    from citewell.model.system.child_process import temporary_folder
 
     with temporary_folder() as place:
         folder = place.resolve()

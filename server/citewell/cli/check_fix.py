@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.session import console
-from citewell.cli.terminal import echo, echo_exact
+from citewell.cli.terminal import console, echo, echo_exact
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
     from msgspec.structs import replace
 
-    from citewell.corpus.starter import starter_folder
+    from citewell.corpus.layout import starter_folder
 
     options = session.load().options
     if session.library:
@@ -213,7 +214,7 @@ def _compile(screen: Console, paper: Path) -> bool:
 def _run(command: list[str], folder: Path) -> bool:
     import subprocess
 
-    from citewell.model.child_process import run_program
+    from citewell.model.system.child_process import run_program
 
     # TeX then writes only into this folder, whatever the system's own settings allow.
     environment = {**os.environ, "openout_any": "p", "max_print_line": "1000"}

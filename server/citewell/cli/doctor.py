@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from citewell.cli.report import FINDINGS, OK, show_problems, write_json
-from citewell.cli.session import Session, console
-from citewell.cli.terminal import echo
+from citewell.cli.session import Session
+from citewell.cli.terminal import console, echo
 from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 

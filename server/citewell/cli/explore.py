@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.cli.find import TypedWordsCommand
 from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import BIB, Session, console, own_bibs
-from citewell.cli.terminal import echo
-from citewell.cli.typed_words import TypedWordsCommand
+from citewell.cli.session import BIB, Session, own_bibs
+from citewell.cli.terminal import console, echo
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
@@ -240,7 +240,7 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
 def _write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` where that fails."""
     from citewell.model import CitewellError, Problem
-    from citewell.model.atomic_write import write_atomically
+    from citewell.model.system.files import write_atomically
 
     try:
         write_atomically(path, data)

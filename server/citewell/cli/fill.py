@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:

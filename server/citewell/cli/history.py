@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import FINDINGS, show_problems, write_json
-from citewell.cli.session import Session, console
-from citewell.cli.terminal import echo
+from citewell.cli.session import Session
+from citewell.cli.terminal import console, echo
 
 if TYPE_CHECKING:
     from citewell.engine.history_store import HistoryStore

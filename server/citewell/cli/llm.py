@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import FINDINGS, OK, show_problems, write_json
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 
 if TYPE_CHECKING:
     from citewell.llm.assistant import LanguageModel

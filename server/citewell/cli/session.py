@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from citewell.cli.report import show_problems
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from citewell.model.bib import BibFile
     from citewell.options.load import Loaded
 
@@ -65,57 +61,6 @@ class Session:
                 raise click.UsageError(f"--set takes NAME=VALUE, not `{text}`.")
             found[name.strip()] = value.strip()
         return found | library_settings(self.library)
-
-
-PIPE_WIDTH = 120
-"""Columns of a table that goes to a file or a pipe, where `COLUMNS` does not say otherwise."""
-
-
-def console(*, err: bool = False) -> Console:
-    """A rich console that keeps lines whole when its output goes to a file or a pipe.
-
-    `COLUMNS` is the width wherever it goes; with `NO_COLOR` there are no styles at all.
-    """
-    from citewell.cli.terminal import visible_console
-
-    made_of = visible_console()
-    plain = no_color()
-    system: Literal["auto"] | None = None if plain else "auto"
-    made = made_of(stderr=err, highlight=False, color_system=system, no_color=plain)
-    if not made.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
-        made = made_of(
-            stderr=err, highlight=False, color_system=system, no_color=plain, width=PIPE_WIDTH
-        )
-    return made
-
-
-def no_color() -> bool:
-    """Whether the user wants no colours (https://no-color.org)."""
-    return bool(os.environ.get("NO_COLOR"))
-
-
-def set_up_logging(verbosity: int) -> None:
-    """Log to standard error: errors with -q, else warnings; -v informs, -vv debugs."""
-    level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(verbosity, logging.DEBUG)
-    root = logging.getLogger()
-    root.setLevel(level)
-    for handler in list(root.handlers):
-        if isinstance(handler, _LateHandler):
-            root.removeHandler(handler)
-    root.addHandler(_LateHandler())
-
-
-class _LateHandler(logging.Handler):
-    """Imports rich at the first record: most runs log nothing."""
-
-    inner: logging.Handler | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if self.inner is None:
-            from rich.logging import RichHandler
-
-            self.inner = RichHandler(console=console(err=True), show_path=False)
-        self.inner.emit(record)
 
 
 # The .bib files whose keys name papers on the command line.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import show_problem, show_problems, write_json
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +54,7 @@ def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> No
     """
     from citewell.engine.online import missing_package
     from citewell.model import CitewellError
-    from citewell.sources.consent import ALWAYS, NEVER, what_is_sent
-    from citewell.sources.registry import SOURCES
+    from citewell.sources.registry import ALWAYS, NEVER, SOURCES, what_is_sent
     from citewell.sources.registry import allowed as read
 
     if (missing := missing_package()) is not None:
@@ -123,8 +123,7 @@ def _check_contact(text: str) -> None:
 
 def facts(options: Options) -> list[dict[str, Any]]:
     """One row a source: name, title, host, allowed, key, gives, sends."""
-    from citewell.sources.consent import host_of
-    from citewell.sources.registry import SOURCES, allowed, source_named
+    from citewell.sources.registry import SOURCES, allowed, host_of, source_named
     from citewell.sources.web.keys import key_of
 
     names, _ = allowed(options.sources.allow)
@@ -153,7 +152,7 @@ def _show(rows: Sequence[dict[str, Any]], options: Options) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from citewell.sources.consent import ALWAYS, NEVER
+    from citewell.sources.registry import ALWAYS, NEVER
 
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.report import FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session, console
+from citewell.cli.session import Session
+from citewell.cli.terminal import console
 
 if TYPE_CHECKING:
     from citewell.features.checking.support import Support

@@ -22,7 +22,7 @@ import zstandard
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import FORMAT
 from citewell.model import Work
-from citewell.model.database import open_read_only
+from citewell.model.system.database import open_read_only
 
 APPLICATION_ID = 0x43495445
 """`CITE`, in the header of the SQLite file."""
@@ -31,7 +31,7 @@ Record = TypeVar("Record")
 """A struct with some of the fields of `Work`, or `Work` itself."""
 
 
-class _Titled(msgspec.Struct, frozen=True):
+class _TitleRecord(msgspec.Struct, frozen=True):
     """A record of which only the title is read."""
 
     title: str
@@ -48,7 +48,7 @@ CREATE TABLE origins (source INTEGER, row INTEGER, PRIMARY KEY (source, row)) WI
 """
 
 
-class _Reader:
+class _CatalogueReader:
     """A connection and the decoders that go with it: used by one thread at a time."""
 
     def __init__(self, connection: sqlite3.Connection, dictionary: bytes) -> None:
@@ -73,7 +73,7 @@ class Catalogue:
         """Open `catalogue.sqlite`; raises `LibraryError` if it is not a whole catalogue."""
         self.path = path
         self.count = count
-        self._idle: list[_Reader] = []
+        self._idle: list[_CatalogueReader] = []
         self._lock = threading.Lock()
         self._closed = False
         self._dictionary = b""
@@ -90,7 +90,7 @@ class Catalogue:
         except (sqlite3.Error, ValueError) as error:
             message = f"The catalogue cannot be read: {error}."
             raise library_error("library-corrupt", message, path) from None
-        self._idle.append(_Reader(connection, self._dictionary))
+        self._idle.append(_CatalogueReader(connection, self._dictionary))
 
     def works(self, rows: Iterable[int]) -> dict[int, Work]:
         """The works in these rows; rows that do not exist are left out."""
@@ -112,7 +112,7 @@ class Catalogue:
 
     def titles_of(self, rows: Iterable[int]) -> dict[int, str]:
         """The titles of these rows; rows that do not exist are left out."""
-        return {row: record.title for row, record in self.records(rows, _Titled).items()}
+        return {row: record.title for row, record in self.records(rows, _TitleRecord).items()}
 
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Rows per key number (see `keys`); numbers without a row are left out."""
@@ -168,7 +168,7 @@ class Catalogue:
         for reader in idle:
             reader.connection.close()
 
-    def _source_numbers(self, reader: _Reader) -> list[tuple[str, int]]:
+    def _source_numbers(self, reader: _CatalogueReader) -> list[tuple[str, int]]:
         names = msgspec.json.decode(_meta(reader.connection, "sources") or b"[]", type=list[str])
         return [(name, number) for number, name in enumerate(names)]
 
@@ -181,14 +181,14 @@ class Catalogue:
         return connection
 
     @contextmanager
-    def _reader(self) -> Iterator[_Reader]:
+    def _reader(self) -> Iterator[_CatalogueReader]:
         with self._lock:
             if self._closed:
                 raise library_error("library-missing", "The library was closed.", self.path)
             reader = self._idle.pop() if self._idle else None
         try:
             if reader is None:
-                reader = _Reader(self._connect(), self._dictionary)
+                reader = _CatalogueReader(self._connect(), self._dictionary)
             yield reader
         except (sqlite3.Error, zstandard.ZstdError, msgspec.DecodeError) as error:
             message = f"The catalogue is damaged: {error}."

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem, Work

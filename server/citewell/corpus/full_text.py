@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.errors import library_error
 from citewell.model import Work
-from citewell.model.database import open_read_only
+from citewell.model.system.database import open_read_only
 
 FOLDER = "text"
 INDEX = "bm25"

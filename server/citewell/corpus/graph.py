@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.priors import Priors, joined
 from citewell.model.query import Direction

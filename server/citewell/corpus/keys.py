@@ -12,12 +12,14 @@ import hashlib
 from citewell.model import Work
 from citewell.model.identifiers import (
     Identifier,
+    acl_id,
     address_key,
+    arxiv_id,
     arxiv_ids,
     dois_of,
     identifier_of,
+    normalise_doi,
 )
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
 

@@ -17,6 +17,7 @@ the hash and size of every file: starting from CURRENT, every damaged file can b
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +25,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from citewell.corpus.errors import library_error
-from citewell.corpus.starter import STARTER, installed_starter
 from citewell.options.folders import data_folder
 
 FORMAT = 1
@@ -322,3 +322,29 @@ def _read_bounded(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise library_error("library-corrupt", "The file is too large.", path)
     return data
+
+
+PACKAGE = "citewell_starter"
+FOLDER = "library"
+STARTER = "starter"
+"""The name by which `library.name` selects it."""
+
+
+def installed_starter() -> Path | None:
+    """Folder of the installed starter library, found without importing its package; else None."""
+    try:
+        spec = importlib.util.find_spec(PACKAGE)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / FOLDER
+    return folder if (folder / "CURRENT").is_file() else None
+
+
+def starter_folder() -> Path:
+    """Folder of the installed starter library. Raises `LibraryError` "starter-missing"."""
+    folder = installed_starter()
+    if folder is None:
+        raise library_error("starter-missing", "The starter library is not installed.")
+    return folder

@@ -22,10 +22,9 @@ from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.closing import Closing
-from citewell.model.identifiers import arxiv_ids, dois_of
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, arxiv_ids, dois_of, normalise_doi
 from citewell.model.names import family_key
+from citewell.model.system.closing import Closing
 from citewell.model.titles import title_key
 
 # Which works of one library another one holds too: by title, and first author or year.

@@ -67,7 +67,7 @@ class Numbered(Protocol):
     def same_as(self) -> tuple[str, ...]: ...
 
 
-class _Record(msgspec.Struct, frozen=True):
+class _VolumeRecord(msgspec.Struct, frozen=True):
     """The needed fields of a stored record; all others are skipped when it is decoded."""
 
     id: str
@@ -206,7 +206,7 @@ class LibraryPlaces:
     def take(self, rows: NDArray[np.int64]) -> Volumes:
         """The places of the papers in these rows, which must rise."""
         if self._parts is None:
-            return places_of(self._library.records(rows.tolist(), _Record))
+            return places_of(self._library.records(rows.tolist(), _VolumeRecord))
         bounds = [*np.searchsorted(rows, self._bases).tolist(), len(rows)]
         pieces = [
             part.take(rows[begin:end] - base)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.model.atomic_write import replace_file, stage
 from citewell.model.bib import TextEdit
-from citewell.model.file_lock import FileError, locked
 from citewell.model.problem import Problem
+from citewell.model.system.files import FileError, locked, replace_file, stage
 
 MAX_BYTES = 128 * 1024 * 1024
 """A larger file is refused: no manuscript and no bibliography is that large."""

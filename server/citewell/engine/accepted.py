@@ -27,11 +27,11 @@ from citewell.engine.which_library import (
     keeps_accepted,
 )
 from citewell.model import Problem, Work
-from citewell.model.atomic_write import write_atomically
-from citewell.model.child_process import start_command
+from citewell.model.system.child_process import start_command
+from citewell.model.system.files import write_atomically
 from citewell.options import Options
 from citewell.options.folders import make_private_file
-from citewell.sources.record_line import record_line
+from citewell.sources.formats import record_line
 
 logger = logging.getLogger(__name__)
 

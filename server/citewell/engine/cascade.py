@@ -17,7 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct, is_among
+from citewell.corpus.arrays import distinct, is_among
 from citewell.corpus.library import Library
 from citewell.engine.contract import Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage

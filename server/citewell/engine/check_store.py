@@ -22,7 +22,7 @@ from citewell import __version__
 from citewell.engine.which_library import snapshot_of
 from citewell.model import CitewellError
 from citewell.model.check import Check
-from citewell.model.database import NewerDatabaseError, open_database, transaction
+from citewell.model.system.database import NewerDatabaseError, open_database, transaction
 from citewell.options import Options
 from citewell.options.folders import cache_folder, make_private, make_private_file
 

@@ -18,7 +18,7 @@ import msgspec
 
 from citewell.engine import protocol
 from citewell.model import CitewellError, Problem
-from citewell.model.child_process import start_child
+from citewell.model.system.child_process import start_child
 from citewell.options import Options
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, data_folder
 from citewell.sources.answers import Listener

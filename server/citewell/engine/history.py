@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import is_among
+from citewell.corpus.arrays import is_among
 from citewell.corpus.columns import title_key
 from citewell.corpus.priors import coded
 from citewell.engine.history_store import BUSY, HistoryStore

@@ -21,13 +21,13 @@ from typing import TypeVar
 import msgspec
 
 from citewell.model import CitewellError, Problem
-from citewell.model.database import (
+from citewell.model.feedback import Event
+from citewell.model.system.database import (
     NewerDatabaseError,
     open_database,
     transaction,
     version_of,
 )
-from citewell.model.feedback import Event
 from citewell.options.folders import data_folder, make_private_file
 
 logger = logging.getLogger(__name__)

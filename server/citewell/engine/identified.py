@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from citewell.model import Evidence, Hit, Problem, Query, SearchResult, Work
-from citewell.model.identifiers import Identifier, address_key, identifier_of
-from citewell.model.ids import acl_id
+from citewell.model.identifiers import Identifier, acl_id, address_key, identifier_of
 from citewell.retrieval.arxiv_titles import arxiv_year, title_of_arxiv
 
 if TYPE_CHECKING:

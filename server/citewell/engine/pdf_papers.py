@@ -8,9 +8,9 @@ import msgspec
 
 from citewell.documents.pdf.reader import PdfReader
 from citewell.model import Problem
-from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
-from citewell.options.pdf import PdfOptions
+from citewell.model.system.closing import Closing
+from citewell.options.tree import PdfOptions
 
 
 class PdfPapers(Closing):

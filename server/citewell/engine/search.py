@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from citewell.corpus.array_sets import is_among
+from citewell.corpus.arrays import is_among
 from citewell.corpus.card import not_held
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
@@ -32,7 +32,7 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.runs import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.hit import FILTERS
+from citewell.model.query import FILTERS
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.identity import UNDECIDED
 from citewell.retrieval.citation_context import CitationContextRetriever

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from citewell.corpus.layout import (
     ACCEPTED,
     CURRENT,
+    STARTER,
     current_snapshot,
+    installed_starter,
     is_library,
     library_path,
     read_manifest,
 )
-from citewell.corpus.starter import STARTER, installed_starter
 from citewell.model import CitewellError, Problem, Work
 from citewell.options import Options
 from citewell.retrieval.encoders.naming import further_name

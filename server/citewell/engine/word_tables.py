@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.arrays import Arrays, mapped_arrays
 from citewell.corpus.library import Library
-from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.retrievers import unexpected
 from citewell.engine.signals import LibrarySignals

@@ -27,7 +27,7 @@ from citewell.engine.methods import METHODS, Lane, Method
 from citewell.engine.protocol import take_pipes
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.model.json_log import log_as_json
+from citewell.model.system.json_log import log_as_json
 from citewell.options import Options
 from citewell.sources import answers
 from citewell.sources.answers import Outcome

@@ -15,7 +15,7 @@ from citewell.features.checking.verify import check_diagnostics
 from citewell.features.citing.completion import entry_candidate
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Verdict
-from citewell.model.diagnostic import Level
+from citewell.model.document import Level
 from citewell.model.titles import plain_title
 from citewell.model.words import MARKED, VERDICTS, words_of
 

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from citewell.model import CitewellError, Problem
 from citewell.model.display_text import whole_json
-from citewell.model.suggest import meant
+from citewell.model.problem import meant
 
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
 MAX_BODY = 16 * 1024 * 1024

@@ -14,7 +14,7 @@ from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
-from citewell.model.json_log import log_as_json
+from citewell.model.system.json_log import log_as_json
 from citewell.options import Options
 from citewell.serving.address import BasePath, bind, url_of
 from citewell.serving.guard import HTTP_TOKEN, Admission, Buckets, NameGuard, RateLimit, TokenGuard

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import CitewellError, Problem
-from citewell.model.database import open_database, transaction
 from citewell.model.llm import Budget, Usage
+from citewell.model.system.database import open_database, transaction
 from citewell.options.folders import data_folder, make_private_file
 
 logger = logging.getLogger(__name__)

@@ -104,7 +104,7 @@ def remark(answer: object, works: Sequence[Work] = ()) -> str:
     text = without_identifiers(answer)
     if text.strip(".\"' ").lower() in _NOTHING:
         return ""
-    known = _Known(works)
+    known = _CandidateWords(works)
     text = _QUOTED.sub(lambda found: _quoted(found, known), text)
     text = _AUTHORS.sub(lambda found: _authors(found, known), text)
     text = _TITLE.sub(lambda found: found[0] if known.title(found[0]) else GAP, text)
@@ -116,7 +116,7 @@ def remark(answer: object, works: Sequence[Work] = ()) -> str:
 def names_known(text: str, works: Sequence[Work]) -> bool:
     """Whether all people with a year, quoted titles, and numbers of candidates in a text are those
     of `works`."""
-    known = _Known(works)
+    known = _CandidateWords(works)
     text = _QUOTED.sub(lambda found: _quoted(found, known), text)
     text = _AUTHORS.sub(lambda found: _authors(found, known), text)
     text = _TITLE.sub(lambda found: found[0] if known.title(found[0]) else GAP, text)
@@ -163,7 +163,7 @@ def _plain(character: str) -> str:
     return " " if kind.startswith(("C", "Z")) else character
 
 
-class _Known:
+class _CandidateWords:
     """Words of the candidates' own titles and abstracts."""
 
     def __init__(self, works: Sequence[Work]) -> None:
@@ -204,7 +204,7 @@ def _folded(text: str) -> str:
     return f" {' '.join(_WORDS.findall(bare))} "
 
 
-def _authors(found: re.Match[str], known: _Known) -> str:
+def _authors(found: re.Match[str], known: _CandidateWords) -> str:
     year = found["year"]
     names = _folded(found["first"] or found["people"]).split()
     names = [name for name in names if name not in ("and", "al", "et", "s") and len(name) > 1]
@@ -216,7 +216,7 @@ def _authors(found: re.Match[str], known: _Known) -> str:
     return found[0] if known.dated(names, year) else GAP
 
 
-def _quoted(found: re.Match[str], known: _Known) -> str:
+def _quoted(found: re.Match[str], known: _CandidateWords) -> str:
     words = found[1] or found[2] or ""
     few = len(_WORDS.findall(words)) < 3
     return f"'{words.strip()}'" if few or known.title(words) else GAP

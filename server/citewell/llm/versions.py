@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from citewell.model import CitewellError, Problem
-from citewell.model.atomic_write import write_atomically
+from citewell.model.system.files import write_atomically
 from citewell.options.folders import data_folder, make_private
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from citewell.mcp.tool_context import tool_errors
 from citewell.model import CitewellError, Problem
-from citewell.model.suggest import meant
+from citewell.model.problem import meant
 
 SAME = {"limit": "k"}
 """Other names that are taken, too; not listed, for each letter of the list costs tokens."""

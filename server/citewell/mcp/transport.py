@@ -19,7 +19,7 @@ from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from citewell.model.display_text import whole_json, whole_texts
-from citewell.model.json_log import FIELDS, log_as_json
+from citewell.model.system.json_log import FIELDS, log_as_json
 from citewell.options.serve import ServeOptions
 from citewell.serving.address import BasePath, bind, url_of
 from citewell.serving.guard import MCP_TOKEN, Admission, Buckets, RateLimit, guarded

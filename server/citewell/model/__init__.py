@@ -7,9 +7,17 @@ not wait for another thread that imports the package as a whole.
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
 
 if TYPE_CHECKING:
-    from citewell.model.hit import Evidence, Hit, SearchResult
     from citewell.model.problem import CitewellError, Problem
-    from citewell.model.query import CitingPaper, Query, Question, Reference, Target
+    from citewell.model.query import (
+        CitingPaper,
+        Evidence,
+        Hit,
+        Query,
+        Question,
+        Reference,
+        SearchResult,
+        Target,
+    )
     from citewell.model.work import Author, Provenance, Work
 
 __all__ = [
@@ -32,14 +40,14 @@ _MODULES = {
     "Author": "work",
     "CitewellError": "problem",
     "CitingPaper": "query",
-    "Evidence": "hit",
-    "Hit": "hit",
+    "Evidence": "query",
+    "Hit": "query",
     "Problem": "problem",
     "Provenance": "work",
     "Query": "query",
     "Question": "query",
     "Reference": "query",
-    "SearchResult": "hit",
+    "SearchResult": "query",
     "Target": "query",
     "Work": "work",
 }

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from citewell.model.bib_value import literal_value, plain_value
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
 from citewell.model.titles import title_key
 from citewell.model.work import Author

@@ -1,12 +1,14 @@
-"""A request's right to stop: checked between the stages of long work."""
+"""Cancellation and pauses of long work: asked for between its steps."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Cancelled(Exception):  # noqa: N818 - nothing is wrong when it is raised
@@ -70,6 +72,7 @@ class Watch(Protocol):
 
 class _Thread(threading.local):
     watch: Watch | None = None
+    pause: Callable[[], None] | None = None
 
 
 _thread = _Thread()
@@ -110,3 +113,29 @@ def was_interrupted(error: BaseException | None) -> bool:
             break
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
+
+
+# Long background loops that pause while a request is pending.
+#
+# Threads of one process take turns at the interpreter, so that a walk over twenty thousand entries
+# would slow every answer meanwhile. Such a walk iterates over `cooperative(entries)`: on a thread
+# that was set up with `give_way_on_this_thread` it pauses between two entries for as long as that
+# function asks; on every other thread it is the plain iteration, at no cost.
+
+
+def give_way_on_this_thread(pause: Callable[[], None]) -> None:
+    """Call `pause` between the steps of long walks on this thread; it returns when they may go
+    on."""
+    _thread.pause = pause
+
+
+def cooperative(items: Iterable[T]) -> Iterator[T]:
+    """The items; on a thread that gives way, with a pause after each for as long as is asked."""
+    pause = _thread.pause
+    return iter(items) if pause is None else _with_pauses(items, pause)
+
+
+def _with_pauses(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:
+    for item in items:
+        yield item
+        pause()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 
@@ -30,3 +32,24 @@ class CitewellError(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
         self.problem = problem
+
+
+_MEANS = {
+    "limit": "k", "count": "k", "n": "k", "top_k": "k", "max_results": "k", "num_results": "k",
+    "q": "query", "words": "query", "authors": "author", "name": "author", "journal": "venue",
+    "conference": "venue", "since": "year_from", "from_year": "year_from", "until": "year_to",
+    "to_year": "year_to", "paper_id": "id", "doi": "id", "file": "path", "bib_path": "bib",
+    "citation_key": "key", "page": "cursor",
+}  # fmt: skip
+"""Names that other programs use for the same things."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The name among those known that this one stands for or nearly is; empty where none is."""
+    import difflib  # only when something is wrong
+
+    names = list(known)
+    if (other := _MEANS.get(name.lower(), "")) in names:
+        return other
+    close = difflib.get_close_matches(name.lower()[:80], names, n=1, cutoff=0.6)
+    return close[0] if close else ""

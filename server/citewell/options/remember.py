@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from citewell.model.atomic_write import write_atomically
-from citewell.model.file_lock import locked
 from citewell.model.problem import CitewellError, Problem
+from citewell.model.system.files import locked, write_atomically
 from citewell.options.files import CONFIG_VARIABLE, MAX_FILE_BYTES, default_user_file
 
 Value = bool | str | Sequence[str]

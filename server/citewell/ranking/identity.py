@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import SHORT, Aliases
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import Columns, word_hash
 from citewell.documents.acronyms import long_forms
 from citewell.model import Query, Work
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import fold_name, normalise_title
 from citewell.ranking.typed_features import NAMES
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part

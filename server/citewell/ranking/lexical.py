@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import Columns, name_hash, word_hash
 from citewell.model import Query
 from citewell.model.query import MARK, OTHER

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns, name_hash, word_hash
+from citewell.model.languages import STOPWORDS
 from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import normalise_title
 from citewell.ranking.lexical import matches
 

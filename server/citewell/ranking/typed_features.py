@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import NO_ALIASES, Alias, Aliases
-from citewell.corpus.array_sets import is_among
+from citewell.corpus.arrays import is_among
 from citewell.corpus.columns import Columns, name_hash, title_key, word_hash
 from citewell.model.titles import normalise_title
 from citewell.ranking.features import places

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from citewell.corpus.contract import SegmentView
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.bm25_segment import Bm25Segment, IndexSegment, open_segment
 from citewell.retrieval.compact_terms import BM25

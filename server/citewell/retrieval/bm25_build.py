@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Work
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
 from citewell.retrieval.arrays import flush, new_array, save_array
 from citewell.retrieval.understand import title_name
 from citewell.retrieval.words import Words

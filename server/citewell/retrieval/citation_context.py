@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import Arrays, distinct, mapped_arrays
 from citewell.corpus.citing import WORDS, CitingPart
 from citewell.corpus.columns import LibraryColumns, title_key, title_keys
 from citewell.corpus.library import Library
-from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct, ranges
+from citewell.corpus.arrays import distinct, ranges
 from citewell.corpus.priors import Priors
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import NO_ALIASES, Aliases
-from citewell.corpus.array_sets import is_among
+from citewell.corpus.arrays import is_among
 from citewell.corpus.columns import LibraryColumns, name_hash, title_key
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Mask, Ranking, Retriever

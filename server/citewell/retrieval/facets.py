@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import name_hash
 from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.codec import load_table, starts_of

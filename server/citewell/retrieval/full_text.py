@@ -17,7 +17,7 @@ from citewell.documents.sentences import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import distinct
 from citewell.retrieval.contract import Ranking
 
 RRF_K = 60

@@ -15,8 +15,8 @@ from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns, word_hash
 from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
+from citewell.model.languages import STOPWORDS
 from citewell.model.names import NameForm
-from citewell.model.stopwords import STOPWORDS
 from citewell.model.titles import fold, fold_name, without_special_letters
 from citewell.model.venues import ACRONYMS, shown_venue, venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever

@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct, ranges
+from citewell.corpus.arrays import distinct, ranges
 from citewell.model import CitewellError, Problem, Query
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.tokens import words
 
 SIGNALS = ("profile_best", "profile_sum", "profile_share")

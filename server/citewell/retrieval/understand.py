@@ -14,8 +14,8 @@ from functools import lru_cache
 import msgspec
 
 from citewell.documents.acronyms import acronyms_in, written_out
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER, Query
-from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 MAX_WORDS = 400

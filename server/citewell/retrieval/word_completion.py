@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct
+from citewell.corpus.arrays import Arrays, distinct
 from citewell.corpus.columns import word_hash
-from citewell.corpus.mapped_arrays import Arrays
 from citewell.retrieval.words import Words, split
 
 SHORTEST = 3

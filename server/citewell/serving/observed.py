@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from citewell.model.json_log import FIELDS
+from citewell.model.system.json_log import FIELDS
 from citewell.serving.metrics import Metrics
 
 if TYPE_CHECKING:

@@ -43,13 +43,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         others=incomplete,
         year=next((work.year for work in publication if work.year), None)
         or next((work.year for work in ranked if work.year), None),
-        venue=_first(publication, "venue"),
-        booktitle=_first(publication, "booktitle") if not lead.journal else lead.booktitle,
-        journal=_first(publication, "journal") if not lead.booktitle else lead.journal,
-        volume=_first(publication, "volume"),
-        issue=_first(publication, "issue"),
-        pages=_first(publication, "pages"),
-        publisher=_first(publication, "publisher"),
+        **_publication_fields(publication),
         doi=doi,
         arxiv=_first(ranked, "arxiv"),
         url=_first(publication, "url") or _first(list(filter(is_preprint, ranked)), "url"),
@@ -64,6 +58,16 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         variants=(),
     )
     return msgspec.structs.replace(merged, variants=variants_of(merged, ranked))
+
+
+def _publication_fields(records: Sequence[Work]) -> dict[str, str]:
+    """What describes the publication, by records of it; the first one leads."""
+    lead = records[0]
+    names = ("venue", "volume", "issue", "pages", "publisher")
+    return {name: _first(records, name) for name in names} | {
+        "booktitle": lead.booktitle if lead.journal else _first(records, "booktitle"),
+        "journal": lead.journal if lead.booktitle else _first(records, "journal"),
+    }
 
 
 def update(held: Work, new: Sequence[Work]) -> Work:
@@ -97,13 +101,7 @@ def fill_gaps(own: Work, other: Work) -> Work:
         others=own.others if own.authors else other.others,
         year=own.year if own.year is not None else other.year,
         kind=other.kind if same and own.kind == "misc" else own.kind,
-        venue=_first(publication, "venue"),
-        booktitle=_first(publication, "booktitle") if not own.journal else own.booktitle,
-        journal=_first(publication, "journal") if not own.booktitle else own.journal,
-        volume=_first(publication, "volume"),
-        issue=_first(publication, "issue"),
-        pages=_first(publication, "pages"),
-        publisher=_first(publication, "publisher"),
+        **_publication_fields(publication),
         doi=doi,
         arxiv=_first(both, "arxiv"),
         url=_first(publication, "url"),

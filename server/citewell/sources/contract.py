@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
 from citewell.model import Work
 from citewell.model.titles import normalise_title
 from citewell.sources.answers import Answer, Failed, Matched, NoMatch, Reason, SourceQuery, of_works
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 T = TypeVar("T")
 _WORD = re.compile(r"[^\W_]+")
@@ -248,3 +251,23 @@ def records(
     if made and not works:
         raise NonsenseError("no record could be read")
     return works
+
+
+def parse_xml(body: bytes) -> Element:
+    """The root element. Raises `NonsenseError`, also for a document that declares entities."""
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        root: Element = fromstring(body)
+    except (ParseError, DefusedXmlException, ValueError, RecursionError):
+        raise NonsenseError("the body is not plain XML") from None
+    return root
+
+
+def text_of(element: Element, name: str) -> str:
+    """The text of the first child of that name, inner elements included; "" without one."""
+    found = element.find(name)
+    return "" if found is None else "".join(found.itertext()).strip()

@@ -22,14 +22,13 @@ from uuid import uuid4
 
 from citewell.model import Problem
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.installing import install_command
 from citewell.model.pdf import CitingSentence, PdfPage, PdfPaper
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
-from citewell.sources.contract import NonsenseError
-from citewell.sources.xml_text import parse_xml
+from citewell.sources.contract import NonsenseError, parse_xml
 from citewell.sources.zotero import NoRedirect
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 
 _KINDS = {

@@ -31,8 +31,8 @@ from citewell.model import CitewellError, Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.document import Document, KeyUse
+from citewell.model.problem import meant
 from citewell.model.query import CitingPaper
-from citewell.model.suggest import meant
 from citewell.model.titles import title_key
 from citewell.options.files import WORKSPACE_FILE
 from citewell.verification.claims import claim_of_entry

@@ -18,9 +18,9 @@ from citewell.features.checking.check import claims_in_files, references_in
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
-from citewell.model.closing import Closing
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
+from citewell.model.system.closing import Closing
 from citewell.options import Options
 from citewell.options.folders import working_folder
 from citewell.sources.service import ONLINE_SECONDS

@@ -20,7 +20,7 @@ from citewell.engine.child import worker_environment
 from citewell.engine.command_line import command_line
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-from citewell.model.child_process import start_command
+from citewell.model.system.child_process import start_command
 from citewell.options import Options
 from citewell.sources.registry import may_download
 from citewell.usecases.find import Progress, no_progress

@@ -88,7 +88,7 @@ class NameList(NamedTuple):
     """Where in the text the list ends, what follows it not included."""
 
 
-class _Part(NamedTuple):
+class _NamePart(NamedTuple):
     text: str
     begin: int
     end: int
@@ -158,9 +158,9 @@ def _organisation(text: str) -> NameList | None:
     return NameList((Author(end[1]),), False, end.end(1))
 
 
-def _parts(text: str, begin: int) -> list[_Part]:
+def _parts(text: str, begin: int) -> list[_NamePart]:
     """What may be names or halves of names at the head of a text, as far as separators go on."""
-    found: list[_Part] = []
+    found: list[_NamePart] = []
     mark, at = "", begin
     while len(found) < 2 * MOST_NAMES:
         part = _PART.match(text, at, at + _LONGEST_PART)
@@ -169,10 +169,10 @@ def _parts(text: str, begin: int) -> list[_Part]:
         if part is None or part.group().lower() == "others":
             break
         end = part.end()
-        found.append(_Part(part.group(), at, end, mark))
+        found.append(_NamePart(part.group(), at, end, mark))
         if len(found) > _FEW and (odd := _WITH_SMALL_WORD.match(text, at)):
             end = odd.end()
-            found[-1] = _Part(odd.group(), at, end, mark)
+            found[-1] = _NamePart(odd.group(), at, end, mark)
         if junior := _JUNIOR.match(text, end):
             end = junior.end()
         separator = _SEPARATOR.match(text, end)
@@ -202,7 +202,7 @@ def _is_headed(author: Author, text: str, stop: int) -> bool:
     )
 
 
-def _ends(text: str, part: _Part) -> list[int]:
+def _ends(text: str, part: _NamePart) -> list[int]:
     """Where the last part of a list may end: at its own end, or behind an initial inside it."""
     inner = [
         part.begin + token.end()
@@ -212,7 +212,7 @@ def _ends(text: str, part: _Part) -> list[int]:
     return [part.end, *reversed(inner)]
 
 
-def _authors(parts: Sequence[_Part]) -> list[Author] | None:  # noqa: PLR0911 - one for each style
+def _authors(parts: Sequence[_NamePart]) -> list[Author] | None:  # noqa: PLR0911 - one for each style
     """The authors of the parts, in the first style that all parts are in."""
     if any(len(part.text.split()) > 7 for part in parts):
         return None

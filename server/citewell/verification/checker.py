@@ -25,7 +25,7 @@ from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, retitled
 from citewell.verification.records import ClaimCandidates, Records
-from citewell.verification.year_check import PLACEHOLDER
+from citewell.verification.version_check import PLACEHOLDER
 
 BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""

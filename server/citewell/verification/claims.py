@@ -15,8 +15,7 @@ from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
 from citewell.model.check import Claim, GivenIdentifier, Mark
 from citewell.model.document import Span
-from citewell.model.identifiers import Identifier, identifiers_in
-from citewell.model.ids import arxiv_id, isbn13, normalise_doi
+from citewell.model.identifiers import Identifier, arxiv_id, identifiers_in, isbn13, normalise_doi
 from citewell.model.names import ends_with_others, parse_author, split_authors
 from citewell.model.pdf import PdfPaper
 from citewell.model.tex import tex_to_unicode

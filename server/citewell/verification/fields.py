@@ -31,9 +31,8 @@ from citewell.verification.people_check import (
 )
 from citewell.verification.proceedings import check_meeting
 from citewell.verification.records import ClaimCandidates
-from citewell.verification.venue_check import check_venue, named_version
 from citewell.verification.venues import means_preprint
-from citewell.verification.year_check import BOOKS, check_year
+from citewell.verification.version_check import BOOKS, check_venue, check_year, named_version
 
 _NUMBER = re.compile(r"\d+")
 _PAPERS = frozenset({"article", "inproceedings"})

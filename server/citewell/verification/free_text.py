@@ -16,12 +16,12 @@ from typing import NamedTuple
 import msgspec
 
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title, title_key
 from citewell.model.venues import venue_ids
 from citewell.verification.author_list import UPPER, NameList, leading_names, names_within
-from citewell.verification.venues import is_preprint
+from citewell.verification.venues import names_preprint
 
 _YEAR_TEXT = r"(?:1[5-9]\d\d|20\d\d)"
 _YEAR = re.compile(rf"(?<![\d:/-])(?<!\d\.)({_YEAR_TEXT})[a-z]?(?![\d/-]|:\d)")
@@ -430,7 +430,7 @@ def _names_behind(text: str, *, sure: bool = True) -> tuple[NameList | None, str
     if found is None:
         return None, text
     written = text[: found.end]
-    venue = bool(venue_ids(written) or is_preprint(written))
+    venue = bool(venue_ids(written) or names_preprint(written))
     several = len(found.authors) > 1 or found.others or re.search(rf"(?<!\w){UPPER}\.", written)
     dated = re.match(rf"[\s,.(]*{_YEAR_TEXT}", text[found.end :]) is not None
     whole = all(author.given for author in found.authors) or found.others
@@ -452,7 +452,7 @@ def _is_venue(text: str) -> bool:
     chunk = re.split(r",\s|(?<=\w{4})\.\s(?=[A-Z])", text, maxsplit=1)[0]
     if _IN.match(chunk) or _VENUE_HEAD.match(chunk) or re.search(r"\d", chunk):
         return True
-    return bool(venue_ids(chunk)) or is_preprint(chunk)
+    return bool(venue_ids(chunk)) or names_preprint(chunk)
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
@@ -460,7 +460,7 @@ def _first_sentence(text: str) -> tuple[str, str]:
     if found is not None and (further := _SENTENCE.search(text, found.end())):
         # A sentence between the title's first and "In Proceedings" is the title's second.
         between = text[found.end() : further.start()]
-        venue = bool(re.search(r"\d", between) or venue_ids(between) or is_preprint(between))
+        venue = bool(re.search(r"\d", between) or venue_ids(between) or names_preprint(between))
         venue = venue or bool(_IN.match(between) or _VENUE_HEAD.match(between))
         if not venue and (
             re.match(r"[Ii]n\s*:?\s", text[further.end() :])

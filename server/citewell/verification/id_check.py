@@ -10,8 +10,7 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.identifiers import arxiv_ids, dois_of
-from citewell.model.ids import acl_id, arxiv_id
+from citewell.model.identifiers import acl_id, arxiv_id, arxiv_ids, dois_of
 from citewell.model.venues import venue_ids, work_venues
 from citewell.sources.trust import family
 from citewell.sources.variants import statements

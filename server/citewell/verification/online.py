@@ -16,8 +16,7 @@ import msgspec
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
-from citewell.model.identifiers import dois_of
-from citewell.model.ids import arxiv_id, isbn13, literal_url, normalise_doi
+from citewell.model.identifiers import arxiv_id, dois_of, isbn13, literal_url, normalise_doi
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.merge import merge, same_works

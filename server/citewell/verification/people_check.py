@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import arxiv_id
 from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
 from citewell.sources.malformed_names import is_malformed

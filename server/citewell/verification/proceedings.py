@@ -23,7 +23,7 @@ from citewell.model.venues import content_words, venue_ids
 from citewell.verification.finding import address, finding
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.venues import is_preprint
+from citewell.verification.venues import names_preprint
 
 _NAMES = {
     "neurips": "neural information processing systems neurips nips",
@@ -87,7 +87,7 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
     full name is not known here.
     """
     ids = venue_ids(claim.venue)
-    if len(ids) != 1 or claim.year is None or claim.arxiv or is_preprint(claim.venue):
+    if len(ids) != 1 or claim.year is None or claim.arxiv or names_preprint(claim.venue):
         return None
     (venue,) = ids
     if venue not in _NAMES or _OTHER.search(normalise_title(claim.venue)):

@@ -11,8 +11,7 @@ import msgspec
 
 from citewell.model import Problem, Work
 from citewell.model.check import Claim
-from citewell.model.identifiers import Identifier, dois_of, identifier_of
-from citewell.model.ids import arxiv_id
+from citewell.model.identifiers import Identifier, arxiv_id, dois_of, identifier_of
 from citewell.model.titles import normalise_title, title_key
 from citewell.verification.likeness import head_of
 from citewell.verification.proceedings import Meeting

@@ -19,14 +19,14 @@ _PUBLISHED = re.compile(
 )
 
 
-def is_preprint(text: str) -> bool:
+def names_preprint(text: str) -> bool:
     """True for a text that names a preprint server, or says that nothing is published yet."""
     return PREPRINTS.search(normalise_title(text)) is not None
 
 
 def means_preprint(claim: Claim) -> bool:
     """True when a preprint is cited: its server stands as the venue, or only its identifier."""
-    return is_preprint(claim.venue) if claim.venue else bool(claim.arxiv)
+    return names_preprint(claim.venue) if claim.venue else bool(claim.arxiv)
 
 
 def names_published_venue(text: str) -> bool:

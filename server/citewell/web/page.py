@@ -47,8 +47,8 @@ class PageApp:
         for name, content in sorted(found.items()):
             digest.update(name.encode() + b"\0" + content + b"\0")
         version = digest.hexdigest()[:12]
-        self._shell = _File(shell.replace(b"{assets}", f"assets/{version}".encode()))
-        self._assets = {f"{ASSETS}{version}/{name}": _File(found[name]) for name in found}
+        self._shell = _StaticFile(shell.replace(b"{assets}", f"assets/{version}".encode()))
+        self._assets = {f"{ASSETS}{version}/{name}": _StaticFile(found[name]) for name in found}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._response(scope) if scope["type"] == "http" else None
@@ -67,7 +67,7 @@ class PageApp:
         return asset.response(scope, TYPES["." + path.rpartition(".")[2]], _FOR_A_YEAR)
 
 
-class _File:
+class _StaticFile:
     """The content of a file, and the same compressed."""
 
     def __init__(self, content: bytes) -> None:

@@ -66,7 +66,7 @@ def extensions(driver: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> 
 def library() -> Path:
     """A library of the size of a field: of ../shared, else the starter library."""
     from citewell.options import Options
-    from citewell_corpus.cached import cached_library
+    from citewell_lab.datasets.cached_library import cached_library
 
     if all(path.exists() for path in CORPORA):
         return cached_library(CORPORA, CACHE, Options())[0]

@@ -8,7 +8,7 @@ import sys
 
 LOGS = """
 import logging
-from citewell.cli.session import set_up_logging
+from citewell.cli.terminal import set_up_logging
 set_up_logging(0)
 for _ in range(2):
     logging.warning("A record.")

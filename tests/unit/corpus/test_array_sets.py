@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citewell.corpus.array_sets import distinct, is_among
+from citewell.corpus.arrays import distinct, is_among
 
 ARRAYS = [
     np.array([3, 1, 3, 2, 1], np.int64),

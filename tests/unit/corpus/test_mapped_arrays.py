@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.corpus.mapped_arrays import FOLDER, mapped_arrays
+from citewell.corpus.arrays import FOLDER, mapped_arrays
 
 ARRAYS = {
     "rows": np.arange(12, dtype=np.int8).reshape(3, 4),

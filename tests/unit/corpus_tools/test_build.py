@@ -241,7 +241,7 @@ def test_a_second_writer_is_told_that_the_library_is_busy(hundred: Path, tmp_pat
     folder = tmp_path / "library"
     folder.mkdir()
     holder = (
-        "import sys, pathlib; from citewell_corpus.publish import writer_lock\n"
+        "import sys, pathlib; from citewell_corpus.stages.publish import writer_lock\n"
         "with writer_lock(pathlib.Path(sys.argv[1])):\n"
         "    print('held', flush=True); sys.stdin.read()\n"
     )

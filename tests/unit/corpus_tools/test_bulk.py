@@ -22,14 +22,14 @@ from citewell.corpus.errors import LibraryError
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.options import Options
-from citewell_corpus import citing_stage, clusters
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.citing_stage import CitingWriter
-from citewell_corpus.file_pool import read_files
 from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
-from citewell_corpus.staging import KeyCollector, RecordKeyTable, map_tables, save_table
+from citewell_corpus.stages import citing, clusters
+from citewell_corpus.stages.citing import CitingWriter
+from citewell_corpus.stages.importing import read_files
+from citewell_corpus.stages.staging import KeyCollector, RecordKeyTable, map_tables, save_table
 
 PARTS = 4
 TITLES = ("Hedgehogs", "Tunnels", "Gardens", "Fences", "Cameras", "Highways", "Meadows", "Ponds")
@@ -252,8 +252,8 @@ def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path:
     for paper in papers:
         writer.cites(paper)
     writer.close()
-    titles = citing_stage._TitleKeys(*citing_stage._numbers([tmp_path])[:2])
-    sample = citing_stage._sampled_lists([tmp_path], titles, 10)
+    titles = citing._TitleKeys(*citing._numbers([tmp_path])[:2])
+    sample = citing._sampled_lists([tmp_path], titles, 10)
     wanted = sorted(title_key(paper.title) for paper in papers)[:10]
     assert sorted(one.key for one in sample) == wanted
     assert [one.frame for one in sample] == sorted(one.frame for one in sample)

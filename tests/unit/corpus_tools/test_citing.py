@@ -19,10 +19,10 @@ from citewell.corpus.priors import Priors
 from citewell.engine.local import LocalEngine
 from citewell.model import CitingPaper, Query, Reference
 from citewell.options import Options
-from citewell_corpus import citing_stage
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.importers import find_importer
 from citewell_corpus.sources import source_at, write_sources
+from citewell_corpus.stages import citing
 
 WORKS = {
     1: "Hedgehogs That Cross Roads at Night",
@@ -272,7 +272,7 @@ def test_vectors_of_an_older_encoder_are_made_anew(
     build(works)
     assert build().up_to_date
     before = opened().citing[0].use
-    monkeypatch.setattr("citewell_corpus.changed_sources.encoder_fingerprint", lambda: "newer")
+    monkeypatch.setattr("citewell_corpus.build_records.encoder_fingerprint", lambda: "newer")
     report = build()
     assert not report.up_to_date
     assert (report.added, report.updated, report.removed) == (0, 0, 0)
@@ -290,7 +290,7 @@ def test_a_build_that_was_killed_before_the_snapshot_takes_the_finished_part(
         build(works)
     monkeypatch.undo()
     made = [p.name for p in (tmp_path / "library" / "segments").iterdir()]
-    monkeypatch.setattr(citing_stage, "gather", die)
+    monkeypatch.setattr(citing, "gather", die)
     build()
     assert [part.use.id for part in opened().citing] == made
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from citewell.corpus.arrays import FOLDER
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.compact import columns
 from citewell.corpus.compact.catalogue import CompactCatalogue
@@ -34,7 +35,6 @@ from citewell.corpus.compact.codec import (
 from citewell.corpus.errors import LibraryError
 from citewell.corpus.keys import title_number, work_keys
 from citewell.corpus.library import Library
-from citewell.corpus.mapped_arrays import FOLDER
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
@@ -48,9 +48,9 @@ from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library
-from citewell_corpus.progress import SilentProgress
+from citewell_corpus.processes import SilentProgress
 from citewell_corpus.sources import source_at
-from citewell_corpus.starter_data.card import missing_years
+from citewell_corpus.starter_data.make import missing_years
 
 SECRET = "zyxwvutsrq"
 """A word of one abstract alone."""

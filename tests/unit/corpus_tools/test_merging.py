@@ -10,8 +10,8 @@ import pytest
 
 from citewell.model import Author, Provenance, Work
 from citewell.sources.combine import combine, same_content, update
-from citewell_corpus.clusters import Clusters, cluster
-from citewell_corpus.staging import KeyCollector
+from citewell_corpus.stages.clusters import Clusters, cluster
+from citewell_corpus.stages.staging import KeyCollector
 
 Make = Callable[..., Work]
 

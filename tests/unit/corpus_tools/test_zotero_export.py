@@ -6,7 +6,7 @@ import pytest
 
 from citewell.corpus.errors import LibraryError
 from citewell_corpus.importers import ImportReport, find_importer
-from citewell_corpus.zotero_export import fetch
+from citewell_corpus.sources import fetch_zotero
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -21,7 +21,7 @@ from citewell_corpus.zotero_export import fetch
 def test_the_export_is_fetched_and_read_by_the_importer_of_its_format(
     zotero, tmp_path, wanted, name, old
 ):
-    path = fetch(wanted, zotero(old=old).url, tmp_path / "zotero")
+    path = fetch_zotero(wanted, zotero(old=old).url, tmp_path / "zotero")
     assert path.name == name
     importer = find_importer(path)
     assert importer.name == "zotero"
@@ -40,7 +40,7 @@ def test_a_zotero_that_does_not_run_is_told_with_its_cure(zotero, tmp_path):
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(LibraryError) as caught:
-        fetch("zotero:", address, tmp_path)
+        fetch_zotero("zotero:", address, tmp_path)
     assert caught.value.problem.code == "zotero-away"
     assert "Start Zotero" in caught.value.problem.hint
     assert not list(tmp_path.iterdir())
@@ -56,14 +56,14 @@ def test_a_zotero_that_does_not_run_is_told_with_its_cure(zotero, tmp_path):
 )
 def test_what_zotero_cannot_give_is_told(zotero, tmp_path, wanted, traits, words):
     with pytest.raises(LibraryError) as caught:
-        fetch(wanted, zotero(**traits).url, tmp_path)
+        fetch_zotero(wanted, zotero(**traits).url, tmp_path)
     assert caught.value.problem.code == "zotero-refused"
     assert words in caught.value.problem.message
 
 
 def test_no_other_machine_is_ever_asked(tmp_path):
     with pytest.raises(LibraryError) as caught:
-        fetch("zotero:", "http://192.0.2.1:23119", tmp_path)
+        fetch_zotero("zotero:", "http://192.0.2.1:23119", tmp_path)
     assert "not on this machine" in caught.value.problem.message
 
 

@@ -16,7 +16,7 @@ from citewell.features.checking.check import claims_in_files
 from citewell.model import Problem
 from citewell.model.pdf import PdfPaper
 from citewell.model.titles import title_key
-from citewell.options.pdf import PdfOptions
+from citewell.options.tree import PdfOptions
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LATEX = shutil.which("pdflatex") is not None and shutil.which("bibtex") is not None

@@ -11,8 +11,8 @@ import pytest
 
 from citewell.documents import textfile
 from citewell.documents.textfile import new_file, read_text, write_text
-from citewell.model import file_lock
-from citewell.model.file_lock import FileError, locked
+from citewell.model.system import files
+from citewell.model.system.files import FileError, locked
 
 ROUNDS = int(os.environ.get("CITEWELL_TEST_ROUNDS", "60"))
 """200 in a long run."""
@@ -20,7 +20,7 @@ ADD = """
 import sys
 from pathlib import Path
 from citewell.documents.textfile import read_text, write_text
-from citewell.model.file_lock import FileError
+from citewell.model.system.files import FileError
 path, name, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for number in range(rounds):
     while True:
@@ -108,7 +108,7 @@ def test_a_file_that_another_program_makes_meanwhile_is_left_alone(
 def test_who_waits_too_long_is_refused_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_lock, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0.05)
     path = tmp_path / "refs.bib"
     path.write_bytes(b"old\n")
     file = read_text(path)
@@ -136,7 +136,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     path.write_bytes(b"old\n")
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from citewell.model.file_lock import locked\n"
+        "from citewell.model.system.files import locked\n"
         "with locked([Path(sys.argv[1])]):\n    print('held', flush=True)\n    time.sleep(600)\n"
     )
     command = [sys.executable, "-c", code, str(path)]

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.model import Query, Question, Target
-from citewell_lab.evaluation.plan import SilentReporter
+from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation.replay import ReplayedCitation, histories, lines_of, replay
 from citewell_lab.evaluation.results import EvaluationError
 
@@ -40,7 +40,7 @@ PAPERS = [
 
 
 def run(options, scope, settings=("cold",)):
-    return replay(PAPERS, options, scope, settings, SilentReporter())
+    return replay(PAPERS, options, scope, settings, SilentProgress())
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citewell.model import CitingPaper, Query, Question, Reference, Target
-from citewell_lab.evaluation.plan import SilentReporter
+from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation.typed import (
     TypedOutcome,
     ask_typed,
@@ -39,7 +39,7 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def evaluate_names(library_options):
     ways = ("alone", "sentence"), ("cold", "warm")
-    return ask_typed(QUESTIONS, library_options, *ways, SilentReporter())
+    return ask_typed(QUESTIONS, library_options, *ways, SilentProgress())
 
 
 def test_each_question_is_asked_in_four_ways(evaluate_names):

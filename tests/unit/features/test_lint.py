@@ -13,7 +13,7 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.workspace import Workspace
 from citewell.features.checking.lint import CODES, RULES, lint
 from citewell.features.checking.lint_rule import unknown_codes
-from citewell.model.diagnostic import Diagnostic, Level
+from citewell.model.document import Diagnostic, Level
 
 GOOD = """%! refs.bib
 @article{good, author = {Ada Ash}, title = {On Walking in the Woods}, journal = {Paths}, year = 2001}

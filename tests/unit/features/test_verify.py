@@ -20,7 +20,7 @@ from citewell.features.checking.verify import (
 )
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
-from citewell.model.diagnostic import Level
+from citewell.model.document import Level
 from citewell.options.editor import DiagnosticsOptions
 from citewell.verification.checker import Checker
 from citewell.verification.records import MemoryRecords

@@ -7,8 +7,7 @@ import pytest
 
 from citewell.lsp.diagnostics.wire import encoded
 from citewell.lsp.protocol.line_index import LineIndex
-from citewell.model.diagnostic import Diagnostic, Level
-from citewell.model.document import Span
+from citewell.model.document import Diagnostic, Level, Span
 
 
 def test_each_diagnostic_is_encoded_at_its_place():

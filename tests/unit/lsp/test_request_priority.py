@@ -2,7 +2,7 @@ import threading
 import time
 
 from citewell.lsp.protocol.jsonrpc import CALM, LONGEST, PATIENCE, RequestPriority
-from citewell.model.cooperative import cooperative
+from citewell.model.cancel import cooperative
 
 
 def walk(request_priority, items, seen):

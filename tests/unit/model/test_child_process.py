@@ -12,7 +12,7 @@ POOL = """
 import multiprocessing.popen_spawn_posix as popen
 import sys
 
-from citewell.model.child_process import process_pool
+from citewell.model.system.child_process import process_pool
 
 started = []
 

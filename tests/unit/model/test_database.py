@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.model.database import (
+from citewell.model.system.database import (
     NewerDatabaseError,
     open_database,
     open_read_only,

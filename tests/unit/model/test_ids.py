@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 
 
 @pytest.mark.parametrize(

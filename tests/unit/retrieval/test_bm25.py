@@ -13,7 +13,7 @@ import Stemmer
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, CitingPaper, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25 import MAX_TERMS, Bm25Retriever, best_of_parts
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters
 from citewell.retrieval.understand import Weights

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.corpus.arrays import FOLDER
 from citewell.corpus.library import Library
-from citewell.corpus.mapped_arrays import FOLDER
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options

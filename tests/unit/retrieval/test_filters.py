@@ -22,7 +22,7 @@ from citewell.retrieval.facets import (
 )
 from citewell.retrieval.filters import Filters, is_of_venue, venue_filter
 from citewell.retrieval.structure import structured
-from citewell.sources.record_line import record_line
+from citewell.sources.formats import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 

@@ -7,7 +7,7 @@ import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-from citewell.model.json_log import FIELDS, JsonFormatter
+from citewell.model.system.json_log import FIELDS, JsonFormatter
 from citewell.serving.metrics import MAX_SERIES, REQUEST_SECONDS, Metrics
 
 LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? (\+Inf|[-0-9.e]+)$')

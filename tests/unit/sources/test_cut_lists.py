@@ -1,7 +1,7 @@
 """Author lists that a source cut: a complete list wins, and names beyond the cut are not wrong."""
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import plain_arxiv_venue
+from citewell.model.identifiers import plain_arxiv_venue
 from citewell.model.names import is_cut
 from citewell.sources.combine import combine, fill_gaps
 from citewell.sources.variants import records_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from citewell.model import Author, Work
-from citewell.model.ids import isbn13
+from citewell.model.identifiers import isbn13
 from citewell.sources.adapters import europe_pmc, inspire, open_library, zbmath
 
 RECORDS = json.loads(

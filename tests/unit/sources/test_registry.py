@@ -9,12 +9,13 @@ import pytest
 
 from citewell.model import Provenance, Work
 from citewell.sources.answers import Answer, Matched, NoMatch
-from citewell.sources.consent import host_of, question
 from citewell.sources.contract import Source, SourcePolicy
 from citewell.sources.registry import (
     SOURCES,
     SourceSpec,
     allowed,
+    consent_question,
+    host_of,
     source_named,
     source_title,
     suggested,
@@ -56,7 +57,7 @@ def test_it_is_allowed_offered_and_named_in_the_question() -> None:
     assert allowed(["kettles"]) == (("kettles",), ())
     assert "kettles" in allowed(["all"])[0] and "kettles" in suggested()
     assert source_named("kettles") is Kettles
-    assert host_of("kettles") in question(("kettles",))
+    assert host_of("kettles") in consent_question(("kettles",))
 
 
 def test_it_is_trusted_as_its_row_says() -> None:

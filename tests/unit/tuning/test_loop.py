@@ -17,7 +17,7 @@ from tests.fakes.chat import ChatServer, Reply, prompt_of
 from citewell.llm import versions
 from citewell.model import CitewellError, Query, Work
 from citewell.options.online import LlmOptions
-from citewell_lab.evaluation.plan import SilentReporter
+from citewell_corpus.processes import SilentProgress
 from citewell_lab.tuning.compare_models import compare_models, named
 from citewell_lab.tuning.examples import Examples, TuningExample, part_of
 from citewell_lab.tuning.loop import tune
@@ -88,7 +88,7 @@ def serve() -> Iterator[Callable[..., LlmOptions]]:
 
 
 def run(options: LlmOptions, count: int = 96, **plan: Any) -> Tuning:
-    return tune(options, TunePlan(**plan), examples(count), SilentReporter())
+    return tune(options, TunePlan(**plan), examples(count), SilentProgress())
 
 
 def test_a_version_that_wins_by_more_than_chance_is_stored_and_used(
@@ -153,7 +153,7 @@ def test_a_server_that_is_down_ends_it_with_its_problem() -> None:
 def test_too_few_examples_are_said(serve: Callable[..., LlmOptions]) -> None:
     few = Examples(examples=examples().examples[:6], questions=6, absent=0)
     with pytest.raises(CitewellError) as raised:
-        tune(serve(stubborn), TunePlan(), few, SilentReporter())
+        tune(serve(stubborn), TunePlan(), few, SilentProgress())
     assert raised.value.problem.code == "tune-too-few"
 
 
@@ -174,7 +174,7 @@ def test_the_other_optimizers_run_on_the_program(
         return Reply(json.dumps(dict.fromkeys(fields, text)) if fields else f"```{text}```")
 
     plan = TunePlan(optimizers=(optimizer,), steps=1, threshold=1.0)
-    tuning = tune(serve(script), plan, some, SilentReporter())
+    tuning = tune(serve(script), plan, some, SilentProgress())
     (step,) = tuning.steps
     assert step.problem is None and step.version is not None
     assert step.version.optimizer == optimizer
@@ -219,7 +219,7 @@ def test_models_are_compared_on_the_same_lists(serve: Callable[..., LlmOptions])
     urls = {name: serve(script).base_url for name, script in (("a", learner), ("b", stubborn))}
     models = [(name, named(f"llamacpp:{name}@{url}", base)) for name, url in urls.items()]
     some = examples(48).examples
-    found = compare_models(models, "pick", some, SilentReporter())
+    found = compare_models(models, "pick", some, SilentProgress())
     ranker, a, b = found.models
     assert (ranker.model, a.model, b.model) == ("ranker", "a", "b")
     assert b.figures == ranker.figures
@@ -235,7 +235,7 @@ def test_figures_of_a_model_that_never_answers_are_not_shown_as_its_own() -> Non
     named_so = "llamacpp:away@http://127.0.0.1:9/v1"
     some = examples(8).examples
     base = LlmOptions(abstract_characters=0, daily_tokens=0)
-    found = compare_models([(named_so, named(named_so, base))], "pick", some, SilentReporter())
+    found = compare_models([(named_so, named(named_so, base))], "pick", some, SilentProgress())
     ranker, away = found.models
     assert ranker.answered and not away.answered
     assert away.why is not None and away.why.code == "llm-down"

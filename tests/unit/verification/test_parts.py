@@ -9,7 +9,7 @@ from citewell.verification.free_text import parse_reference
 from citewell.verification.id_check import doi_says, impossible_arxiv, impossible_doi
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.venues import is_preprint, same_words
+from citewell.verification.venues import names_preprint, same_words
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_unknown_venues_are_compared_by_words():
     assert same_words("Proceedings of Advance in Neutral Information Processing",
                       "Advances in Neural Information Processing Systems")  # fmt: skip
     assert not same_words("Symposium on Neural Scaling Laws", "Learning Representations")
-    assert is_preprint("CoRR, abs/1706.03762")
+    assert names_preprint("CoRR, abs/1706.03762")
 
 
 @pytest.mark.parametrize(

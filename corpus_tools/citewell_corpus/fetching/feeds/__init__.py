@@ -9,8 +9,8 @@ from citewell_corpus.fetching.contract import Feed
 FEEDS: dict[str, str] = {
     "openalex": "openalex:OpenAlexFeed",
     "arxiv": "arxiv:ArxivFeed",
-    "acl-anthology": "acl_anthology:AclAnthologyFeed",
-    "retraction-watch": "retraction_watch:RetractionWatchFeed",
+    "acl-anthology": "whole_files:AclAnthologyFeed",
+    "retraction-watch": "whole_files:RetractionWatchFeed",
     "semantic-scholar": "semantic_scholar:SemanticScholarFeed",
     "crossref": "crossref:CrossrefFeed",
     "dblp": "dblp:DblpFeed",

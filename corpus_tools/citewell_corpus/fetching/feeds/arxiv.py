@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
-from citewell.sources.xml_text import parse_xml
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy, parse_xml
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

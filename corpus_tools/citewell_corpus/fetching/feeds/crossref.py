@@ -8,10 +8,9 @@ from __future__ import annotations
 from citewell.model import Work
 from citewell.sources.adapters.crossref import Crossref, work_of_crossref
 from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
-from citewell.sources.record_line import record_line
+from citewell.sources.formats import record_line
 from citewell.sources.values import raw, today
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 
 class CrossrefFeed(BaseFeed):

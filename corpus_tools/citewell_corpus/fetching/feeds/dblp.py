@@ -7,10 +7,9 @@ import re
 
 from citewell.sources.adapters.dblp import Dblp, decode_hits
 from citewell.sources.contract import Ask, child, json_object
-from citewell.sources.record_line import record_line
+from citewell.sources.formats import record_line
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 MOST = 10_000
 """Hits of one search that DBLP shows."""

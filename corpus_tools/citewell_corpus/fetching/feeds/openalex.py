@@ -17,8 +17,7 @@ from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.answers import Failed
 from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import FetchedPage, Request, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Request, Selection
 from citewell_corpus.fetching.run import unknown_name
 
 _SELECT = (

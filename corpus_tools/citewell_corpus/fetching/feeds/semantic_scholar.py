@@ -7,8 +7,7 @@ import msgspec
 from citewell.sources.adapters.semantic_scholar import SemanticScholar
 from citewell.sources.contract import Ask, NonsenseError, children, json_object
 from citewell.sources.values import raw
-from citewell_corpus.fetching.contract import FetchedPage, Selection
-from citewell_corpus.fetching.feeds.base import BaseFeed, years
+from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection, years
 
 _FIELDS = (
     "paperId,title,abstract,authors,year,publicationDate,venue,publicationVenue,journal,"

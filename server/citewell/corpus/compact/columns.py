@@ -13,10 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.array_sets import distinct, ranges
+from citewell.corpus.arrays import Arrays, distinct, mapped_arrays, ranges
 from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
 from citewell.corpus.compact.codec import decode_varints, gather_runs, load_table, starts_of
-from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
 
 # The rows of each author of a compact segment, and the first author of each row: its records hold
 # the authors of each row, in a form that takes a while to read.

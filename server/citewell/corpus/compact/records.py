@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.compact.codec import load_table, save_table
 from citewell.model import Author, Work
-from citewell.model.ids import arxiv_id, plain_arxiv_venue
+from citewell.model.identifiers import arxiv_id, plain_arxiv_venue
 from citewell.model.names import is_cut
 from citewell.model.work import Provenance, RecordVariant
 

@@ -12,7 +12,7 @@ import re
 from citewell.documents.bib.style import BibStyle
 from citewell.documents.bib.venues import venue_in_file, venue_named
 from citewell.documents.latex.escape import escape, escape_title
-from citewell.model.ids import normalise_doi, web_address
+from citewell.model.identifiers import normalise_doi, web_address
 from citewell.model.names import in_usual_case
 from citewell.model.work import Author, Work
 

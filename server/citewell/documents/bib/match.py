@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_body import BibBody
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
 from citewell.model.work import Work

@@ -16,7 +16,7 @@ from citewell.documents.file_problems import (
 from citewell.documents.pdf import layout
 from citewell.documents.pdf.layout import Line, page_lines
 from citewell.model import CitewellError
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 

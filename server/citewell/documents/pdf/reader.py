@@ -22,11 +22,11 @@ import msgspec
 from citewell.documents import file_problems as problems
 from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
 from citewell.documents.textfile import file_error
-from citewell.model.child_process import start_child
-from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
-from citewell.options.pdf import PdfOptions
+from citewell.model.system.child_process import start_child
+from citewell.model.system.closing import Closing
+from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
 _MAX_FRAME = 500_000_000

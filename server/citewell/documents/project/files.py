@@ -20,9 +20,9 @@ from citewell.documents.textfile import read_text
 from citewell.model.bib import BibFile
 from citewell.model.cancel import ReadCancelled, reading
 from citewell.model.document import Document, Format, IncludeMacro, Span
-from citewell.model.file_lock import FileError
 from citewell.model.flavours import CSL_SUFFIXES, PAPER_SUFFIXES, format_of
 from citewell.model.problem import Problem
+from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
 
 # The manuscripts and bibliographies of a workspace, listed again only when a folder changed.

@@ -11,7 +11,7 @@ from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.model import Work
 from citewell.model.bib import BibEntry, BibField, BibFile, TextEdit
 from citewell.model.document import Span
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import family_key, split_authors
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import normalise_title, title_key

@@ -24,12 +24,10 @@ from citewell.features.checking.lint_bibs import SYNTAX
 from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Severity, Verdict
-from citewell.model.diagnostic import Level
-from citewell.model.document import Format
-from citewell.model.file_lock import FileError
+from citewell.model.document import Format, Level
 from citewell.model.flavours import CSL_SUFFIXES
-from citewell.options.pdf import PdfOptions
-from citewell.options.tree import DocumentOptions
+from citewell.model.system.files import FileError
+from citewell.options.tree import DocumentOptions, PdfOptions
 from citewell.verification.claims import (
     claims_of_bib,
     claims_of_pdf,

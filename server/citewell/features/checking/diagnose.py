@@ -14,8 +14,7 @@ from citewell.features.checking.lint_rule import shown_diagnostics, unknown_code
 from citewell.features.checking.verify import CheckOf, cited_inventions, summarised, verified
 from citewell.model import Problem
 from citewell.model.bib import BibFile
-from citewell.model.diagnostic import Diagnostic
-from citewell.model.document import Document
+from citewell.model.document import Diagnostic, Document
 from citewell.options.editor import DiagnosticsOptions
 
 CODES = (*LINT_CODES, *verify.CODES)

@@ -18,8 +18,7 @@ from citewell.features.checking.lint_rule import (
     shown_diagnostics,
 )
 from citewell.model.bib import BibFile
-from citewell.model.diagnostic import Diagnostic
-from citewell.model.document import Document, Format
+from citewell.model.document import Diagnostic, Document, Format
 
 __all__ = ["CODES", "RULES", "LintPaper", "lint", "lint_bib", "lint_document"]
 

@@ -11,9 +11,8 @@ from citewell.documents.bib.work import inherited
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking.lint_rule import LintFinding, LintPaper, bib_rule
 from citewell.model.bib import BibBlock, BibEntry, BibFile
-from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Level, RelatedLocation
-from citewell.model.document import Format, Span
+from citewell.model.cancel import cooperative
+from citewell.model.document import Format, Level, RelatedLocation, Span
 from citewell.model.names import family_key
 
 # Which fields an entry must have, by its type: what BibTeX's standard styles warn of when it is

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from citewell.documents.project.includes import include_candidates
 from citewell.features.checking.lint_rule import LintFinding, LintPaper, document_rule
-from citewell.model.diagnostic import Level
 from citewell.model.display_text import shorten
-from citewell.model.document import Document, Format, PlaceholderKind
+from citewell.model.document import Document, Format, Level, PlaceholderKind
 
 MOST_GUESSES = 20
 """Undefined keys of one file for which the nearest key is sought."""

@@ -13,9 +13,8 @@ import msgspec
 from citewell.documents.keys.table import folds_case, reads_biblatex
 from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
-from citewell.model.document import Document, Format, Span
+from citewell.model.cancel import cooperative
+from citewell.model.document import Diagnostic, Document, Format, Level, RelatedLocation, Span
 
 LINKS = ("crossref", "xdata", "xref", "related", "entryset")
 """Fields that name other entries: an entry that is used makes those used."""

@@ -14,9 +14,8 @@ from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import is_stream
 from citewell.features.checking.lint import lint
-from citewell.model.diagnostic import Diagnostic, Level
-from citewell.model.document import Format
-from citewell.model.file_lock import FileError
+from citewell.model.document import Diagnostic, Format, Level
+from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
 
 

@@ -17,7 +17,7 @@ from citewell.features.checking.lint_bibs import SYNTAX
 from citewell.features.checking.paper_lint import LocatedDiagnostic
 from citewell.model import CitewellError, Problem
 from citewell.model.check import INVENTED, Check, Verdict
-from citewell.model.diagnostic import Level
+from citewell.model.document import Level
 from citewell.verification.finding import MEANINGS
 
 

@@ -17,7 +17,7 @@ from citewell.features.checking.policy import POLICIES, Policy, Weight, weighed
 from citewell.features.text.paper_text import ris_of_work
 from citewell.model import Problem, Work
 from citewell.model.check import Check, FieldFinding, Severity, Verdict
-from citewell.model.diagnostic import Level
+from citewell.model.document import Level
 from citewell.model.words import MARKED, VERDICTS, words_of
 from citewell.verification.finding import MEANINGS as CODES
 

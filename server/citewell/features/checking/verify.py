@@ -17,11 +17,10 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.checking.check import counts
 from citewell.features.checking.lint_rule import shown_diagnostics
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.cancel import cooperative
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Verdict
-from citewell.model.cooperative import cooperative
-from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
 from citewell.model.display_text import shorten
-from citewell.model.document import Document, KeyUse, Span
+from citewell.model.document import Diagnostic, Document, KeyUse, Level, RelatedLocation, Span
 from citewell.model.titles import plain_title
 from citewell.model.words import VERDICTS, assurance
 from citewell.verification.claims import claim_of_entry

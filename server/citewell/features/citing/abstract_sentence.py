@@ -8,8 +8,8 @@ from functools import lru_cache
 from citewell.documents.sentences import split_sentences
 from citewell.model import Query
 from citewell.model.display_text import shorten
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 MAX_LETTERS = 400

@@ -14,9 +14,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from citewell.model import Hit, Query, Work
-from citewell.model.hit import FILTERS
-from citewell.model.query import MARK, OTHER
-from citewell.model.stopwords import STOPWORDS
+from citewell.model.languages import STOPWORDS
+from citewell.model.query import FILTERS, MARK, OTHER
 from citewell.model.titles import title_key
 from citewell.retrieval.words import split
 

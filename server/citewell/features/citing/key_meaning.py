@@ -22,7 +22,7 @@ import msgspec
 
 from citewell.documents.keys.pattern import is_stop_word
 from citewell.model import Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 from citewell.model.names import family_key
 from citewell.model.titles import fold, normalise_title
 

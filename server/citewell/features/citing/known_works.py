@@ -14,9 +14,14 @@ from citewell.documents.bib.match import same_work
 from citewell.model import Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_body import NO_IDENTITY
-from citewell.model.cooperative import cooperative
-from citewell.model.identifiers import Identifier, address_key, identifier_of
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.cancel import cooperative
+from citewell.model.identifiers import (
+    Identifier,
+    address_key,
+    arxiv_id,
+    identifier_of,
+    normalise_doi,
+)
 from citewell.model.titles import title_key
 
 _Place = tuple[str, BibEntry]

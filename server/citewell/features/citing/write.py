@@ -19,7 +19,7 @@ from citewell.documents.textfile import (
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Span
-from citewell.model.file_lock import FileError, locked
+from citewell.model.system.files import FileError, locked
 
 TRIES = 3
 """How often a plan is made for files that change meanwhile."""

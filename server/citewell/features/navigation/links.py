@@ -12,7 +12,7 @@ import msgspec
 from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibField
 from citewell.model.document import Span
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 
 _ADDRESS = re.compile(r"https?://[^\s{}\"<>|\\^`]+(?:\\[_%&#~][^\s{}\"<>|\\^`]*)*")
 _UNESCAPE = re.compile(r"\\([_%&#~])")

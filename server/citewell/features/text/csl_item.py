@@ -13,7 +13,7 @@ from citewell.documents.bib.work import inherited
 from citewell.model import Author, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
-from citewell.model.ids import web_address
+from citewell.model.identifiers import web_address
 from citewell.model.names import ends_with_others, split_authors
 
 CslItem = dict[str, Any]

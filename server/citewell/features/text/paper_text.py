@@ -11,7 +11,7 @@ from citewell.documents.bib.edit import new_bib_text
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.reference import style_named
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.ids import web_address
+from citewell.model.identifiers import web_address
 from citewell.options import Options
 
 Form = Literal["record", "bibtex", "csl", "reference"]

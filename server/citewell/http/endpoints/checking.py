@@ -29,7 +29,7 @@ from citewell.http.wire import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
-from citewell.model.child_process import temporary_folder
+from citewell.model.system.child_process import temporary_folder
 from citewell.model.words import words_of
 from citewell.options import Options
 from citewell.usecases.check import CheckTask

@@ -102,13 +102,12 @@ class Consent:
             return await self._ask()
 
     async def _ask(self) -> tuple[str, ...]:
-        from citewell.sources.consent import question
-        from citewell.sources.registry import suggested
+        from citewell.sources.registry import consent_question, suggested
 
         offered = self._names() or suggested()
         self._question_put = True
         title = await self._editor.ask(
-            types.MessageType.Info, question(offered), (YES, NOT_NOW, NEVER)
+            types.MessageType.Info, consent_question(offered), (YES, NOT_NOW, NEVER)
         )
         if title == YES:
             self._remember({"allow": list(offered)})

@@ -20,8 +20,7 @@ from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
-from citewell.model.diagnostic import Level
-from citewell.model.document import Document, Format
+from citewell.model.document import Document, Format, Level
 from citewell.options.editor import DiagnosticsOptions, FeatureOptions
 
 MAX_REPORTS = 2_000

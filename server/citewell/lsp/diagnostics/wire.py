@@ -13,7 +13,7 @@ from pygls.uris import from_fs_path
 
 from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.wire import Location, Range
-from citewell.model.diagnostic import Diagnostic, Level, RelatedLocation
+from citewell.model.document import Diagnostic, Level, RelatedLocation
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project

@@ -26,7 +26,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from citewell.engine.protocol import take_pipes
 from citewell.lsp.protocol.open_document import DocumentStore
 from citewell.lsp.protocol.wire import Encoded, Refused
-from citewell.model.cooperative import give_way_on_this_thread
+from citewell.model.cancel import give_way_on_this_thread
 from citewell.model.display_text import whole_texts
 
 # Whether a request is pending: background threads check this, and pause while one is.

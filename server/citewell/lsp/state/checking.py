@@ -409,7 +409,7 @@ def _questions(
 ) -> list[EntryBytes]:
     """The questions of some entries that are not answered or pending. For the background thread."""
     from citewell.features.checking.verify import question, question_digest
-    from citewell.model.cooperative import cooperative
+    from citewell.model.cancel import cooperative
 
     bib = part.bib
     found: Iterable[BibEntry]

@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.mapped_arrays import Arrays, mapped_arrays
+from citewell.corpus.arrays import Arrays, mapped_arrays
 from citewell.model import CitewellError, Problem, Query
 from citewell.retrieval import zones
 from citewell.retrieval.encoders.contract import Paper

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citewell.model.languages import STOPWORDS
 from citewell.model.lazy_pattern import lazy_pattern
-from citewell.model.stopwords import STOPWORDS
 
 KINDS = {
     "survey": "survey", "surveys": "survey", "review": "survey", "reviews": "survey",

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
-from citewell.sources.contract import MATCHES, Ask, NonsenseError, Source, SourcePolicy, bare_words
-from citewell.sources.xml_text import parse_xml, text_of
+from citewell.sources.contract import (
+    MATCHES,
+    Ask,
+    NonsenseError,
+    Source,
+    SourcePolicy,
+    bare_words,
+    parse_xml,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

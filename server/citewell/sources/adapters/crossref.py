@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Matched, SourceQuery, of_works
 from citewell.sources.contract import (
@@ -21,7 +21,7 @@ from citewell.sources.contract import (
     json_object,
     records,
 )
-from citewell.sources.csl_work import csl_authors, csl_year
+from citewell.sources.formats import csl_authors, csl_year
 
 _KINDS = {
     "journal-article": "article",

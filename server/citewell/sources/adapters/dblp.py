@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer
 from citewell.sources.contract import (

@@ -13,10 +13,10 @@ from urllib.parse import quote
 import msgspec
 
 from citewell.model import Work
-from citewell.model.ids import normalise_doi
+from citewell.model.identifiers import normalise_doi
 from citewell.sources.answers import Answer
 from citewell.sources.contract import Ask, Source, SourcePolicy, json_object, records
-from citewell.sources.csl_work import work_of_csl
+from citewell.sources.formats import work_of_csl
 
 CSL = "application/vnd.citationstyles.csl+json"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import normalise_doi
+from citewell.model.identifiers import normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
 from citewell.sources.answers import Answer, SourceQuery

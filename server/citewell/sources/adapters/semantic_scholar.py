@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from citewell.model import Provenance, Work
-from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
 from citewell.sources.answers import Answer, SourceQuery

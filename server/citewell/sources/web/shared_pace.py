@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
-from citewell.model.database import NewerDatabaseError, open_database, transaction
+from citewell.model.system.database import NewerDatabaseError, open_database, transaction
 from citewell.options.folders import make_private_file
 from citewell.sources.answers import Reason
 

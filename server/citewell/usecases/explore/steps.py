@@ -17,8 +17,8 @@ from citewell.engine.online_search import allows
 from citewell.features.citing.named_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
+from citewell.model.languages import STOPWORDS
 from citewell.model.query import Direction, Reference, TypedQuery, Understood
-from citewell.model.stopwords import STOPWORDS
 from citewell.options import Options
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split

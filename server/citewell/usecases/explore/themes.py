@@ -17,8 +17,8 @@ from citewell.engine.contract import Engine
 from citewell.llm.literature import is_closed
 from citewell.model import Work
 from citewell.model.cancel import Cancel
+from citewell.model.languages import STOPWORDS
 from citewell.model.overview import CitedSentence, Overview, Theme
-from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
 WORDS = 4

@@ -1,0 +1,1 @@
+"""The stages of a build, in order: read, merge, citations, indexes, publish."""

@@ -1,0 +1,1 @@
+"""Files, databases and processes of the operating system."""

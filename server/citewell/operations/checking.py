@@ -23,14 +23,14 @@ from citewell.features.checking.report import label
 from citewell.features.checking.support import CAUTION
 from citewell.features.citing.named_works import work_named
 from citewell.features.text.evidence import what_it_says
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
-from citewell.http.endpoints.filling import MAX_FILES, Name, Text
-from citewell.http.wire import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.child_process import temporary_folder
 from citewell.model.words import words_of
+from citewell.operations.filling import MAX_FILES, Name, Text
+from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
+from citewell.operations.papers import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.options import Options
 from citewell.usecases.check import CheckTask
 from citewell.usecases.entry_changes import changes_for, plan_changes
@@ -229,6 +229,23 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     problems: tuple[Problem, ...] = ()
 
 
+_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}, "pdf": {"minLength": 1}}
+_ONE_OF_THEM = {
+    "not": {
+        "anyOf": [
+            {"required": [*pair], "properties": {name: _GIVEN[name] for name in pair}}
+            for pair in combinations(_GIVEN, 2)
+        ]
+    }
+}
+
+
+@operation(
+    "Do references exist, and are they correct?",
+    queue=lambda request: "online" if request.online else "check",
+    seconds=LONG_SECONDS,
+    schema_keywords=_ONE_OF_THEM,
+)
 def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswer:
     """Look each reference up in the library: is it a known work, and do title, authors, year, venue
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
@@ -323,30 +340,6 @@ def _reference(n: int, check: Check) -> CheckedReference:
     )
 
 
-_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}, "pdf": {"minLength": 1}}
-_ONE_OF_THEM = {
-    "not": {
-        "anyOf": [
-            {"required": [*pair], "properties": {name: _GIVEN[name] for name in pair}}
-            for pair in combinations(_GIVEN, 2)
-        ]
-    }
-}
-
-CHECK = Endpoint(
-    name="check",
-    method="POST",
-    path="/v1/check",
-    summary="Do references exist, and are they correct?",
-    request=CheckRequest,
-    response=CheckAnswer,
-    answer=check,
-    queue=lambda request: "online" if request.online else "check",
-    seconds=LONG_SECONDS,
-    schema_keywords=_ONE_OF_THEM,
-)
-
-
 # Does this paper's abstract say what this sentence says?
 
 
@@ -380,6 +373,7 @@ class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
+@operation("Does this paper support this sentence?", queue="model", seconds=LONG_SECONDS)
 def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
     """Ask the language model that the user named whether a paper's abstract supports a sentence:
     yes, no or unclear, with the words of the abstract that say so. `no` and `unclear` are no
@@ -418,15 +412,3 @@ def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAn
 
 
 _NO_SENTENCE = Problem("request-invalid", "The text contains no sentence.", "Give one sentence.")
-
-VERIFY = Endpoint(
-    name="verify",
-    method="POST",
-    path="/v1/verify",
-    summary="Does this paper support this sentence?",
-    request=VerifyRequest,
-    response=VerifyAnswer,
-    answer=verify,
-    queue="model",
-    seconds=LONG_SECONDS,
-)

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.http.contract import Endpoint, Service, public_problems
-from citewell.http.wire import Count, Paper, found_paper, with_citations
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.query import QueryPart
-from citewell.serving.queues import Kind
+from citewell.operations.operation import Service, operation, public_problems
+from citewell.operations.papers import Count, Paper, found_paper, with_citations
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Status, status_of
 from citewell.usecases.search import search_page, search_query
@@ -79,6 +78,24 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
+_INTEGER = {"type": "integer"}
+_ONE_OF_TWO_WAYS = {
+    "not": {
+        "required": ["year"],
+        "properties": {"year": _INTEGER},
+        "anyOf": [
+            {"required": [name], "properties": {name: _INTEGER}}
+            for name in ("year_from", "year_to")
+        ],
+    }
+}
+
+
+@operation(
+    "Papers by words, authors, venue and years",
+    queue=lambda request: "online" if request.online_seconds else "search",
+    schema_keywords=_ONE_OF_TWO_WAYS,
+)
 def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAnswer:
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
     library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
@@ -120,43 +137,4 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
 
 _NOTHING = Problem(
     "request-invalid", "Empty search.", "Give at least one of query, author and venue."
-)
-
-
-def _queue(request: SearchRequest) -> Kind:
-    return "online" if request.online_seconds else "search"
-
-
-_INTEGER = {"type": "integer"}
-_ONE_OF_TWO_WAYS = {
-    "not": {
-        "required": ["year"],
-        "properties": {"year": _INTEGER},
-        "anyOf": [
-            {"required": [name], "properties": {name: _INTEGER}}
-            for name in ("year_from", "year_to")
-        ],
-    }
-}
-
-SEARCH = Endpoint(
-    name="search",
-    method="POST",
-    path="/v1/search",
-    summary="Papers by words, authors, venue and years",
-    request=SearchRequest,
-    response=SearchAnswer,
-    answer=search,
-    queue=_queue,
-    schema_keywords=_ONE_OF_TWO_WAYS,
-)
-SEARCH_BY_ADDRESS = Endpoint(
-    name="search_by_address",
-    method="GET",
-    path="/v1/search",
-    summary="The same search, with query parameters",
-    request=SearchRequest,
-    response=SearchAnswer,
-    answer=search,
-    queue=_queue,
 )

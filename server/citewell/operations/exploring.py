@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import msgspec
@@ -128,6 +129,23 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
     """Search the literature in passes; the answer is the last list. With `Accept:
     application/jsonl` each pass is a line as it is made. Papers are records of the library or of a
     source that the user allowed."""
+    if not any((request.query.strip(), request.author, request.venue, request.kept)):
+        answer = ExploreAnswer(
+            status="nothing_asked", papers=(), ending="complete", problems=(EMPTY,)
+        )
+        service.on_part(answer)
+        return answer
+    answer = ExploreAnswer(status="nothing_found", papers=())
+    for found in passes_of(service, request, cancel):
+        answer = _answer(found, service.engine, abstracts=request.abstracts)
+        service.on_part(answer)
+    return answer
+
+
+def passes_of(
+    service: Service, request: ExploreRequest, cancel: Cancel
+) -> Iterator[contract.Exploration]:
+    """The list after each pass."""
     sources = service.options.sources
     wanted = contract.ExploreQuery(
         text=request.query,
@@ -144,17 +162,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
         model=request.model,
         overview=request.overview,
     )
-    if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):
-        answer = ExploreAnswer(
-            status="nothing_asked", papers=(), ending="complete", problems=(EMPTY,)
-        )
-        service.on_part(answer)
-        return answer
-    answer = ExploreAnswer(status="nothing_found", papers=())
-    for found in explore(service.engine, wanted, cancel=cancel):
-        answer = _answer(found, service.engine, abstracts=request.abstracts)
-        service.on_part(answer)
-    return answer
+    return explore(service.engine, wanted, cancel=cancel)
 
 
 @operation("Papers linked to others by citations", queue="search")

@@ -104,28 +104,16 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     """For each [CITATION] in a passage the papers to cite, best first. `nothing_found`: all was
     searched, and holds no such paper; `not_checked`: a part of the search did not answer."""
     bib = parse_bib(request.bib, "references.bib") if request.bib else BibFile("", "")
-    queries = passage_queries(
-        request.text,
-        SUFFIXES.get(request.markup) or suffix_of(request.text),
-        service.options,
-        CitingPaper(
-            title=request.title,
-            abstract=request.abstract,
-            references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
-        ),
+    paper = CitingPaper(
+        title=request.title,
+        abstract=request.abstract,
+        references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
     )
-    found = find_papers(
-        service.engine,
-        queries,
-        request.k,
-        pick=request.choose and picks(service.options),
-        progress=service.progress,
-        cancel=cancel,
-    )
+    found = found_places(service, request, cancel, paper=paper)
     status = status_of([one.result for one in found])
     known = KnownWorks((bib,))
     problems = [problem for one in found for problem in one.problems]
-    if not queries:
+    if not found:
         problems.append(NO_PLACE)
     places: list[Place] = []
     for one in found:
@@ -142,9 +130,29 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
                 chosen=one.who,
             )
         )
-    if len(queries) == MAX_PLACES:
+    if len(found) == MAX_PLACES:
         problems.append(_MANY)
     return FindAnswer(status=status, places=tuple(places), problems=public_problems(problems))
+
+
+def found_places(
+    service: Service,
+    request: FindRequest,
+    cancel: Cancel,
+    *,
+    paper: CitingPaper,
+    suffix: str = "",
+) -> list[Found]:
+    """The papers for each place of the passage. `suffix`: of the paper's file, where it has one."""
+    suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
+    return find_papers(
+        service.engine,
+        passage_queries(request.text, suffix, service.options, paper),
+        request.k,
+        pick=request.choose and picks(service.options),
+        progress=service.progress,
+        cancel=cancel,
+    )
 
 
 def found_papers(

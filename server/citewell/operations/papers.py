@@ -197,11 +197,7 @@ class PaperRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> PapersAnswer:
     """Records by id, DOI or arXiv id; with `forms` also as a BibTeX entry, as CSL-JSON, or printed
     in a CSL style. Keys of BibTeX entries in one answer are distinct."""
-    works = works_named(service.engine, request.ids)
-    held = [work for work in works if work is not None]
-    if not held:
-        need_library(service.engine)
-    unknown = [name for name, work in zip(request.ids, works, strict=True) if work is None]
+    held, unknown = held_of(service, request.ids)
     return PapersAnswer(
         papers=tuple(records(held, request.forms, request.style, service)),
         unknown_ids=tuple(unknown),
@@ -214,6 +210,15 @@ def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record
     work = work_named(service.engine, request.id)
     (record,) = records([work], request.forms, request.style, service)
     return record
+
+
+def held_of(service: Service, ids: Sequence[str]) -> tuple[list[Work], list[str]]:
+    """The records of the ids, and the ids without one. Raises `CitewellError` without a library."""
+    works = works_named(service.engine, ids)
+    held = [work for work in works if work is not None]
+    if not held:
+        need_library(service.engine)
+    return held, [name for name, work in zip(ids, works, strict=True) if work is None]
 
 
 def records(

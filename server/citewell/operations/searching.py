@@ -7,16 +7,17 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.model import Problem
+from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Count, Paper, found_paper, with_citations
+from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Status, status_of
-from citewell.usecases.search import search_page, search_query
+from citewell.usecases.search import SearchPage, search_page, search_query
 
-Year = Annotated[int, Meta(ge=1000, le=2999)]
+Year = Annotated[int, Meta(ge=0, le=9999)]
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,29 +101,10 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
     library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
     the search did not answer."""
-    given = (request.query, request.author, request.venue, request.kind)
-    if not any(one.strip() for one in given):
+    query = query_of(request, service.options)
+    if query is None:
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
-    query = search_query(
-        service.options,
-        request.query,
-        request.author,
-        request.venue,
-        year=request.year,
-        year_from=request.year_from,
-        year_to=request.year_to,
-        kind=request.kind,
-        language=request.language,
-        strict_language=request.strict_language,
-    )
-    page = search_page(
-        service.engine,
-        query,
-        request.limit or request.k,
-        request.cursor,
-        cancel,
-        online_seconds=request.online_seconds,
-    )
+    page = page_of(service, request, cancel, query=query)
     return SearchAnswer(
         status=status_of([page.result]),
         papers=tuple(
@@ -138,3 +120,37 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
 _NOTHING = Problem(
     "request-invalid", "Empty search.", "Give at least one of query, author and venue."
 )
+
+
+def query_of(request: SearchRequest, options: Options) -> Query | None:
+    """The query of a search; None where the request asks for nothing. Raises `CitewellError` for
+    years that exclude each other."""
+    given = (request.query, request.author, request.venue, request.kind)
+    if not any(one.strip() for one in given):
+        return None
+    return search_query(
+        options,
+        request.query,
+        request.author,
+        request.venue,
+        year=request.year,
+        year_from=request.year_from,
+        year_to=request.year_to,
+        kind=request.kind,
+        language=request.language,
+        strict_language=request.strict_language,
+    )
+
+
+def page_of(
+    service: Service, request: SearchRequest, cancel: Cancel, *, query: Query
+) -> SearchPage:
+    """The page of the query that is asked for."""
+    return search_page(
+        service.engine,
+        query,
+        request.limit or request.k,
+        request.cursor,
+        cancel,
+        online_seconds=request.online_seconds,
+    )

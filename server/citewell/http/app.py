@@ -117,7 +117,7 @@ def _events(operation: Operation, service: Service, queues: Queues, payload: Any
         reporting = msgspec.structs.replace(service, progress=progress)
         return await _result_or_problem(operation, reporting, queues, payload, receive)
 
-    return EventStream(work, status_of, DATA_HEADERS)
+    return EventStream(work)
 
 
 def _lines(operation: Operation, service: Service, queues: Queues, payload: Any) -> Response:
@@ -127,7 +127,7 @@ def _lines(operation: Operation, service: Service, queues: Queues, payload: Any)
         reporting = msgspec.structs.replace(service, on_part=on_part)
         return await _result_or_problem(operation, reporting, queues, payload, receive)
 
-    return LineStream(work, status_of, DATA_HEADERS)
+    return LineStream(work)
 
 
 async def _result_or_problem(

@@ -18,7 +18,7 @@ line, as an error would have it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import ClassVar, Generic, TypeVar
 
 import anyio
@@ -27,9 +27,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from citewell.http.statuses import status_of
 from citewell.model import Problem
 from citewell.operations.operation import PartCallback
-from citewell.serving.problem_json import problem_json
+from citewell.serving.problem_json import DATA_HEADERS, problem_json
 from citewell.usecases.find import Progress
 
 EVENTS = "text/event-stream"
@@ -56,19 +57,16 @@ class StreamedAnswer(Response, Generic[Work]):
     format: ClassVar[str]
     """The media type."""
 
-    def __init__(
-        self, work: Work, status_of: Callable[[Problem], int], headers: Mapping[str, str]
-    ) -> None:
+    def __init__(self, work: Work) -> None:
         super().__init__(
             status_code=200,
             media_type=self.format,
             # A proxy that collects the answer would keep the first parts to itself.
-            headers={**headers, "x-accel-buffering": "no"},
+            headers={**DATA_HEADERS, "x-accel-buffering": "no"},
         )
         # The length is not known.
         self.raw_headers = [one for one in self.raw_headers if one[0] != b"content-length"]
         self._work = work
-        self._status_of = status_of
 
 
 class ProgressEvent(msgspec.Struct, frozen=True):
@@ -88,10 +86,8 @@ class EventStream(StreamedAnswer[EventWork]):
 
     format = EVENTS
 
-    def __init__(
-        self, work: EventWork, status_of: Callable[[Problem], int], headers: Mapping[str, str]
-    ) -> None:
-        super().__init__(work, status_of, headers)
+    def __init__(self, work: EventWork) -> None:
+        super().__init__(work)
         self._latest: ProgressEvent | None = None
         self._changed = anyio.Event()
 
@@ -121,7 +117,7 @@ class EventStream(StreamedAnswer[EventWork]):
         if self._latest is not None:
             await say(_progress(self._latest))
         if isinstance(found, Problem):
-            last = event("problem", problem_json(found, self._status_of(found)))
+            last = event("problem", problem_json(found, status_of(found)))
         else:
             last = event("answer", msgspec.json.encode(found))
         await say(last, more=False)
@@ -156,6 +152,6 @@ class LineStream(StreamedAnswer[LineWork]):
             group.start_soon(send_parts)
             found = await self._work(on_part, receive)
             if isinstance(found, Problem):
-                parts.put_nowait(problem_json(found, self._status_of(found)) + b"\n")
+                parts.put_nowait(problem_json(found, status_of(found)) + b"\n")
             parts.put_nowait(None)
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import anyio
 from mcp.server.mcpserver import Context
@@ -15,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from citewell.documents.bib.guard import check_edits
 from citewell.documents.project.files import FileCache
-from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in, tally
+from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
 from citewell.features.checking.report import label
 from citewell.features.citing.named_works import work_named
 from citewell.features.citing.write import write_plan
@@ -29,7 +28,7 @@ from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.document import Document
-from citewell.operations.checking import check
+from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
@@ -43,7 +42,6 @@ from citewell.usecases.entry_changes import (
 
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
-State = Literal["checked", "not_checked", "no_references"]
 
 
 @tool(
@@ -53,7 +51,7 @@ State = Literal["checked", "not_checked", "no_references"]
     writes=True,
     removes=True,
     answer={
-        "status": choice(State),
+        "status": choice(CheckStatus),
         "counts": {"type": "object"},
         "references": listed(key=TEXT, verdict=TEXT, findings=LIST, record=record(id=TEXT)),
         "next_cursor": TEXT,
@@ -101,7 +99,7 @@ async def check_references(
     checks = tuple(task.checks)
     name = tools.report_name(text, path, online, [one.verdict.value for one in checks])
     tools.keep(name, checks)
-    summary = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
+    summary = ", ".join(f"{n} {verdict}" for verdict, n in outcome_of(checks)["counts"].items())
     await log_to_client(
         call.context, "info", f"{len(checks)} references checked{summary and ': '}{summary}"
     )
@@ -248,10 +246,8 @@ def _page(
         shown = [check for check in shown if check.verdict is not Verdict.VERIFIED]
     rest = [reference_of(check, detail) for check in shown[offset:]]
     kept = within(rest, budget)
-    unchecked = bool(checks) and all(check.verdict is Verdict.UNCHECKED for check in checks)
     page: Answer = {
-        "status": "not_checked" if unchecked else "checked" if checks else "no_references",
-        "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
+        **outcome_of(checks),
         "references": rest[:kept],
         "report": f"report://{name}",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -241,22 +241,14 @@ async def add_entries(
 
 def _add(tools: ToolContext, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Answer:
     _need_bib(bib)
-    work = _work(tools, name)
+    work = work_named(tools.engine, name, tools.options.bib.key_pattern)
 
     def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
         return plan_entry(path, parsed, work, tools.options, key=key)
 
-    path, plan = _entered(tools, bib, planned, write, cancel)
-    written = write and bool(plan.edits)
-    if written:
-        tools.learn(work, path.parent)
-    return {
-        "written": written,
-        "key": plan.key,
-        "paper": paper_of(work, "short", key=plan.key),
-        "already_there": not plan.edits,
-        "diff": "".join(_diff(plan, edit, tools.roots.shown(path)) for edit in plan.edits),
-    }
+    plan, done = _entered(tools, bib, [work], planned, write, cancel)
+    paper = paper_of(work, "short", key=plan.key)
+    return {**done, "key": plan.key, "paper": paper, "already_there": not plan.edits}
 
 
 def _add_all(tools: ToolContext, ids: list[str], bib: str, write: bool, cancel: Cancel) -> Answer:
@@ -268,31 +260,25 @@ def _add_all(tools: ToolContext, ids: list[str], bib: str, write: bool, cancel: 
         plan, keys[:] = plan_entries(path, parsed, works, tools.options)
         return plan
 
-    path, plan = _entered(tools, bib, planned, write, cancel)
-    written = write and bool(plan.edits)
+    plan, done = _entered(tools, bib, works, planned, write, cancel)
     new = {key for edit in plan.edits for key in edit.adds}
-    if written:
-        for work in {key: work for key, work in zip(keys, works, strict=True)}.values():
-            tools.learn(work, path.parent)
-    return {
-        "written": written,
-        "entries": [
-            {**paper_of(work, "ids", key=key), "already_there": key not in new}
-            for key, work in zip(keys, works, strict=True)
-        ],
-        "diff": "".join(_diff(plan, edit, tools.roots.shown(path)) for edit in plan.edits),
-    }
+    entries = [
+        {**paper_of(work, "ids", key=key), "already_there": key not in new}
+        for key, work in zip(keys, works, strict=True)
+    ]
+    return {**done, "entries": entries}
 
 
 def _entered(
     tools: ToolContext,
     bib: str,
+    works: Sequence[Work],
     planned: Callable[[Path, BibFile | None], InsertPlan],
     write: bool,
     cancel: Cancel,
-) -> tuple[Path, InsertPlan]:
-    """The .bib of a name with the plan of its entries, which is checked, and written where that
-    is wanted. Raises `CitewellError`."""
+) -> tuple[InsertPlan, Answer]:
+    """The plan of the works' entries in the .bib of a name, which is checked, and written where
+    that is wanted; with what is answered of it. Raises `CitewellError`."""
     path = tools.roots.find(bib, new=True)
 
     def plan() -> InsertPlan:
@@ -305,7 +291,14 @@ def _entered(
         return made
 
     made = plan()
-    return path, write_plan(made, plan, partial(tools.write, cancel=cancel)) if write else made
+    if write:
+        made = write_plan(made, plan, partial(tools.write, cancel=cancel))
+    written = write and bool(made.edits)
+    if written:
+        for work in {work.id: work for work in works}.values():
+            tools.learn(work, path.parent)
+    diff = "".join(_diff(made, edit, tools.roots.shown(path)) for edit in made.edits)
+    return made, {"written": written, "diff": diff}
 
 
 def _bib(path: Path) -> BibFile | None:

@@ -210,10 +210,13 @@ class CheckedReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     ] = ()
 
 
+CheckStatus = Literal["checked", "not_checked", "no_references"]
+
+
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The references in the order in which they were sent."""
 
-    status: Literal["checked", "not_checked", "no_references"]
+    status: CheckStatus
     counts: Annotated[dict[str, int], Meta(description="Number of references per verdict.")]
     references: tuple[CheckedReference, ...]
     unread: Annotated[
@@ -280,10 +283,8 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
     task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks
-    unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
     return CheckAnswer(
-        status="not_checked" if unchecked else "checked" if checks else "no_references",
-        counts={verdict.value: count for verdict, count in tally(checks).items() if count},
+        **outcome_of(checks),
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
         problems=public_problems((*problems, *found.problems)),
@@ -297,6 +298,15 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         ),
         **changed,
     )
+
+
+def outcome_of(checks: Sequence[Check]) -> dict[str, Any]:
+    """The `status` of a check and the `counts` of its verdicts."""
+    unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
+    return {
+        "status": "not_checked" if unchecked else "checked" if checks else "no_references",
+        "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
+    }
 
 
 def _claims(

@@ -10,21 +10,17 @@ from msgspec import Meta
 
 from citewell import __version__
 from citewell.documents.keys.pattern import make_key
-from citewell.features.text.evidence import picks
 from citewell.features.text.paper_text import paper_texts
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-from citewell.operations.finding import NO_PLACE
+from citewell.operations.finding import NO_PLACE, FindRequest, found_places
 from citewell.operations.operation import LONG_SECONDS, Nothing, Service, operation, public_problems
-from citewell.operations.papers import SUFFIXES, Count, Markup, StyleName, fields_of
+from citewell.operations.papers import Count, Markup, StyleName, fields_of
 from citewell.usecases.find import (
     MAX_PASSAGE,
     Found,
     Status,
-    find_papers,
-    passage_queries,
     status_of,
-    suffix_of,
 )
 
 _TEXT = Meta(max_length=MAX_PASSAGE, description="A passage, with placeholders or without.")
@@ -111,18 +107,10 @@ def find_citation(service: Service, request: CitationRequest, cancel: Cancel) ->
             Problem("request-invalid", "Give either `text` or `sentence`.", "Send one of them.")
         )
     text = request.text or request.sentence
-    suffix = SUFFIXES.get(request.markup) or suffix_of(text)
-    queries = passage_queries(text, suffix, service.options)
-    found = find_papers(
-        service.engine,
-        queries,
-        request.k,
-        pick=picks(service.options),
-        progress=service.progress,
-        cancel=cancel,
-    )
+    passage = FindRequest(text=text, markup=request.markup, k=request.k)
+    found = found_places(service, passage, cancel)
     problems = [problem for one in found for problem in one.problems]
-    if not queries:
+    if not found:
         problems.append(NO_PLACE)
     taken: set[str] = set()
     return CitationAnswer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -147,22 +147,11 @@ def passes_of(
 ) -> Iterator[contract.Exploration]:
     """The list after each pass."""
     sources = service.options.sources
-    wanted = contract.ExploreQuery(
-        text=request.query,
-        author=request.author,
-        venue=request.venue,
-        year_from=request.year_from,
-        year_to=request.year_to,
-        kept=request.kept,
-        rejected=request.rejected,
-        count=request.k,
-        rounds=request.rounds,
-        order=request.order,
-        online=request.online and bool(sources.allow) and sources.search,
-        model=request.model,
-        overview=request.overview,
-    )
-    return explore(service.engine, wanted, cancel=cancel)
+    names = {*contract.ExploreQuery.__struct_fields__} & {*request.__struct_fields__}
+    wanted: dict[str, Any] = {name: getattr(request, name) for name in names}
+    wanted["online"] = request.online and bool(sources.allow) and sources.search
+    query = contract.ExploreQuery(text=request.query, count=request.k, **wanted)
+    return explore(service.engine, query, cancel=cancel)
 
 
 @operation("Papers linked to others by citations", queue="search")

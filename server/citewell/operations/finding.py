@@ -140,7 +140,7 @@ def found_places(
     request: FindRequest,
     cancel: Cancel,
     *,
-    paper: CitingPaper,
+    paper: CitingPaper | None = None,
     suffix: str = "",
 ) -> list[Found]:
     """The papers for each place of the passage. `suffix`: of the paper's file, where it has one."""

@@ -7,15 +7,27 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.model import Problem, Query
+from citewell.engine.contract import Engine
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.query import QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Count, Paper, found_paper, with_citations
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.find import Status, status_of
-from citewell.usecases.search import SearchPage, search_page, search_query
+from citewell.usecases.find import Status, in_sentence, status_of
+
+MAX_DEPTH = 400
+"""Papers that one search can be paged through."""
+HEAD = 100
+"""First papers that are asked for alone. A search for more has more candidates, and therefore
+another order: later pages take from it what these lack, so that all are parts of one list."""
+_YEARS = Problem(
+    "request-invalid",
+    "`year` is given together with `year_from` or `year_to`.",
+    "Give year, or year_from and year_to.",
+)
 
 Year = Annotated[int, Meta(ge=0, le=9999)]
 
@@ -104,7 +116,14 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     query = query_of(request, service.options)
     if query is None:
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
-    page = page_of(service, request, cancel, query=query)
+    page = search_page(
+        service.engine,
+        query,
+        request.limit or request.k,
+        request.cursor,
+        cancel,
+        online_seconds=request.online_seconds,
+    )
     return SearchAnswer(
         status=status_of([page.result]),
         papers=tuple(
@@ -123,34 +142,98 @@ _NOTHING = Problem(
 
 
 def query_of(request: SearchRequest, options: Options) -> Query | None:
-    """The query of a search; None where the request asks for nothing. Raises `CitewellError` for
-    years that exclude each other."""
+    """The query of a search for words, or for a sentence with a placeholder (`in_sentence`); None
+    where the request asks for nothing. Years may be in any order.
+
+    Raises `CitewellError` when `year` is given with one of the others.
+    """
     given = (request.query, request.author, request.venue, request.kind)
     if not any(one.strip() for one in given):
         return None
-    return search_query(
-        options,
-        request.query,
-        request.author,
-        request.venue,
-        year=request.year,
-        year_from=request.year_from,
-        year_to=request.year_to,
+    years = [request.year_from, request.year_to]
+    if request.year is not None:
+        if years != [None, None]:
+            raise CitewellError(_YEARS)
+        years = [request.year, request.year]
+    first, last = years
+    if first is not None and last is not None and first > last:
+        first, last = last, first
+    query = Query(
+        text=request.query,
+        author=request.author,
+        venue=request.venue,
+        year_from=first,
+        year_to=last,
         kind=request.kind,
         language=request.language,
         strict_language=request.strict_language,
     )
+    return in_sentence(query, options)
 
 
-def page_of(
-    service: Service, request: SearchRequest, cancel: Cancel, *, query: Query
+class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of papers, best first."""
+
+    result: SearchResult
+    """Of the pages so far, and one paper more where there is one."""
+    start: int
+    end: int
+    name: str
+    """Of the search; a cursor belongs to one."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The papers of this page."""
+        return self.result.hits[self.start : self.end]
+
+    def next_cursor(self, shown: int | None = None) -> str:
+        """The cursor of the page after the first `shown` papers of this one (default: all of
+        them); empty where there are no more."""
+        end = self.end if shown is None else self.start + shown
+        more = self.start < end < len(self.result.hits)
+        return to_cursor(self.name, end) if more else ""
+
+
+def search_page(
+    engine: Engine,
+    query: Query,
+    count: int,
+    cursor: str = "",
+    cancel: Cancel | None = None,
+    *,
+    online_seconds: float = 0.0,
 ) -> SearchPage:
-    """The page of the query that is asked for."""
-    return search_page(
-        service.engine,
-        query,
-        request.limit or request.k,
-        request.cursor,
-        cancel,
-        online_seconds=request.online_seconds,
+    """The first `count` papers, or those after `cursor`. The allowed sources get up to
+    `online_seconds` to answer.
+
+    Raises `Cancelled`, and `CitewellError` for a cursor of another search.
+    """
+    name = digest(
+        query.text,
+        query.author,
+        query.venue,
+        query.year_from,
+        query.year_to,
+        *((query.sentence,) if query.sentence else ()),
+        *(
+            (query.kind, query.language, query.strict_language)
+            if query.kind or query.language
+            else ()
+        ),
     )
+    start = from_cursor(cursor, name)[1] if cursor else 0
+    end = min(start + count, MAX_DEPTH)
+    # One more than is shown, to know whether there is a next page.
+    result = engine.find(query, min(end, HEAD) + 1, tier="full", cancel=cancel)
+    if end > HEAD:
+        deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
+        head = result.hits[:HEAD]
+        shown = {hit.work.id for hit in head}
+        rest = (hit for hit in deep.hits if hit.work.id not in shown)
+        result = msgspec.structs.replace(deep, hits=(*head, *rest)[: end + 1])
+    if online_seconds:
+        depth = min(end + 1, MAX_DEPTH)
+        (result,) = engine.ask_sources(
+            [query], [result], depth, seconds=online_seconds, cancel=cancel
+        )
+    return SearchPage(result=result, start=start, end=end, name=name)

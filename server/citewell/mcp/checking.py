@@ -46,7 +46,7 @@ NOTIFY_SECONDS = 5.0
 
 @tool(
     check,
-    without={"entries", "pdf", "name", "forms", "papers"},
+    only={"text", "changes", "online"},
     asks=may_ask,
     writes=True,
     removes=True,

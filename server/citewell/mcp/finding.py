@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -148,11 +149,7 @@ async def search_papers(call: ToolCall, detail: Detail = "short", max_tokens: in
         raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
     if query is None:
         raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
-    found = await call.run(
-        lambda service, request, cancel: searching.search_page(
-            service.engine, query, request.k, request.cursor, cancel
-        )
-    )
+    found = await call.run(partial(searching.page_of, query=query))
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
     listed_papers = [

@@ -122,6 +122,7 @@ def tool(
     *,
     answer: Mapping[str, Answer],
     without: Collection[str] = (),
+    only: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     asks: Callable[[Options], bool] | None = None,
     writes: bool = False,
@@ -129,14 +130,19 @@ def tool(
 ) -> Callable[[Callable[..., Awaitable[Answer]]], Callable[[ToolContext], Tool]]:
     """Make a tool of a function, whose name and docstring are what a model reads.
 
-    Its parameters are the fields of the operation's request `without` those that only other
-    protocols take, with other `defaults` where they are named, and those of the function after the
-    `ToolCall`. `asks`: whether it asks sources on the network, too; `writes`: it writes where that
-    is allowed; `removes`: what it writes may take something away.
+    Its parameters are the fields of the operation's request, and those of the function after the
+    `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
+    that passes the request on, or `only` some; `defaults` are others than the request's. `asks`:
+    whether it asks sources on the network, too; `writes`: it writes where that is allowed;
+    `removes`: what it writes may take something away.
     """
 
     def decorated(function: Callable[..., Awaitable[Answer]]) -> Callable[[ToolContext], Tool]:
-        shared = list(_parameters(operation, without, defaults or {}))
+        shared = [
+            one.replace(default=(defaults or {}).get(one.name, one.default))
+            for one in _parameters(operation.request)
+            if (one.name in only if only else one.name not in without)
+        ]
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         names = {one.name for one in shared}
 
@@ -176,24 +182,18 @@ def tool(
     return decorated
 
 
-def _parameters(
-    operation: Operation, without: Collection[str], defaults: Mapping[str, Any]
-) -> Iterator[inspect.Parameter]:
-    """The parameters that are fields of the operation's request."""
-    types = get_type_hints(operation.request, include_extras=True)
-    for field in msgspec.structs.fields(operation.request):
-        if field.name in without:
-            continue
+def _parameters(request: type[msgspec.Struct]) -> Iterator[inspect.Parameter]:
+    """The fields of a request as parameters, with their bounds."""
+    types = get_type_hints(request, include_extras=True)
+    for field in msgspec.structs.fields(request):
         default = field.default
         if field.default_factory is not msgspec.NODEFAULT:
             default = field.default_factory()
         elif default is msgspec.NODEFAULT:
             default = inspect.Parameter.empty
+        kind = _with_bounds(types[field.name])
         yield inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=defaults.get(field.name, default),
-            annotation=_with_bounds(types[field.name]),
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
 
 

@@ -50,7 +50,7 @@ SHOWN = 5
 
 @tool(
     fill,
-    without={"text", "path", "files", "unattended", "offsets", "texts"},
+    only={"choices", "threshold", "online"},
     asks=may_search,
     writes=True,
     answer={

@@ -116,14 +116,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     query = query_of(request, service.options)
     if query is None:
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
-    page = search_page(
-        service.engine,
-        query,
-        request.limit or request.k,
-        request.cursor,
-        cancel,
-        online_seconds=request.online_seconds,
-    )
+    page = page_of(service, request, cancel, query=query)
     return SearchAnswer(
         status=status_of([page.result]),
         papers=tuple(
@@ -169,6 +162,20 @@ def query_of(request: SearchRequest, options: Options) -> Query | None:
         strict_language=request.strict_language,
     )
     return in_sentence(query, options)
+
+
+def page_of(
+    service: Service, request: SearchRequest, cancel: Cancel, *, query: Query
+) -> SearchPage:
+    """The page that a request asks for, of its query. Raises as `search_page` does."""
+    return search_page(
+        service.engine,
+        query,
+        request.limit or request.k,
+        request.cursor,
+        cancel,
+        online_seconds=request.online_seconds,
+    )
 
 
 class SearchPage(msgspec.Struct, frozen=True, kw_only=True):

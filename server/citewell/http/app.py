@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,13 +27,12 @@ from citewell.http.statuses import problem_page, status_of
 from citewell.http.streaming import EVENTS, LINES, EventStream, LineStream, wants
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.operations.operation import Operation, PartCallback, Service
+from citewell.operations.operation import Operation, Service
 from citewell.options import Options
 from citewell.serving.metrics import Metrics, metrics_routes
 from citewell.serving.observed import label_request
 from citewell.serving.problem_json import DATA_HEADERS, MEDIA_TYPE, problem_json
 from citewell.serving.queues import THREADS, Queues
-from citewell.usecases.find import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -92,14 +92,23 @@ async def answered(
     operation = endpoint.operation
     try:
         payload = await _payload(endpoint, request, service.options)
+        result = partial(_result, operation, queues, payload)
         if operation.at_once:
             answer = operation.function(service, payload, Cancel())
         elif operation.is_long and wants(request, EVENTS):
-            return _events(operation, service, queues, payload)
+            return EventStream(
+                lambda progress, receive: _result_or_problem(
+                    result(replace(service, progress=progress), receive)
+                )
+            )
         elif operation.in_parts and wants(request, LINES):
-            return _lines(operation, service, queues, payload)
+            return LineStream(
+                lambda on_part, receive: _result_or_problem(
+                    result(replace(service, on_part=on_part), receive)
+                )
+            )
         else:
-            answer = await _result(operation, service, queues, payload, request.receive)
+            answer = await result(service, request.receive)
     except CitewellError as error:
         return failed(error.problem)
     except (Cancelled, _DisconnectedError):
@@ -110,32 +119,10 @@ async def answered(
     return Response(body, media_type="application/json", headers=DATA_HEADERS)
 
 
-def _events(operation: Operation, service: Service, queues: Queues, payload: Any) -> Response:
-    """The response as a stream of events; the last is the answer or the problem."""
-
-    async def work(progress: Progress, receive: Receive) -> Any:
-        reporting = msgspec.structs.replace(service, progress=progress)
-        return await _result_or_problem(operation, reporting, queues, payload, receive)
-
-    return EventStream(work)
-
-
-def _lines(operation: Operation, service: Service, queues: Queues, payload: Any) -> Response:
-    """The response as a line for each part; a problem is the last one."""
-
-    async def work(on_part: PartCallback, receive: Receive) -> Any:
-        reporting = msgspec.structs.replace(service, on_part=on_part)
-        return await _result_or_problem(operation, reporting, queues, payload, receive)
-
-    return LineStream(work)
-
-
-async def _result_or_problem(
-    operation: Operation, service: Service, queues: Queues, payload: Any, receive: Receive
-) -> Any:
+async def _result_or_problem(result: Awaitable[Any]) -> Any:
     """The operation's response, or the problem why there is none; for a response that has begun."""
     try:
-        return await _result(operation, service, queues, payload, receive)
+        return await result
     except CitewellError as error:
         return error.problem
     except (Cancelled, _DisconnectedError, asyncio.CancelledError):
@@ -171,7 +158,7 @@ class _DisconnectedError(Exception):
 
 
 async def _result(
-    operation: Operation, service: Service, queues: Queues, payload: Any, receive: Receive
+    operation: Operation, queues: Queues, payload: Any, service: Service, receive: Receive
 ) -> Any:
     """The operation's response. The work stops at its next look when the client goes away or the
     time is over; its thread is not waited for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +15,6 @@ from citewell.documents.bib.guard import check_edits
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.scan import scan_document
 from citewell.documents.textfile import apply_edits
-from citewell.engine.contract import Engine
 from citewell.features.actions.check_fix import plan_text_fixes
 from citewell.features.checking import page, report
 from citewell.features.checking.check import Claims, claims_in_files, references_in, tally
@@ -54,55 +53,47 @@ def claims_of_pdf_file(content: str, name: str, options: Options) -> Claims:
 
 
 def forms_of(
-    forms: Sequence[CheckForm],
-    checks: Sequence[Check],
-    text: str,
-    name: str,
-    *,
-    engine: Engine,
-    cancel: Cancel,
+    service: Service, request: CheckRequest, checks: Sequence[Check], cancel: Cancel
 ) -> dict[str, Any]:
     """The forms that are asked for, by field of the answer: `diff` and `fixed` where something of
     the .bib can be corrected, `sarif` and `html`."""
+    name = request.name
     named = [_named(check, name) for check in checks]
     found: dict[str, Any] = {}
-    if "fixes" in forms:
+    if "fixes" in request.forms:
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
-            return CheckTask(engine, claims).run(cancel=cancel).checks
+            return CheckTask(service.engine, claims).run(cancel=cancel).checks
 
-        plan = plan_text_fixes(text, name, named, recheck)
+        plan = plan_text_fixes(request.text, name, named, recheck)
         found["diff"] = "".join(plan.diffs)
-        found["fixed"] = "".join(apply_edits(text, edit.edits) for edit in plan.edits)
-    if "sarif" in forms:
+        found["fixed"] = "".join(apply_edits(request.text, edit.edits) for edit in plan.edits)
+    if "sarif" in request.forms:
         found["sarif"] = report.to_sarif(named)
-    if "html" in forms:
+    if "html" in request.forms:
         found["html"] = page.to_html(named, f"References of {name}")
     return found
 
 
-def changed_texts(
-    changes: Mapping[str, str],
-    texts: Mapping[str, str],
-    name: str,
-    *,
-    service: Service,
-    online: bool,
-    cancel: Cancel,
-) -> dict[str, Any]:
-    """What changes make of a .bib, which is one of the `texts` by name, and of the papers that
-    cite it: the changed `texts` and their `diff`. Raises `CitewellError`."""
-    engine, options = service.engine, service.options.documents
+def changed_texts(service: Service, request: CheckRequest, cancel: Cancel) -> dict[str, Any]:
+    """What the changes make of the .bib and of the papers that cite it: the changed `texts` and
+    their `diff`; nothing without changes. Raises `CitewellError`."""
+    if not request.changes:
+        return {}
+    engine, options = service.engine, service.options
     documents = {
-        Path(paper): scan_document(paper, text, options)
-        for paper, text in texts.items()
-        if paper != name
+        Path(paper): scan_document(paper, text, options.documents)
+        for paper, text in request.papers.items()
+        if paper != request.name
     }
+    text = request.papers.get(request.name, request.text)
     plan = plan_changes(
-        changes,
-        [parse_bib(texts[name], name)],
-        check=lambda claims: CheckTask(engine, claims, online=online).run(cancel=cancel).checks,
-        work_named=lambda work: work_named(engine, work, service.options.bib.key_pattern),
+        request.changes,
+        [parse_bib(text, request.name)],
+        check=lambda claims: (
+            CheckTask(engine, claims, online=request.online).run(cancel=cancel).checks
+        ),
+        work_named=lambda work: work_named(engine, work, options.bib.key_pattern),
         citing=lambda bib, key: documents,
     )
     check_edits(plan.edits, plan.texts)
@@ -262,16 +253,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         raise CitewellError(
             Problem("request-invalid", "`changes` and `fixes` exclude each other.", "Send one.")
         )
-    changed: dict[str, Any] = {}
-    if request.changes:
-        changed = changed_texts(
-            request.changes,
-            {request.name: request.text, **request.papers},
-            request.name,
-            service=service,
-            online=request.online,
-            cancel=cancel,
-        )
+    changed = changed_texts(service, request, cancel)
     problems: tuple[Problem, ...] = ()
     unread: list[int] = []
     if request.pdf:
@@ -288,14 +270,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
         problems=public_problems((*problems, *found.problems)),
-        **forms_of(
-            request.forms,
-            checks,
-            request.text,
-            request.name,
-            engine=service.engine,
-            cancel=cancel,
-        ),
+        **forms_of(service, request, checks, cancel),
         **changed,
     )
 

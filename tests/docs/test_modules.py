@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95230,
+    "server: lines": 95227,
     "server: files": 566,
     "corpus tools and lab: lines": 25510,
     "corpus tools and lab: files": 160,

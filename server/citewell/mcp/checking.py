@@ -16,7 +16,6 @@ from citewell.documents.bib.guard import check_edits
 from citewell.documents.project.files import FileCache
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
 from citewell.features.checking.report import label
-from citewell.features.citing.named_works import work_named
 from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import log_to_client, notify_written
@@ -128,7 +127,7 @@ def _change(
             check=lambda claims: (
                 CheckTask(tools.engine, claims, online=online).run(cancel=cancel).checks
             ),
-            work_named=lambda name: work_named(tools.engine, name, tools.options.bib.key_pattern),
+            work_named=tools.work,
             citing=citing,
             shown=tools.roots.shown,
         )

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.named_works import nearest_titles, work_named
+from citewell.features.citing.named_works import nearest_titles
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.features.text.evidence import understood_text, why
 from citewell.features.text.overview import overview_text
@@ -281,7 +281,7 @@ async def related_papers(
     (`together`: how many). not_known: none of its citations is."""
 
     def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
-        paper = work_named(service.engine, id, service.options.bib.key_pattern)
+        paper = call.tools.work(id)
         search = digest(paper.id, direction)
         offset = from_cursor(cursor, search)[1] if cursor else 0
         found = related_works(

@@ -21,7 +21,6 @@ from mcp_types import (
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import read_text
 from citewell.features.checking.report import to_json
-from citewell.features.citing.named_works import work_named
 from citewell.mcp.papers import paper_of
 from citewell.mcp.tool_context import ToolContext, failure
 from citewell.model import CitewellError
@@ -57,8 +56,7 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
     def paper(id: str) -> str:
         """The record of a paper, by its id, DOI or arXiv id, as it is or percent-encoded."""
         try:
-            work = work_named(tools.engine, unquote(id), tools.options.bib.key_pattern)
-            return json.dumps(paper_of(work, "full"), ensure_ascii=False)
+            return json.dumps(paper_of(tools.work(unquote(id)), "full"), ensure_ascii=False)
         except CitewellError as error:
             raise ResourceNotFoundError(failure(error.problem)) from error
 

@@ -22,6 +22,7 @@ from mcp_types import CallToolResult, TextContent
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
+from citewell.features.citing.named_works import work_named
 from citewell.features.citing.write import Plan, write_edits
 from citewell.features.navigation.cursor import digest
 from citewell.mcp.roots import Roots, outside
@@ -92,6 +93,10 @@ class ToolContext:
             bib_options=self.options.bib,
             cache=FileCache(self.options.documents),
         )
+
+    def work(self, name: str) -> Work:
+        """The record of an id. Raises `CitewellError` where there is none."""
+        return work_named(self.engine, name, self.options.bib.key_pattern)
 
     def may(self, write: bool) -> None:
         """Raises `CitewellError` where files are to be written and must not be."""

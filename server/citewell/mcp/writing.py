@@ -14,7 +14,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.scan import format_of
 from citewell.features.citing.insert import InsertPlan, plan_entries, plan_entry
-from citewell.features.citing.named_works import all_named, work_named
+from citewell.features.citing.named_works import all_named
 from citewell.features.citing.write import RebasedText, write_plan
 from citewell.features.text.diff import unified_diff
 from citewell.features.text.evidence import what_it_says
@@ -85,7 +85,7 @@ async def fill_document(
             tools.options,
             threshold=call.arguments["threshold"],
             online=online,
-            choices={n: _work(tools, name) if name else None for n, name in choices.items()},
+            choices={n: tools.work(name) if name else None for n, name in choices.items()},
         )
     )
     planning = partial(_plan, tools, task, path, progress_of(context))
@@ -96,10 +96,6 @@ async def fill_document(
     done = await tools.run(filling, "document")
     await notify_written(context, done["written"], path)
     return bounded(done, diff=diff, budget=max_tokens)
-
-
-def _work(tools: ToolContext, name: str) -> Work:
-    return work_named(tools.engine, name, tools.options.bib.key_pattern)
 
 
 def _plan(
@@ -241,7 +237,7 @@ async def add_entries(
 
 def _add(tools: ToolContext, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Answer:
     _need_bib(bib)
-    work = work_named(tools.engine, name, tools.options.bib.key_pattern)
+    work = tools.work(name)
 
     def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
         return plan_entry(path, parsed, work, tools.options, key=key)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,16 +19,15 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive
 
 from citewell.engine.contract import Engine
-from citewell.http.contract import Endpoint, PartCallback, ProgressCallback, Service, queue_of
 from citewell.http.docs_page import docs_routes
-from citewell.http.endpoints import ENDPOINTS
-from citewell.http.events import EventStream, wants_events
-from citewell.http.lines import LineStream, wants_lines
+from citewell.http.endpoints import ENDPOINTS, Endpoint
 from citewell.http.openapi import openapi_json
 from citewell.http.reading import MAX_BODY, MAX_PUBLIC_BODY, body_of, converted, decoded
 from citewell.http.statuses import problem_page, status_of
+from citewell.http.streaming import EVENTS, LINES, EventStream, LineStream, wants
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.operations.operation import Operation, Service
 from citewell.options import Options
 from citewell.serving.metrics import Metrics, metrics_routes
 from citewell.serving.observed import label_request
@@ -89,16 +89,26 @@ async def answered(
     """The answer of an address, or the problem why there is none."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     label_request(request.scope, endpoint.name)
+    operation = endpoint.operation
     try:
         payload = await _payload(endpoint, request, service.options)
-        if endpoint.at_once:
-            answer = endpoint.answer(service, payload, Cancel())
-        elif endpoint.is_long and wants_events(request):
-            return _events(endpoint, service, queues, payload)
-        elif endpoint.in_parts and wants_lines(request):
-            return _lines(endpoint, service, queues, payload)
+        result = partial(_result, operation, queues, payload)
+        if operation.at_once:
+            answer = operation.function(service, payload, Cancel())
+        elif operation.is_long and wants(request, EVENTS):
+            return EventStream(
+                lambda progress, receive: _result_or_problem(
+                    result(replace(service, progress=progress), receive)
+                )
+            )
+        elif operation.in_parts and wants(request, LINES):
+            return LineStream(
+                lambda on_part, receive: _result_or_problem(
+                    result(replace(service, on_part=on_part), receive)
+                )
+            )
         else:
-            answer = await _result(endpoint, service, queues, payload, request.receive)
+            answer = await result(service, request.receive)
     except CitewellError as error:
         return failed(error.problem)
     except (Cancelled, _DisconnectedError):
@@ -109,32 +119,10 @@ async def answered(
     return Response(body, media_type="application/json", headers=DATA_HEADERS)
 
 
-def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
-    """The response as a stream of events; the last is the answer or the problem."""
-
-    async def work(on_progress: ProgressCallback, receive: Receive) -> Any:
-        reporting = msgspec.structs.replace(service, on_progress=on_progress)
-        return await _result_or_problem(endpoint, reporting, queues, payload, receive)
-
-    return EventStream(work, status_of, DATA_HEADERS)
-
-
-def _lines(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
-    """The response as a line for each part; a problem is the last one."""
-
-    async def work(on_part: PartCallback, receive: Receive) -> Any:
-        reporting = msgspec.structs.replace(service, on_part=on_part)
-        return await _result_or_problem(endpoint, reporting, queues, payload, receive)
-
-    return LineStream(work, status_of, DATA_HEADERS)
-
-
-async def _result_or_problem(
-    endpoint: Endpoint, service: Service, queues: Queues, payload: Any, receive: Receive
-) -> Any:
-    """The endpoint's answer, or the problem why there is none; for a response that has begun."""
+async def _result_or_problem(result: Awaitable[Any]) -> Any:
+    """The operation's response, or the problem why there is none; for a response that has begun."""
     try:
-        return await _result(endpoint, service, queues, payload, receive)
+        return await result
     except CitewellError as error:
         return error.problem
     except (Cancelled, _DisconnectedError, asyncio.CancelledError):
@@ -155,14 +143,14 @@ def failed(problem: Problem) -> Response:
 
 async def _payload(endpoint: Endpoint, request: Request, options: Options) -> Any:
     if endpoint.method == "GET":
-        return converted(request, endpoint.request)
+        return converted(request, endpoint.operation.request)
     try:
         with anyio.fail_after(ARRIVAL_SECONDS):
             limit = MAX_PUBLIC_BODY if options.serve.read_only else MAX_BODY
             body = await body_of(request, limit)
     except TimeoutError:
         raise CitewellError(_SLOW) from None
-    return decoded(body, endpoint.request)
+    return decoded(body, endpoint.operation.request)
 
 
 class _DisconnectedError(Exception):
@@ -170,11 +158,11 @@ class _DisconnectedError(Exception):
 
 
 async def _result(
-    endpoint: Endpoint, service: Service, queues: Queues, payload: Any, receive: Receive
+    operation: Operation, queues: Queues, payload: Any, service: Service, receive: Receive
 ) -> Any:
-    """The endpoint's answer. The work stops at its next look when the client goes away or the time
-    is over; its thread is not waited for."""
-    cancel = Cancel(endpoint.seconds)
+    """The operation's response. The work stops at its next look when the client goes away or the
+    time is over; its thread is not waited for."""
+    cancel = Cancel(operation.seconds)
     found: list[Any] = []
     failure: list[BaseException] = []
     gone = False
@@ -186,13 +174,13 @@ async def _result(
         gone = True
         scope.cancel()
 
-    kind = queue_of(endpoint, payload)
+    kind = operation.queue_of(payload)
     with queues.place(kind):
         async with anyio.create_task_group() as group:
             group.start_soon(watch, group.cancel_scope)
             try:
-                with anyio.fail_after(endpoint.seconds):
-                    work = partial(endpoint.answer, service, payload, cancel)
+                with anyio.fail_after(operation.seconds):
+                    work = partial(operation.function, service, payload, cancel)
                     found.append(await queues.run(kind, work))
             except TimeoutError:
                 failure.append(CitewellError(_LATE))

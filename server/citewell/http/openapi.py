@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from citewell import __version__
-from citewell.http.contract import Endpoint, Nothing
-from citewell.http.events import MEDIA_TYPE as EVENTS
-from citewell.http.lines import MEDIA_TYPE as LINES
+from citewell.http.endpoints import Endpoint
+from citewell.http.streaming import EVENTS, LINES
+from citewell.operations.operation import Nothing
 from citewell.serving.problem_json import MEDIA_TYPE, ProblemJson
 
 VERSION = "3.1.0"
@@ -32,14 +32,14 @@ def openapi_json(endpoints: Sequence[Endpoint], base_path: str = "") -> bytes:
 
 def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """OpenAPI 3.1, whose schemas are JSON Schema 2020-12."""
-    requests = [one.request for one in endpoints if one.method == "POST"]
-    answered = [one.response for one in endpoints]
+    requests = [one.operation.request for one in endpoints if one.method == "POST"]
+    answered = [one.operation.response for one in endpoints]
     kinds = list(dict.fromkeys([*requests, *answered, ProblemJson]))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))
     for one in endpoints:
-        if one.schema_keywords:
-            components[one.request.__name__].update(one.schema_keywords)
+        if one.method == "POST":
+            components[one.operation.request.__name__].update(one.operation.schema_keywords)
     paths: dict[str, dict[str, Any]] = {}
     for one in endpoints:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema_of)
@@ -62,33 +62,35 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> dict[str, Any]:
+    operation = endpoint.operation
     problem = {MEDIA_TYPE: {"schema": schema_of[ProblemJson]}}
-    answer = {"application/json": {"schema": schema_of[endpoint.response]}}
-    if endpoint.is_long:
+    answer = {"application/json": {"schema": schema_of[operation.response]}}
+    if operation.is_long:
         answer[EVENTS] = {"schema": {"type": "string", "description": _EVENTS}}
-    if endpoint.in_parts:
+    if operation.in_parts:
         answer[LINES] = {"schema": {"type": "string", "description": _LINES}}
-    operation: dict[str, Any] = {
+    found: dict[str, Any] = {
         "operationId": endpoint.name,
-        "summary": endpoint.summary,
-        "description": " ".join((inspect.getdoc(endpoint.answer) or "").split()),
+        "summary": endpoint.summary or operation.summary,
+        "description": " ".join((inspect.getdoc(operation.function) or "").split()),
         "responses": {
             "200": {"description": "The answer", "content": answer},
             "default": {"description": "Why there is none", "content": problem},
         },
     }
     if endpoint.method == "POST":
-        body = {"application/json": {"schema": schema_of[endpoint.request]}}
-        operation["requestBody"] = {"required": True, "content": body}
-    elif endpoint.request is not Nothing:
-        operation["parameters"] = _parameters(endpoint)
-    return operation
+        body = {"application/json": {"schema": schema_of[operation.request]}}
+        found["requestBody"] = {"required": True, "content": body}
+    elif operation.request is not Nothing:
+        found["parameters"] = _parameters(endpoint)
+    return found
 
 
 def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     """The fields of a request in the URL."""
-    _, components = msgspec.json.schema_components([endpoint.request], ref_template=_REF)
-    schema = components[endpoint.request.__name__]
+    request = endpoint.operation.request
+    _, components = msgspec.json.schema_components([request], ref_template=_REF)
+    schema = components[request.__name__]
     parameters = []
     for name, kind in schema["properties"].items():
         in_path = f"{{{name}}}" in endpoint.path

@@ -7,29 +7,27 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult
-from pydantic import Field, WithJsonSchema
-from typing_extensions import TypedDict
 
 from citewell.documents.bib.guard import check_edits
 from citewell.documents.project.files import FileCache
-from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in, tally
+from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
 from citewell.features.checking.report import label
 from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import log_to_client, notify_written
-from citewell.mcp.papers import Detail, Ref, paper_of, within
-from citewell.mcp.tool_context import ToolContext, answer, notes_of, tool_errors
+from citewell.mcp.papers import Detail, paper_of, within
+from citewell.mcp.tool import LIST, TEXT, Answer, ToolCall, choice, listed, may_ask, record, tool
+from citewell.mcp.tool_context import ToolContext, notes_of
 from citewell.model import CitewellError
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.document import Document
+from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
@@ -41,155 +39,139 @@ from citewell.usecases.entry_changes import (
     projects_in,
 )
 
-MAX_TEXT = 1_000_000
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
 
-class CheckedRef(TypedDict):
-    """A checked reference; also contains `line`, `evidence`, and `marked` if its mark holds."""
-
-    key: str
-    verdict: str
-    findings: NotRequired[list[Any]]
-    record: NotRequired[Ref]
-
-
-class CheckReport(TypedDict):
-    """Worst first; `report` names the whole of it as a resource. With `changes` also contains their
-    `diff`, and whether it is `written`."""
-
-    status: Literal["checked", "not_checked", "no_references"]
-    counts: dict[str, Any]
-    references: list[CheckedRef]
-    next_cursor: NotRequired[str]
-    notes: NotRequired[str]
-
-
-class CheckingTools:
-    """The method is a tool; its docstring is what a model reads."""
-
-    def __init__(self, tools: ToolContext) -> None:
-        self._tools = tools
-
-    async def check_references(
-        self,
-        ctx: Context,
-        text: Annotated[str, Field(max_length=MAX_TEXT)] = "",
-        path: str = "",
-        changes: Annotated[dict[str, str], WithJsonSchema({"type": "object"})] | None = None,
-        write: bool = False,
-        online: bool = False,
-        verified_too: bool = False,
-        cursor: str = "",
-        detail: Detail = "short",
-        max_tokens: int = 6000,
-    ) -> Annotated[CallToolResult, CheckReport]:
-        """Are references real, and right? Give BibTeX or a reference list as text, or the path of
-        a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
-        fabricated: evidence against it; unchecked: undecided. `online` asks the allowed
-        sources. `changes` in a path: key -> "mark", "remove", "record" or a paper id; a
-        diff unless `write`."""
-        if cursor and not (text or path):
-            with tool_errors():
-                name, offset = from_cursor(cursor)
-            checks = self._tools.report(name)
-            if checks is None:
-                raise ToolError(
-                    "[cursor-foreign] This report has expired. Repeat the check without cursor."
-                )
-            return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
-        if bool(text) == bool(path):
-            raise ToolError("[mcp-empty] Give either text or path.")
-        if changes and not path:
-            raise ToolError("[mcp-empty] Give path: changes are made in a file.")
-        done: dict[str, Any] = {}
-        if changes:
-            with tool_errors():
-                self._tools.may(write)
-            change = partial(self._change, path, changes, write, online)
-            done = await self._tools.run(change, "online" if online else "document")
-            await notify_written(ctx, done["written"], path)
-        claims, notes = await self._tools.run(lambda cancel: self._claims(text, path), "document")
-        if changes:
-            claims = [claim for claim in claims if claim.key in changes]
-        checks, more = await self._check(claims, online, ctx)
-        name = self._tools.report_name(text, path, online, [c.verdict.value for c in checks])
-        self._tools.keep(name, checks)
-        counts = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
-        await log_to_client(
-            ctx, "info", f"{len(checks)} references checked{counts and ': '}{counts}"
-        )
-        with tool_errors():
-            offset = from_cursor(cursor, name)[1] if cursor else 0
-        page = _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])
-        return answer({**page, **done})
-
-    def _change(
-        self, path: str, changes: dict[str, str], write: bool, online: bool, cancel: Cancel
-    ) -> dict[str, Any]:
-        tools = self._tools
-
-        def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
-            cache = FileCache(tools.options.documents)
-            projects = projects_in(tools.roots.folders, cache, tools.roots.overlay)
-            return citing_documents(projects, bib, key)
-
-        def plan() -> ChangePlan:
-            found = plan_changes(
-                changes,
-                bibs_of(self._claims("", path, every=True)[0]),
-                check=lambda claims: (
-                    CheckTask(tools.engine, claims, online=online).run(cancel=cancel).checks
-                ),
-                work_named=tools.work,
-                citing=citing,
-                shown=tools.roots.shown,
+@tool(
+    check,
+    only={"text", "changes", "online"},
+    asks=may_ask,
+    writes=True,
+    removes=True,
+    answer={
+        "status": choice(CheckStatus),
+        "counts": {"type": "object"},
+        "references": listed(key=TEXT, verdict=TEXT, findings=LIST, record=record(id=TEXT)),
+        "next_cursor": TEXT,
+    },
+)
+async def check_references(
+    call: ToolCall,
+    path: str = "",
+    write: bool = False,
+    verified_too: bool = False,
+    cursor: str = "",
+    detail: Detail = "short",
+    max_tokens: int = 6000,
+) -> Answer:
+    """Are references real, and right? Give BibTeX or a reference list as text, or the path of
+    a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
+    fabricated: evidence against it; unchecked: undecided. `online` asks the allowed
+    sources. `changes` in a path: key -> "mark", "remove", "record" or a paper id; a
+    diff unless `write`."""
+    tools, request = call.tools, call.request()
+    text, changes, online = request.text, request.changes, request.online
+    if cursor and not (text or path):
+        name, offset = from_cursor(cursor)
+        kept = tools.report(name)
+        if kept is None:
+            raise ToolError(
+                "[cursor-foreign] This report has expired. Repeat the check without cursor."
             )
-            check_edits(found.edits, found.texts)
-            return found
+        return _page(kept, name, offset, verified_too, detail, max_tokens, [])
+    if bool(text) == bool(path):
+        raise ToolError("[mcp-empty] Give either text or path.")
+    if changes and not path:
+        raise ToolError("[mcp-empty] Give path: changes are made in a file.")
+    done: Answer = {}
+    if changes:
+        tools.may(write)
+        change = partial(_change, tools, path, changes, write, online)
+        done = await tools.run(change, "online" if online else "document")
+        await notify_written(call.context, done["written"], path)
+    claims, notes = await tools.run(lambda cancel: _claims(tools, text, path), "document")
+    if changes:
+        claims = [claim for claim in claims if claim.key in changes]
+    task = CheckTask(tools.engine, claims, online=online)
+    await _run(task, tools, call.context, online=online)
+    checks = tuple(task.checks)
+    name = tools.report_name(text, path, online, [one.verdict.value for one in checks])
+    tools.keep(name, checks)
+    summary = ", ".join(f"{n} {verdict}" for verdict, n in outcome_of(checks)["counts"].items())
+    await log_to_client(
+        call.context, "info", f"{len(checks)} references checked{summary and ': '}{summary}"
+    )
+    offset = from_cursor(cursor, name)[1] if cursor else 0
+    notes += notes_of(task.problems)
+    return {**_page(checks, name, offset, verified_too, detail, max_tokens, notes), **done}
 
-        made = plan()
-        if write:
-            made = write_plan(made, plan, partial(tools.write, cancel=cancel))
-        return {"diff": "".join(made.diffs), "written": write}
 
-    def _claims(
-        self, text: str, path: str, *, every: bool = False
-    ) -> tuple[list[Claim], list[str]]:
-        if text:
-            pasted = references_in(text)
-            return list(pasted.claims), notes_of(pasted.problems)
-        file = self._tools.roots.find(path)
-        found = claims_in_files(
-            [file],
-            self._tools.options.documents,
-            every=every,
-            read=self._tools.roots.overlay,
-            pdf=self._tools.options.pdf,
+def _change(
+    tools: ToolContext,
+    path: str,
+    changes: dict[str, str],
+    write: bool,
+    online: bool,
+    cancel: Cancel,
+) -> Answer:
+    def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
+        cache = FileCache(tools.options.documents)
+        projects = projects_in(tools.roots.folders, cache, tools.roots.overlay)
+        return citing_documents(projects, bib, key)
+
+    def plan() -> ChangePlan:
+        found = plan_changes(
+            changes,
+            bibs_of(_claims(tools, "", path, every=True)[0]),
+            check=lambda claims: (
+                CheckTask(tools.engine, claims, online=online).run(cancel=cancel).checks
+            ),
+            work_named=tools.work,
+            citing=citing,
+            shown=tools.roots.shown,
         )
-        if not found.claims and found.problems and found.problems[0].code != "check-empty":
-            raise CitewellError(found.problems[0])
-        return list(found.claims), notes_of(found.problems)
+        check_edits(found.edits, found.texts)
+        return found
 
-    async def _check(
-        self, claims: list[Claim], online: bool, ctx: Context
-    ) -> tuple[tuple[Check, ...], list[str]]:
-        task = CheckTask(self._tools.engine, claims, online=online)
-        kind: Kind = "online" if online else "check"
+    made = plan()
+    if write:
+        made = write_plan(made, plan, partial(tools.write, cancel=cancel))
+    return {"diff": "".join(made.diffs), "written": write}
 
-        # Part by part, so that other clients get their turn.
-        async def run(step: Step) -> list[Check]:
-            done = len(task.checks)
-            await ctx.report_progress(done, task.total, CHECKING)
-            part = min(SLICE, task.total - done)
-            async with telling(ctx, done, part, task.total, online=online):
-                return await self._tools.run(step, kind)
 
-        async for _ in task.parts(run):
-            pass
-        await ctx.report_progress(task.total, task.total, "checked")
-        return tuple(task.checks), notes_of(task.problems)
+def _claims(
+    tools: ToolContext, text: str, path: str, *, every: bool = False
+) -> tuple[list[Claim], list[str]]:
+    if text:
+        pasted = references_in(text)
+        return list(pasted.claims), notes_of(pasted.problems)
+    found = claims_in_files(
+        [tools.roots.find(path)],
+        tools.options.documents,
+        every=every,
+        read=tools.roots.overlay,
+        pdf=tools.options.pdf,
+    )
+    if not found.claims and found.problems and found.problems[0].code != "check-empty":
+        raise CitewellError(found.problems[0])
+    return list(found.claims), notes_of(found.problems)
+
+
+async def _run(task: CheckTask, tools: ToolContext, ctx: Context, *, online: bool) -> None:
+    """Check part by part, so that other clients get their turn."""
+    kind: Kind = "online" if online else "check"
+
+    async def run(step: Step) -> list[Check]:
+        done = len(task.checks)
+        await ctx.report_progress(done, task.total, CHECKING)
+        part = min(SLICE, task.total - done)
+        async with telling(ctx, done, part, task.total, online=online):
+            return await tools.run(step, kind)
+
+    async for _ in task.parts(run):
+        pass
+    await ctx.report_progress(task.total, task.total, "checked")
 
 
 @asynccontextmanager
@@ -220,9 +202,9 @@ async def telling(
         raise failure
 
 
-def reference_of(check: Check, detail: Detail) -> CheckedRef:
+def reference_of(check: Check, detail: Detail) -> Answer:
     """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
-    found: dict[str, Any] = {"key": label(check), "line": check.claim.line}
+    found: Answer = {"key": label(check), "line": check.claim.line}
     found["verdict"] = check.verdict.value
     found["marked"] = check.mark.shown if check.mark is not None else ""
     full = detail == "full"
@@ -246,7 +228,7 @@ def reference_of(check: Check, detail: Detail) -> CheckedRef:
         found["evidence"] = list(check.evidence if full else check.evidence[:1])
     if check.work is not None:
         found["record"] = paper_of(check.work, "ids" if not full else "short")
-    return {name: value for name, value in found.items() if value}  # type: ignore[return-value]
+    return {name: value for name, value in found.items() if value}
 
 
 def _page(
@@ -257,16 +239,14 @@ def _page(
     detail: Detail,
     budget: int,
     notes: list[str],
-) -> CheckReport:
+) -> Answer:
     shown = [c for v in ORDER for c in checks if c.verdict is v]
     if not verified_too:
         shown = [check for check in shown if check.verdict is not Verdict.VERIFIED]
     rest = [reference_of(check, detail) for check in shown[offset:]]
     kept = within(rest, budget)
-    unchecked = bool(checks) and all(check.verdict is Verdict.UNCHECKED for check in checks)
-    page: dict[str, Any] = {
-        "status": "not_checked" if unchecked else "checked" if checks else "no_references",
-        "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
+    page: Answer = {
+        **outcome_of(checks),
         "references": rest[:kept],
         "report": f"report://{name}",
     }
@@ -274,4 +254,4 @@ def _page(
         page["next_cursor"] = to_cursor(name, offset + kept)
     if notes:
         page["notes"] = "\n".join(notes)
-    return page  # type: ignore[return-value]
+    return page

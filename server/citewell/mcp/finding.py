@@ -1,280 +1,316 @@
-"""The tools that find papers: for a passage, by words, and by id."""
+"""The tools that find papers: for a passage, by words, in passes, by id, and along citations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, NotRequired
+from typing import Any, Literal
 
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult
-from pydantic import Field
-from typing_extensions import TypedDict
 
 from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.named_works import nearest_titles
-from citewell.features.text.evidence import picks, understood_text, why
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
+from citewell.features.text.evidence import understood_text, why
+from citewell.features.text.overview import overview_text
 from citewell.features.text.paper_text import Form, paper_texts
-from citewell.mcp.client_log import log_to_client
-from citewell.mcp.papers import (
-    CitedRef,
-    Detail,
-    PaperRef,
-    RecordRef,
-    paper_of,
-    within,
+from citewell.mcp.papers import Detail, paper_of, tokens_of, within
+from citewell.mcp.tool import (
+    INTEGER,
+    LIST,
+    NUMBER,
+    TEXT,
+    Answer,
+    ToolCall,
+    choice,
+    listed,
+    may_search,
+    tool,
 )
-from citewell.mcp.tool_context import (
-    ToolContext,
-    answer,
-    notes_of,
-    progress_of,
-    tool_errors,
-)
-from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
+from citewell.mcp.tool_context import notes_of
+from citewell.model import CitewellError, CitingPaper, Hit
 from citewell.model.cancel import Cancel
-from citewell.usecases.find import (
-    MAX_PASSAGE,
-    MAX_PLACES,
-    Found,
-    Status,
-    find_papers,
-    passage_queries,
-    status_of,
-    suffix_of,
-)
-from citewell.usecases.search import SearchPage, search_page, search_query
+from citewell.model.display_text import shorten
+from citewell.model.query import Direction
+from citewell.operations import exploring, finding, papers, searching
+from citewell.operations.operation import Service
+from citewell.options import Options
+from citewell.usecases.explore.contract import Exploration, ExploredWork
+from citewell.usecases.explore.export import reason_text
+from citewell.usecases.find import MAX_PLACES, Found, Status, status_of
+from citewell.usecases.related import related_works
 
-Count = Annotated[int, Field(ge=1, le=50)]
-Year = Annotated[int, Field(ge=0, le=9999)]
+MAX_WHY = 200
+"""Characters of the reasons of one paper."""
 
 
-class CitationSite(TypedDict, total=False):
-    """One place that wants a citation; `pick` alone may be missing."""
-
-    sentence: str
-    papers: list[CitedRef]
-    confidence: float
-    pick: str
-
-
-class Places(TypedDict):
-    """Candidates."""
-
-    status: Status
-    places: list[CitationSite]
-    notes: NotRequired[str]
-
-
-class PaperPage(TypedDict):
-    """Papers."""
-
-    status: Status
-    papers: list[PaperRef]
-    understood: NotRequired[str]
-    next_cursor: NotRequired[str]
-    notes: NotRequired[str]
-
-
-class Papers(TypedDict):
-    """Records."""
-
-    papers: list[RecordRef]
-    unknown_ids: NotRequired[list[str]]
-    notes: NotRequired[str]
-
-
-class FindingTools:
-    """Each method is a tool; its docstring is what a model reads."""
-
-    def __init__(self, tools: ToolContext) -> None:
-        self._tools = tools
-
-    async def find_citations(
-        self,
-        text: Annotated[str, Field(min_length=1, max_length=MAX_PASSAGE)],
-        ctx: Context,
-        path: str = "",
-        k: Count = 5,
-        detail: Detail = "short",
-        max_tokens: int = 4000,
-    ) -> Annotated[CallToolResult, Places]:
-        """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
-        belongs (else the end is taken). `path`: its paper; `key`: what its .bib holds; `score`: how
-        likely it is cited here. `pick`: likely enough to cite; without one, judge the candidates or
-        leave it open."""
-        queries, known = await self._tools.run(lambda cancel: self._read(text, path), "document")
-        progress = progress_of(ctx)
-        found = await self._tools.run(
-            lambda cancel: find_papers(
-                self._tools.engine,
-                queries,
-                k,
-                pick=picks(self._tools.options),
-                progress=progress,
-                cancel=cancel,
-            ),
-            "passage",
-        )
-        for one in found:
-            self._tools.offered(one.query, one.result)
-        await notify_dropped(ctx, [one.result for one in found])
-        return answer(
-            await self._tools.run(lambda cancel: self._places(found, known, detail, max_tokens))
-        )
-
-    async def search_papers(
-        self,
-        ctx: Context,
-        query: Annotated[str, Field(max_length=2000)] = "",
-        author: str = "",
-        venue: str = "",
-        kind: str = "",
-        language: str = "",
-        year: Year | None = None,
-        year_from: Year | None = None,
-        year_to: Year | None = None,
-        k: Count = 10,
-        cursor: str = "",
-        detail: Detail = "short",
-        max_tokens: int = 4000,
-    ) -> Annotated[CallToolResult, PaperPage]:
-        """Search by words, topic, id; `kind`: article, survey ... More: cursor.
-        nothing_found: notes name the filter; not_checked: retry."""
-        if not (query.strip() or author or venue or kind):
-            raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
-        try:
-            wanted = search_query(
-                self._tools.options,
-                query,
-                author,
-                venue,
-                year=year,
-                year_from=year_from,
-                year_to=year_to,
-                kind=kind,
-                language=language,
-            )
-        except CitewellError as error:
-            raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
-        page = await self._tools.run(partial(self._search, wanted, k, cursor), "search")
-        await notify_dropped(ctx, [page.result])
-        with tool_errors():
-            return answer(_page(page, detail, max_tokens))
-
-    async def get_papers(
-        self,
-        ids: Annotated[list[str], Field(min_length=1, max_length=50)],
-        format: Form = "record",
-        style: str = "",
-        max_tokens: int = 8000,
-    ) -> Annotated[CallToolResult, Papers]:
-        """Records by id, DOI or arXiv id; or as `text`: BibTeX, CSL-JSON, or a reference printed in
-        a CSL `style` such as ieee."""
-        return answer(
-            await self._tools.run(lambda cancel: self._papers(ids, format, style, max_tokens))
-        )
-
-    def _read(self, text: str, path: str) -> tuple[list[Query], KnownWorks]:
-        paper, known = CitingPaper(), KnownWorks(())
-        suffix = suffix_of(text)
-        if path:
-            file = self._tools.roots.find(path)
-            project = self._tools.project(file)
-            paper, known = project.citing_paper(), KnownWorks(project.bibliographies)
-            suffix = file.suffix
-        return passage_queries(text, suffix, self._tools.options, paper), known
-
-    def _search(self, query: Query, k: int, cursor: str, cancel: Cancel) -> SearchPage:
-        page = search_page(self._tools.engine, query, k, cursor, cancel)
-        self._tools.offered(query, page.result)
-        return page
-
-    def _places(self, found: list[Found], known: KnownWorks, detail: Detail, budget: int) -> Places:
-        options = self._tools.options
-        places: list[CitationSite] = []
-        notes: list[str] = []
-        for one in found:
-            papers: list[CitedRef] = []
-            for hit in one.hits:
-                held = known.find(hit.work)
-                key = hit.key or (held[1].key if held is not None else "")
-                paper = paper_of(hit.work, detail, key=key, why=_why(hit, detail))
-                paper["score"] = round(confidence_of(one.query, [hit]), 3)
-                sentence = fitting_sentence(one.query, hit.work.abstract)
-                if sentence and detail != "ids":
-                    paper["abstract_sentence"] = sentence
-                papers.append(paper)
-            place: CitationSite = {
-                "sentence": one.query.sentence or one.query.text,
-                "papers": papers[: within(papers, budget // len(found))],
-                "confidence": round(one.confidence, 3),
-            }
-            if sure := one.sure_id(options):
-                place["pick"] = sure
-            if one.who:
-                notes.append(f"Place {len(places) + 1}: {one.who}")
-            places.append(place)
-        answered: Places = {"status": status_of([one.result for one in found]), "places": places}
-        notes += notes_of(problem for one in found for problem in one.problems)
-        if len(found) == MAX_PLACES:
-            notes.append(f"Only the first {MAX_PLACES} places were used.")
-        if notes:
-            answered["notes"] = "\n".join(notes)
-        return answered
-
-    def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
-        works = self._tools.works(ids)
-        held = [work for work in works if work is not None]
-        if not held:
-            self._tools.need_library()
-        texts = paper_texts(held, form, self._tools.options, style)
-        papers: list[RecordRef] = []
-        for work, text in zip(held, texts, strict=True):
-            one = paper_of(work, "full" if form == "record" else "ids")
-            if text:
-                one["text"] = text
-            papers.append(one)
-        found: Papers = {"papers": papers[: within(papers, budget)]}
-        unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
-        if unknown:
-            found["unknown_ids"] = unknown
-            near = nearest_titles(self._tools.engine, unknown)
-            found["notes"] = " ".join((_IDS, *near))
-        if len(found["papers"]) < len(papers):
-            left = [paper["id"] for paper in papers[len(found["papers"]) :]]
-            rest = f"Omitted because of max_tokens, request again: {', '.join(left)}"
-            found["notes"] = f"{found.get('notes', '')} {rest}".strip()
-        return found
-
-
-_IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
+def _with_notes(page: Answer, notes: Sequence[str]) -> Answer:
+    return {**page, "notes": "\n".join(notes)} if notes else page
 
 
 def _why(hit: Hit, detail: Detail) -> str:
     return why(hit) if detail == "full" else ""
 
 
-def _page(found: SearchPage, detail: Detail, budget: int) -> PaperPage:
-    papers: list[PaperRef] = [
-        *(paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits)
+@tool(
+    finding.find,
+    without={"markup", "bib", "title", "abstract", "abstracts", "forms", "style", "choose"},
+    asks=may_search,
+    answer={
+        "status": choice(Status),
+        "places": listed(
+            sentence=TEXT,
+            papers=listed(id=TEXT, title=TEXT, key=TEXT, score=NUMBER, abstract_sentence=TEXT),
+            confidence=NUMBER,
+            pick=TEXT,
+        ),
+    },
+)
+async def find_citations(
+    call: ToolCall, path: str = "", detail: Detail = "short", max_tokens: int = 4000
+) -> Answer:
+    """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
+    belongs (else the end is taken). `path`: its paper; `key`: what its .bib holds; `score`: how
+    likely it is cited here. `pick`: likely enough to cite; without one, judge the candidates or
+    leave it open."""
+    tools = call.tools
+
+    def work(
+        service: Service, request: finding.FindRequest, cancel: Cancel
+    ) -> tuple[list[Found], Answer]:
+        suffix, paper, known = "", CitingPaper(), KnownWorks(())
+        if path:
+            file = tools.roots.find(path)
+            project = tools.project(file)
+            suffix, paper = file.suffix, project.citing_paper()
+            known = KnownWorks(project.bibliographies)
+        found = finding.found_places(service, request, cancel, suffix=suffix, paper=paper)
+        for one in found:
+            tools.offered(one.query, one.result)
+        return found, _places(found, known, detail, max_tokens, service.options)
+
+    found, places = await call.run(work)
+    await call.notify_dropped(one.result for one in found)
+    return places
+
+
+def _places(
+    found: list[Found], known: KnownWorks, detail: Detail, budget: int, options: Options
+) -> Answer:
+    places: list[Answer] = []
+    notes: list[str] = []
+    for one in found:
+        listed_papers: list[Answer] = []
+        for hit in one.hits:
+            held = known.find(hit.work)
+            key = hit.key or (held[1].key if held is not None else "")
+            paper = paper_of(hit.work, detail, key=key, why=_why(hit, detail))
+            paper["score"] = round(confidence_of(one.query, [hit]), 3)
+            sentence = fitting_sentence(one.query, hit.work.abstract)
+            if sentence and detail != "ids":
+                paper["abstract_sentence"] = sentence
+            listed_papers.append(paper)
+        place: Answer = {
+            "sentence": finding.sentence_of(one.query),
+            "papers": listed_papers[: within(listed_papers, budget // len(found))],
+            "confidence": round(one.confidence, 3),
+        }
+        if sure := one.sure_id(options):
+            place["pick"] = sure
+        if one.who:
+            notes.append(f"Place {len(places) + 1}: {one.who}")
+        places.append(place)
+    notes += notes_of(problem for one in found for problem in one.problems)
+    if len(found) == MAX_PLACES:
+        notes.append(f"Only the first {MAX_PLACES} places were used.")
+    status = status_of([one.result for one in found])
+    return _with_notes({"status": status, "places": places}, notes)
+
+
+@tool(
+    searching.search,
+    without={"strict_language", "limit", "abstracts", "online_seconds"},
+    asks=may_search,
+    answer={
+        "status": choice(Status),
+        "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=LIST, venue=TEXT),
+        "understood": TEXT,
+        "next_cursor": TEXT,
+    },
+)
+async def search_papers(call: ToolCall, detail: Detail = "short", max_tokens: int = 4000) -> Answer:
+    """Search by words, topic, id; `kind`: article, survey ... More: cursor.
+    nothing_found: notes name the filter; not_checked: retry."""
+    try:
+        query = searching.query_of(call.request(), call.tools.options)
+    except CitewellError as error:
+        raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
+    if query is None:
+        raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
+    found = await call.run(partial(searching.page_of, query=query))
+    call.tools.offered(query, found.result)
+    await call.notify_dropped([found.result])
+    listed_papers = [
+        paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits
     ]
-    kept = within(papers, budget)
-    page: PaperPage = {"status": status_of([found.result]), "papers": papers[:kept]}
+    kept = within(listed_papers, max_tokens)
+    page: Answer = {"status": status_of([found.result]), "papers": listed_papers[:kept]}
     if found.result.understood.parts:
         page["understood"] = understood_text(found.result.understood)
     if cursor := found.next_cursor(kept):
         page["next_cursor"] = cursor
-    notes = notes_of((*found.result.problems, *found.result.dropped))
-    if notes:
-        page["notes"] = "\n".join(notes)
-    return page
+    return _with_notes(page, notes_of((*found.result.problems, *found.result.dropped)))
 
 
-async def notify_dropped(ctx: Context, results: Iterable[SearchResult]) -> None:
-    """Log to the client which parts of a search did not respond."""
-    for note in notes_of(problem for result in results for problem in result.dropped):
-        await log_to_client(ctx, "warning", note)
+@tool(
+    exploring.explore_papers,
+    without={
+        "author",
+        "venue",
+        "year_from",
+        "year_to",
+        "rounds",
+        "order",
+        "abstracts",
+        "online",
+        "model",
+    },
+    defaults={"k": 20},
+    asks=may_search,
+    answer={
+        "status": choice(Literal["found", "nothing_found"]),
+        "papers": listed(id=TEXT, title=TEXT),
+        "overview": TEXT,
+    },
+)
+async def explore_papers(call: ToolCall, max_tokens: int = 4000) -> Answer:
+    """Search the literature in passes. `kept`, `rejected`: ids you judged."""
+
+    def work(service: Service, request: exploring.ExploreRequest, cancel: Cancel) -> Answer:
+        found = Exploration()
+        for number, found in enumerate(exploring.passes_of(service, request, cancel), 1):
+            done = f"{found.passes[-1].name}: {len(found.papers)} papers"
+            service.progress(done, number, number + 1)
+        return _literature(found, max_tokens)
+
+    return await call.run(work)
+
+
+def _literature(found: Exploration, budget: int) -> Answer:
+    listed_papers = [_explored(one) for one in found.papers]
+    about = "" if found.overview is None else overview_text(found.overview)
+    kept = within(listed_papers, budget - (tokens_of(about) if about else 0))
+    page: Answer = {
+        "status": "found" if listed_papers else "nothing_found",
+        "papers": listed_papers[:kept],
+    }
+    if found.relevant is not None:
+        page["relevant"] = found.relevant
+    if about:
+        page["overview"] = about
+    notes = notes_of(found.problems)
+    if found.understood.parts:
+        notes.append(f"Understood: {understood_text(found.understood)}")
+    if kept < len(listed_papers):
+        notes.append(f"{len(listed_papers) - kept} more papers: raise max_tokens.")
+    return _with_notes(page, notes)
+
+
+def _explored(one: ExploredWork) -> Answer:
+    """The record in short, with its relevance where it is judged; a list of reasons can be long."""
+    found: Answer = {**paper_of(one.work), "why": shorten(reason_text(one), MAX_WHY)}
+    if one.relevance is not None:
+        found["relevance"] = round(one.relevance, 2)
+    return found
+
+
+@tool(
+    papers.get_papers,
+    without={"forms", "style"},
+    answer={
+        "papers": listed(id=TEXT, title=TEXT, doi=TEXT, abstract=TEXT, text=TEXT),
+        "unknown_ids": LIST,
+    },
+)
+async def get_papers(
+    call: ToolCall, format: Form = "record", style: str = "", max_tokens: int = 8000
+) -> Answer:
+    """Records by id, DOI or arXiv id; or as `text`: BibTeX, CSL-JSON, or a reference printed in
+    a CSL `style` such as ieee."""
+
+    def work(service: Service, request: papers.PapersRequest, cancel: Cancel) -> Answer:
+        held, unknown = papers.held_of(service, request.ids)
+        texts = paper_texts(held, format, service.options, style)
+        records: list[Answer] = []
+        for one, text in zip(held, texts, strict=True):
+            record = paper_of(one, "full" if format == "record" else "ids")
+            records.append(record | {"text": text} if text else record)
+        kept = within(records, max_tokens)
+        page: Answer = {"papers": records[:kept]}
+        notes: list[str] = []
+        if unknown:
+            page["unknown_ids"] = unknown
+            notes += [_IDS, *nearest_titles(service.engine, unknown)]
+        if kept < len(records):
+            left = ", ".join(record["id"] for record in records[kept:])
+            notes.append(f"Omitted because of max_tokens, request again: {left}")
+        return {**page, "notes": " ".join(notes)} if notes else page
+
+    return await call.run(work)
+
+
+_IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
+
+
+@tool(
+    exploring.related_papers,
+    without={"ids", "directions"},
+    defaults={"k": 10},
+    answer={
+        "status": choice(Literal["found", "nothing_found", "not_known"]),
+        "papers": listed(id=TEXT, title=TEXT, together=INTEGER),
+        "next_cursor": TEXT,
+    },
+)
+async def related_papers(
+    call: ToolCall, id: str, direction: Direction, cursor: str = "", max_tokens: int = 4000
+) -> Answer:
+    """Follow citations: what a paper cites, what cites it, or what others cite with it
+    (`together`: how many). not_known: none of its citations is."""
+
+    def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
+        paper = call.tools.work(id)
+        search = digest(paper.id, direction)
+        offset = from_cursor(cursor, search)[1] if cursor else 0
+        found = related_works(
+            service.engine,
+            [paper],
+            request.k,
+            offset=offset,
+            directions=request.directions,
+            cancel=cancel,
+        )
+        if found.problems:
+            raise CitewellError(found.problems[0])
+        neighbours: list[dict[str, Any]] = []
+        for one in found.papers:
+            together = {"together": one.links[0].together} if direction == "cocited" else {}
+            neighbours.append(paper_of(one.work) | together)
+        kept = within(neighbours, max_tokens)
+        some = "found" if found.total else "nothing_found"
+        page: Answer = {
+            "status": "not_known" if found.unknown else some,
+            "papers": neighbours[:kept],
+        }
+        if kept and found.total > offset + kept:
+            page["next_cursor"] = to_cursor(search, offset + kept)
+        if not found.unknown:
+            page["notes"] = (
+                f"{found.total} known papers are in the library, {found.elsewhere} are not. "
+                "The list is a sample of all citations."
+            )
+        return page
+
+    return await call.run(work, ids=(id,), directions=(direction,))

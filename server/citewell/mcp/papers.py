@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any, Literal
 
 from citewell.features.text.evidence import source_of
 from citewell.model import Work
@@ -18,53 +16,9 @@ _AUTHORS = 3
 _json_of = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Ref(TypedDict):
-    """A record. It has more fields than its schema, which every conversation pays for."""
-
-    id: str
-    source: str
-
-
-class CitedRef(Ref):
-    """A record for a place in a text."""
-
-    title: str
-    key: NotRequired[str]
-    score: NotRequired[float]
-    abstract_sentence: NotRequired[str]
-
-
-class NeighbourRef(Ref):
-    """A record beside another one."""
-
-    title: str
-    together: NotRequired[int]
-
-
-class PaperRef(Ref):
-    """A record in a list."""
-
-    title: str
-    year: NotRequired[int]
-    authors: NotRequired[list[str]]
-    venue: NotRequired[str]
-    retracted: NotRequired[bool]
-
-
-class RecordRef(Ref):
-    """A whole record: with what `PaperRef` has."""
-
-    title: str
-    doi: NotRequired[str]
-    abstract: NotRequired[str]
-    text: NotRequired[str]
-
-
-class Whole(CitedRef, NeighbourRef, PaperRef, RecordRef):
-    """All that a record may have."""
-
-
-def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = "") -> Whole:
+def paper_of(
+    work: Work, detail: Detail = "short", *, key: str = "", why: str = ""
+) -> dict[str, Any]:
     """The record in the detail that is wanted; what it lacks is left out."""
     found: dict[str, Any] = {"id": work.id, "source": source_of(work), "title": work.title}
     found["year"] = work.year
@@ -84,7 +38,7 @@ def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = 
             "abstract": work.abstract[:MAX_ABSTRACT],
             "why": why,
         }
-    return {name: value for name, value in found.items() if value}  # type: ignore[return-value]
+    return {name: value for name, value in found.items() if value}
 
 
 def tokens_of(value: object) -> int:

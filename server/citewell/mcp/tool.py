@@ -1,25 +1,240 @@
-"""A tool that takes the arguments it names and no others, and says what is wrong with a value.
+"""A tool over an operation: parameters of the operation's request, own ones, and its answer.
 
-The SDK drops unknown arguments, so that a filter with a wrong name would silently be ignored.
+A tool takes the arguments that it names and no others, and describes what is wrong with a value:
+the SDK drops unknown arguments, so that a filter with a wrong name would silently be ignored.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+import operator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from pydantic import ValidationError
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import Field, ValidationError
 
-from citewell.mcp.tool_context import tool_errors
-from citewell.model import CitewellError, Problem
+from citewell.mcp.client_log import log_to_client
+from citewell.mcp.tool_context import ToolContext, answer_of, notes_of, progress_of, tool_errors
+from citewell.model import CitewellError, Problem, SearchResult
+from citewell.model.cancel import Cancel
 from citewell.model.problem import meant
+from citewell.operations.operation import Nothing, Operation, Service
+from citewell.options import Options
+from citewell.serving.queues import Kind
 
 SAME = {"limit": "k"}
 """Other names that are taken, too; not listed, for each letter of the list costs tokens."""
 
 MOST_ERRORS = 5
 """Wrong arguments that an error names."""
+BOUNDS = ("ge", "le", "min_length", "max_length", "pattern")
+_SILENT = frozenset(
+    "title description minimum maximum minLength minItems maxItems maxLength pattern maxProperties "
+    "additionalProperties".split()
+)
+"""Names say it, or the error of a call that breaks it; it is checked all the same."""
+
+R = TypeVar("R")
+Answer = dict[str, Any]
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One call of a tool."""
+
+    tools: ToolContext
+    context: Context
+    operation: Operation
+    arguments: dict[str, Any]
+    """Those that are fields of the operation's request."""
+
+    def request(self, **more: Any) -> Any:
+        """The operation's request, with fields that the tool itself sets. Raises `CitewellError`
+        for a value that these do not take."""
+        try:
+            return msgspec.convert(self.arguments | more, self.operation.request)
+        except msgspec.ValidationError as error:
+            raise CitewellError(_invalid(f"{error}")) from error
+
+    async def run(self, work: Callable[[Service, Any, Cancel], R], **more: Any) -> R:
+        """The result of work on the request, on a thread in the operation's queue; its progress is
+        sent to the client."""
+        request = self.request(**more)
+        service = Service(self.tools.options, self.tools.engine, progress_of(self.context))
+        kind: Kind = self.operation.queue_of(request)
+        return await self.tools.run(partial(work, service, request), kind)
+
+    async def notify_dropped(self, results: Iterable[SearchResult]) -> None:
+        """Log to the client which parts of a search did not respond."""
+        for note in notes_of(problem for result in results for problem in result.dropped):
+            await log_to_client(self.context, "warning", note)
+
+
+# What a tool answers, as a schema: each letter of it costs tokens in every conversation. The
+# instructions and the documentation list the other fields; most fields are strings, and only what
+# is not one has a type.
+
+TEXT: Answer = {}
+INTEGER: Answer = {"type": "integer"}
+NUMBER: Answer = {"type": "number"}
+FLAG: Answer = {"type": "boolean"}
+LIST: Answer = {"type": "array"}
+
+
+def choice(literal: Any) -> Answer:
+    """One of the values of a `Literal`."""
+    return {"enum": list(get_args(literal))}
+
+
+def listed(**fields: Answer) -> Answer:
+    """A list of objects with these fields."""
+    return LIST | {"items": record(**fields)}
+
+
+def record(**fields: Answer) -> Answer:
+    """An object with these fields."""
+    return {"properties": fields}
+
+
+def may_ask(options: Options) -> bool:
+    """Whether any source may be asked."""
+    return bool(options.sources.allow)
+
+
+def may_search(options: Options) -> bool:
+    """Whether sources may be asked for papers."""
+    return may_ask(options) and options.sources.search
+
+
+_NO_OPERATION = Operation(
+    function=lambda service, request, cancel: request, request=Nothing, response=Nothing, summary=""
+)
+
+
+def tool(
+    operation: Operation = _NO_OPERATION,
+    *,
+    answer: Mapping[str, Answer],
+    without: Collection[str] = (),
+    only: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+    asks: Callable[[Options], bool] | None = None,
+    writes: bool = False,
+    removes: bool = False,
+) -> Callable[[Callable[..., Awaitable[Answer]]], Callable[[ToolContext], Tool]]:
+    """Make a tool of a function, whose name and docstring are what a model reads.
+
+    Its parameters are the fields of the operation's request, and those of the function after the
+    `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
+    that passes the request on, or `only` some; `defaults` are others than the request's. `asks`:
+    whether it asks sources on the network, too; `writes`: it writes where that is allowed;
+    `removes`: what it writes may take something away.
+    """
+
+    def decorated(function: Callable[..., Awaitable[Answer]]) -> Callable[[ToolContext], Tool]:
+        shared = [
+            one.replace(default=(defaults or {}).get(one.name, one.default))
+            for one in _parameters(operation.request)
+            if (one.name in only if only else one.name not in without)
+        ]
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        names = {one.name for one in shared}
+
+        def opened(tools: ToolContext) -> Tool:
+            async def call(ctx: Context, **given: Any) -> CallToolResult:
+                arguments = {name: given.pop(name) for name in names}
+                one = ToolCall(tools, ctx, operation, arguments)
+                with tool_errors():
+                    return answer_of(await function(one, **given))
+
+            call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+                [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
+            )
+            writing = writes and tools.allow_write
+            made = StrictTool.from_function(
+                call,
+                name=function.__name__,
+                description=" ".join((inspect.getdoc(function) or "").split()),
+                context_kwarg="ctx",
+                annotations=ToolAnnotations(
+                    read_only_hint=not writing,
+                    # True is the default of a tool that writes.
+                    destructive_hint=False if writing and not removes else None,
+                    # For a tool that only reads the specification gives it no meaning.
+                    idempotent_hint=True if writing and not removes else None,
+                    # True is the default.
+                    open_world_hint=None if asks is not None and asks(tools.options) else False,
+                ),
+                structured_output=False,
+            )
+            made.parameters = slim(made.parameters)
+            made.fn_metadata.output_schema = {"type": "object", "properties": dict(answer)}
+            return made
+
+        return opened
+
+    return decorated
+
+
+def _parameters(request: type[msgspec.Struct]) -> Iterator[inspect.Parameter]:
+    """The fields of a request as parameters, with their bounds."""
+    types = get_type_hints(request, include_extras=True)
+    for field in msgspec.structs.fields(request):
+        default = field.default
+        if field.default_factory is not msgspec.NODEFAULT:
+            default = field.default_factory()
+        elif default is msgspec.NODEFAULT:
+            default = inspect.Parameter.empty
+        kind = _with_bounds(types[field.name])
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        )
+
+
+def _with_bounds(kind: Any) -> Any:
+    """A type with the bounds of msgspec as one with those of pydantic."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        bounds = {name: value for one in parts[1:] for name in BOUNDS
+                  if (value := getattr(one, name)) is not None}  # fmt: skip
+        return Annotated[_with_bounds(parts[0]), Field(**bounds)]
+    if origin in (Union, UnionType):
+        return functools.reduce(operator.or_, map(_with_bounds, parts))
+    if origin is tuple:
+        return list[_with_bounds(parts[0])]  # type: ignore[misc]
+    return kind
+
+
+def slim(schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON schema without what repeats its names or says nothing: each letter of it costs tokens
+    in every conversation."""
+    slimmed = _slim(schema)
+    assert isinstance(slimmed, dict)
+    return slimmed
+
+
+def _slim(schema: Any, *, names: bool = False) -> Any:
+    """`names`: the keys of this object are names of properties."""
+    if isinstance(schema, list):
+        return [_slim(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if not names and "anyOf" in schema:
+        # Only a value may be given, or nothing at all.
+        given = [one for one in schema["anyOf"] if one != {"type": "null"}]
+        if len(given) == 1:
+            return _slim(given[0])
+    return {
+        name: _slim(value, names=name == "properties" and not names)
+        for name, value in schema.items()
+        if names or not (name in _SILENT or (name == "default" and not value))
+    }
 
 
 class StrictTool(Tool):
@@ -50,10 +265,12 @@ class StrictTool(Tool):
                 f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}"
                 for one in error.errors(include_url=False, include_context=False)[:MOST_ERRORS]
             ]
-            raise CitewellError(
-                Problem("argument-invalid", f"{'; '.join(wrong)}.", "Correct the arguments.")
-            ) from error
+            raise CitewellError(_invalid("; ".join(wrong))) from error
         return given
+
+
+def _invalid(words: str) -> Problem:
+    return Problem("argument-invalid", f"{words}.", "Correct the arguments.")
 
 
 def known_arguments(tool: str, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from mcp_types import CallToolResult, TextContent
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
-from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.citing.named_works import work_named
 from citewell.features.citing.write import Plan, write_edits
 from citewell.features.navigation.cursor import digest
 from citewell.mcp.roots import Roots, outside
@@ -94,12 +94,8 @@ class ToolContext:
             cache=FileCache(self.options.documents),
         )
 
-    def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by their id, DOI or arXiv identifier."""
-        return works_named(self.engine, ids)
-
     def work(self, name: str) -> Work:
-        """One record. Raises `CitewellError` for an id that no record has."""
+        """The record of an id. Raises `CitewellError` where there is none."""
         return work_named(self.engine, name, self.options.bib.key_pattern)
 
     def may(self, write: bool) -> None:
@@ -121,10 +117,6 @@ class ToolContext:
             if not self.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
         write_edits(plan.edits, plan.texts)
-
-    def need_library(self) -> None:
-        """Raises `CitewellError` where there is no library: no id is known then."""
-        need_library(self.engine)
 
     def report_name(self, *parts: object) -> str:
         """The name of a report, which only who made it can know: clients share a server."""
@@ -209,7 +201,7 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
     return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
 
 
-def answer(value: Any) -> CallToolResult:
+def answer_of(value: dict[str, Any]) -> CallToolResult:
     """A typed result, and the same as compact JSON for clients that read text alone."""
     content = TextContent(type="text", text=_json_of(value))
-    return CallToolResult(content=[content], structured_content=dict(value))
+    return CallToolResult(content=[content], structured_content=value)

@@ -1,16 +1,13 @@
-"""The tools that change files, or show what they would change."""
+"""The tools that change files, or show what they would change, and that fetch works."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated
 
-from mcp.server.mcpserver import Context
-from mcp_types import CallToolResult
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from citewell.documents.bib.guard import check_edits
 from citewell.documents.bib.reader import parse_bib
@@ -22,50 +19,153 @@ from citewell.features.citing.write import RebasedText, write_plan
 from citewell.features.text.diff import unified_diff
 from citewell.features.text.evidence import what_it_says
 from citewell.mcp.client_log import notify_written
-from citewell.mcp.finding import notify_dropped
-from citewell.mcp.papers import MAX_TOKENS, Ref, paper_of, tokens_of, within
-from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of, tool_errors
+from citewell.mcp.papers import MAX_TOKENS, paper_of, tokens_of, within
+from citewell.mcp.tool import (
+    FLAG,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Answer,
+    ToolCall,
+    listed,
+    may_ask,
+    may_search,
+    record,
+    tool,
+)
+from citewell.mcp.tool_context import ToolContext, failure, notes_of, progress_of
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
+from citewell.operations.filling import fill
 from citewell.usecases.fill import FillTask
 from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill
 from citewell.usecases.find import Progress, no_progress, status_of
+from citewell.usecases.library_fetch import fetch, measure, request_of
 
-# What a fill answers, within a bound of tokens.
-
-
-class FilledPlaceholder(TypedDict, total=False):
-    """A placeholder; open while it has no key."""
-
-    n: int
-    place: str
-    text: str
-    confidence: float
-    key: str
-    paper: Ref
-    supported: str
-    reason: str
-    candidates: list[Ref]
+SHOWN = 5
+"""Candidates that are shown of an open placeholder."""
 
 
-class Fill(TypedDict):
-    """What is or would be changed."""
+@tool(
+    fill,
+    only={"choices", "threshold", "online"},
+    asks=may_search,
+    writes=True,
+    answer={
+        "written": FLAG,
+        "placeholders": listed(
+            n=INTEGER,
+            place=TEXT,
+            text=TEXT,
+            confidence=NUMBER,
+            key=TEXT,
+            paper=record(id=TEXT),
+            supported=TEXT,
+            reason=TEXT,
+            candidates=listed(id=TEXT),
+        ),
+        "diff": TEXT,
+    },
+)
+async def fill_document(
+    call: ToolCall, path: str, write: bool = False, diff: bool = True, max_tokens: int = 8000
+) -> Answer:
+    """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
+    add entries to its .bib. Without `write` only show the diff. `choices`: placeholder
+    n -> paper id, or "" to leave it open; others with words take their best paper from the
+    threshold on, with `online` from sources too."""
+    tools, context = call.tools, call.context
+    tools.may(write)
+    online, choices = call.arguments["online"], call.arguments["choices"]
+    task = await tools.run(
+        lambda cancel: FillTask(
+            tools.engine,
+            tools.options,
+            threshold=call.arguments["threshold"],
+            online=online,
+            choices={n: tools.work(name) if name else None for n, name in choices.items()},
+        )
+    )
+    planning = partial(_plan, tools, task, path, progress_of(context))
+    plan = await tools.run(planning, "online" if online else "document")
+    await call.notify_dropped(plan.results)
+    chosen = {int(n) for n in choices if n.isdecimal()}
+    filling = partial(_fill, tools, task, plan, path, chosen, write)
+    done = await tools.run(filling, "document")
+    await notify_written(context, done["written"], path)
+    return bounded(done, diff=diff, budget=max_tokens)
 
-    written: bool
-    placeholders: list[FilledPlaceholder]
-    diff: str
-    notes: NotRequired[str]
+
+def _plan(
+    tools: ToolContext, task: FillTask, path: str, progress: Progress, cancel: Cancel
+) -> FillPlan:
+    file = tools.roots.find(path)
+    if format_of(file) not in (Format.LATEX, Format.MARKDOWN):
+        raise CitewellError(
+            Problem(
+                "mcp-no-paper",
+                f"{path} is neither a LaTeX nor a Markdown file.",
+                "Give a paper; for a .bib use add_entry.",
+            )
+        )
+    plan = task.run(tools.project(file), progress, cancel)
+    status_of(plan.results)
+    return plan
 
 
-def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
+def _fill(
+    tools: ToolContext,
+    task: FillTask,
+    plan: FillPlan,
+    path: str,
+    chosen: set[int],
+    write: bool,
+    cancel: Cancel,
+) -> Answer:
+    if write:
+        again = partial(_plan, tools, task, path, no_progress, cancel)
+        plan = write_plan(plan, again, partial(tools.write, cancel=cancel))
+    written = write and bool(plan.edits)
+    if written:
+        tools.log_problems(learn_fill(tools.engine, plan, "mcp", chosen))
+    done: Answer = {
+        "written": written,
+        "placeholders": [_filled(tools, n, one) for n, one in enumerate(plan.fills, 1)],
+        "diff": "".join(plan.diffs),
+    }
+    notes = notes_of(plan.problems)
+    if notes:
+        done["notes"] = "\n".join(notes)
+    return done
+
+
+def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
+    one: Answer = {
+        "n": n,
+        "place": f"{tools.roots.shown(found.path)}:{found.line}",
+        "text": found.text,
+        "confidence": round(found.confidence, 3),
+    }
+    if found.hit is not None:
+        one["key"] = found.key
+        one["paper"] = paper_of(found.hit.work, "ids")
+        if found.supported is not None and found.supported.problem is None:
+            one["supported"] = what_it_says(found.supported)
+        return one
+    one["candidates"] = [paper_of(hit.work, "ids") for hit in found.candidates[:SHOWN]]
+    one["reason"] = found.advice
+    return one
+
+
+def bounded(done: Answer, *, diff: bool, budget: int) -> Answer:
     """The answer of a fill within a number of tokens: the placeholders without candidates, then
     their candidates, then the diff, as far as they fit; `notes` list what was cut."""
     budget = min(budget, MAX_TOKENS)
     notes = [done["notes"]] if "notes" in done else []
-    plain: list[FilledPlaceholder] = [
-        {name: value for name, value in one.items() if name != "candidates"}  # type: ignore[misc]
+    plain: list[Answer] = [
+        {name: value for name, value in one.items() if name != "candidates"}
         for one in done["placeholders"]
     ]
     kept = within(plain, budget)
@@ -87,258 +187,122 @@ def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
     if text and spent + tokens_of(text) > budget:
         notes.append(f"The diff is omitted because of max_tokens: it has {tokens_of(text)} tokens.")
         text = ""
-    found: Fill = {"written": done["written"], "placeholders": shown, "diff": text}
+    found: Answer = {"written": done["written"], "placeholders": shown, "diff": text}
     if notes:
         found["notes"] = "\n".join(notes)
     return found
 
 
-SHOWN = 5
-"""Candidates that are shown of an open placeholder."""
+@tool(
+    writes=True,
+    answer={
+        "written": FLAG,
+        "key": TEXT,
+        "paper": record(id=TEXT),
+        "already_there": FLAG,
+        "diff": TEXT,
+    },
+)
+async def add_entry(
+    call: ToolCall, id: str, bib: str, key: str = "", write: bool = False
+) -> Answer:
+    """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
+    returned `key`. Without `write` it only shows the diff."""
+    call.tools.may(write)
+    done = await call.tools.run(partial(_add, call.tools, id, bib, key, write), "document")
+    await notify_written(call.context, done["written"], bib)
+    return done
 
 
-class Added(TypedDict):
-    """The entry."""
-
-    written: bool
-    key: str
-    paper: Ref
-    already_there: bool
-    diff: str
-
-
-class Entry(Ref):
-    """One of several."""
-
-    key: str
-    already_there: bool
-
-
-class AddedEntries(TypedDict):
-    """The entries, in the order of the ids."""
-
-    written: bool
-    entries: list[Entry]
-    diff: str
+@tool(
+    writes=True,
+    answer={
+        "written": FLAG,
+        "entries": listed(id=TEXT, key=TEXT, already_there=FLAG),
+        "diff": TEXT,
+    },
+)
+async def add_entries(
+    call: ToolCall,
+    ids: Annotated[list[str], Field(min_length=1, max_length=50)],
+    bib: str,
+    write: bool = False,
+) -> Answer:
+    """Add several records to a .bib file, or none if an id is unknown."""
+    call.tools.may(write)
+    done = await call.tools.run(partial(_add_all, call.tools, ids, bib, write), "document")
+    await notify_written(call.context, done["written"], bib)
+    return done
 
 
-class WritingTools:
-    """Each method is a tool; its docstring is what a model reads."""
+def _add(tools: ToolContext, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Answer:
+    _need_bib(bib)
+    work = tools.work(name)
 
-    def __init__(self, tools: ToolContext) -> None:
-        self._tools = tools
+    def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
+        return plan_entry(path, parsed, work, tools.options, key=key)
 
-    async def fill_document(
-        self,
-        path: str,
-        ctx: Context,
-        choices: dict[str, str] | None = None,
-        threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
-        write: bool = False,
-        online: bool = False,
-        diff: bool = True,
-        max_tokens: int = 8000,
-    ) -> Annotated[CallToolResult, Fill]:
-        """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
-        add entries to its .bib. Without `write` only show the diff. `choices`: placeholder
-        n -> paper id, or "" to leave it open; others with words take their best paper from the
-        threshold on, with `online` from sources too."""
-        with tool_errors():
-            self._tools.may(write)
-        task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold, online))
-        planning = partial(self._plan, task, path, progress_of(ctx))
-        plan = await self._tools.run(planning, "online" if online else "document")
-        await notify_dropped(ctx, plan.results)
-        fill = partial(self._fill, task, plan, path, chosen, write)
-        done = await self._tools.run(fill, "document")
-        await notify_written(ctx, done["written"], path)
-        return answer(bounded(done, diff=diff, budget=max_tokens))
+    plan, done = _entered(tools, bib, [work], planned, write, cancel)
+    paper = paper_of(work, "short", key=plan.key)
+    return {**done, "key": plan.key, "paper": paper, "already_there": not plan.edits}
 
-    async def add_entry(
-        self,
-        id: str,
-        bib: str,
-        ctx: Context,
-        key: str = "",
-        write: bool = False,
-    ) -> Annotated[CallToolResult, Added]:
-        """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
-        returned `key`. Without `write` it only shows the diff."""
-        with tool_errors():
-            self._tools.may(write)
-        done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
-        await notify_written(ctx, done["written"], bib)
-        return answer(done)
 
-    async def add_entries(
-        self,
-        ids: Annotated[list[str], Field(min_length=1, max_length=50)],
-        bib: str,
-        ctx: Context,
-        write: bool = False,
-    ) -> Annotated[CallToolResult, AddedEntries]:
-        """Add several records to a .bib file, or none if an id is unknown."""
-        with tool_errors():
-            self._tools.may(write)
-        done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")
-        await notify_written(ctx, done["written"], bib)
-        return answer(done)
+def _add_all(tools: ToolContext, ids: list[str], bib: str, write: bool, cancel: Cancel) -> Answer:
+    _need_bib(bib)
+    works = all_named(tools.engine, ids)
+    keys: list[str] = []
 
-    def _task(
-        self, choices: Mapping[str, str], threshold: float | None, online: bool, cancel: Cancel
-    ) -> tuple[FillTask, set[int]]:
-        """The fill, and the numbers of the placeholders for which the agent has chosen."""
-        chosen = {n: self._tools.work(work) if work else None for n, work in choices.items()}
-        task = FillTask(
-            self._tools.engine,
-            self._tools.options,
-            threshold=threshold,
-            online=online,
-            choices=chosen,
-        )
-        return task, {int(n) for n in chosen if n.isdecimal()}
-
-    def _plan(self, task: FillTask, path: str, progress: Progress, cancel: Cancel) -> FillPlan:
-        file = self._tools.roots.find(path)
-        if format_of(file) not in (Format.LATEX, Format.MARKDOWN):
-            raise CitewellError(
-                Problem(
-                    "mcp-no-paper",
-                    f"{path} is neither a LaTeX nor a Markdown file.",
-                    "Give a paper; for a .bib use add_entry.",
-                )
-            )
-        plan = task.run(self._tools.project(file), progress, cancel)
-        status_of(plan.results)
+    def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
+        plan, keys[:] = plan_entries(path, parsed, works, tools.options)
         return plan
 
-    def _fill(
-        self,
-        task: FillTask,
-        plan: FillPlan,
-        path: str,
-        chosen: set[int],
-        write: bool,
-        cancel: Cancel,
-    ) -> Fill:
-        if write:
-            again = partial(self._plan, task, path, no_progress, cancel)
-            plan = write_plan(plan, again, partial(self._tools.write, cancel=cancel))
-        written = write and bool(plan.edits)
-        if written:
-            self._tools.log_problems(learn_fill(self._tools.engine, plan, "mcp", chosen))
-        done: Fill = {
-            "written": written,
-            "placeholders": [self._filled(n, one) for n, one in enumerate(plan.fills, 1)],
-            "diff": "".join(plan.diffs),
-        }
-        notes = notes_of(plan.problems)
-        if notes:
-            done["notes"] = "\n".join(notes)
-        return done
-
-    def _filled(self, n: int, found: PlaceholderFill) -> FilledPlaceholder:
-        one: FilledPlaceholder = {
-            "n": n,
-            "place": f"{self._tools.roots.shown(found.path)}:{found.line}",
-            "text": found.text,
-            "confidence": round(found.confidence, 3),
-        }
-        if found.hit is not None:
-            one["key"] = found.key
-            one["paper"] = paper_of(found.hit.work, "ids")
-            if found.supported is not None and found.supported.problem is None:
-                one["supported"] = what_it_says(found.supported)
-            return one
-        best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:SHOWN]]
-        one["candidates"] = best
-        one["reason"] = found.advice
-        return one
-
-    def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
-        _need_bib(bib)
-        work = self._tools.work(name)
-
-        def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
-            return plan_entry(path, parsed, work, self._tools.options, key=key)
-
-        path, plan = self._entered(bib, planned, write, cancel)
-        written = write and bool(plan.edits)
-        if written:
-            self._tools.learn(work, path.parent)
-        return {
-            "written": written,
-            "key": plan.key,
-            "paper": paper_of(work, "short", key=plan.key),
-            "already_there": not plan.edits,
-            "diff": "".join(
-                _diff(plan, edit, self._tools.roots.shown(path)) for edit in plan.edits
-            ),
-        }
-
-    def _add_all(self, ids: list[str], bib: str, write: bool, cancel: Cancel) -> AddedEntries:
-        _need_bib(bib)
-        works = all_named(self._tools.engine, ids)
-        keys: list[str] = []
-
-        def planned(path: Path, parsed: BibFile | None) -> InsertPlan:
-            plan, keys[:] = plan_entries(path, parsed, works, self._tools.options)
-            return plan
-
-        path, plan = self._entered(bib, planned, write, cancel)
-        written = write and bool(plan.edits)
-        new = {key for edit in plan.edits for key in edit.adds}
-        if written:
-            for work in {key: work for key, work in zip(keys, works, strict=True)}.values():
-                self._tools.learn(work, path.parent)
-        return {
-            "written": written,
-            "entries": [
-                _entry(work, key, there=key not in new)
-                for key, work in zip(keys, works, strict=True)
-            ],
-            "diff": "".join(
-                _diff(plan, edit, self._tools.roots.shown(path)) for edit in plan.edits
-            ),
-        }
-
-    def _entered(
-        self,
-        bib: str,
-        planned: Callable[[Path, BibFile | None], InsertPlan],
-        write: bool,
-        cancel: Cancel,
-    ) -> tuple[Path, InsertPlan]:
-        """The .bib of a name with the plan of its entries, which is checked, and written where that
-        is wanted. Raises `CitewellError`."""
-        path = self._tools.roots.find(bib, new=True)
-
-        def plan() -> InsertPlan:
-            parsed = self._bib(path)
-            made = planned(path, parsed)
-            if not made.key:
-                raise CitewellError(made.problems[0])
-            known = parsed or parse_bib("", str(path))
-            check_edits(made.edits, made.texts, lambda _path, _text: known)
-            return made
-
-        made = plan()
-        return path, write_plan(
-            made, plan, partial(self._tools.write, cancel=cancel)
-        ) if write else made
-
-    @staticmethod
-    def _bib(path: Path) -> BibFile | None:
-        """A .bib as it is now; None for one that is still to be made."""
-        text = FileCache().text(path)
-        if isinstance(text, Problem):
-            raise CitewellError(text)
-        return None if text is None else parse_bib(text, str(path))
+    plan, done = _entered(tools, bib, works, planned, write, cancel)
+    new = {key for edit in plan.edits for key in edit.adds}
+    entries = [
+        {**paper_of(work, "ids", key=key), "already_there": key not in new}
+        for key, work in zip(keys, works, strict=True)
+    ]
+    return {**done, "entries": entries}
 
 
-def _entry(work: Work, key: str, *, there: bool) -> Entry:
-    record: dict[str, Any] = {**paper_of(work, "ids", key=key), "already_there": there}
-    return record  # type: ignore[return-value]
+def _entered(
+    tools: ToolContext,
+    bib: str,
+    works: Sequence[Work],
+    planned: Callable[[Path, BibFile | None], InsertPlan],
+    write: bool,
+    cancel: Cancel,
+) -> tuple[InsertPlan, Answer]:
+    """The plan of the works' entries in the .bib of a name, which is checked, and written where
+    that is wanted; with what is answered of it. Raises `CitewellError`."""
+    path = tools.roots.find(bib, new=True)
+
+    def plan() -> InsertPlan:
+        parsed = _bib(path)
+        made = planned(path, parsed)
+        if not made.key:
+            raise CitewellError(made.problems[0])
+        known = parsed or parse_bib("", str(path))
+        check_edits(made.edits, made.texts, lambda _path, _text: known)
+        return made
+
+    made = plan()
+    if write:
+        made = write_plan(made, plan, partial(tools.write, cancel=cancel))
+    written = write and bool(made.edits)
+    if written:
+        for work in {work.id: work for work in works}.values():
+            tools.learn(work, path.parent)
+    diff = "".join(_diff(made, edit, tools.roots.shown(path)) for edit in made.edits)
+    return made, {"written": written, "diff": diff}
+
+
+def _bib(path: Path) -> BibFile | None:
+    """A .bib as it is now; None for one that is still to be made."""
+    text = FileCache().text(path)
+    if isinstance(text, Problem):
+        raise CitewellError(text)
+    return None if text is None else parse_bib(text, str(path))
 
 
 def _need_bib(name: str) -> None:
@@ -352,3 +316,25 @@ def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:
     edited = RebasedText(plan.texts[edit.path])
     edited.apply(edit.edits)
     return unified_diff(edited.original, edited.text, shown, new=edit.create)
+
+
+@tool(
+    asks=may_ask,
+    writes=True,
+    answer={"size": TEXT, "fetched": INTEGER, "papers": INTEGER},
+)
+async def fetch_papers(call: ToolCall, request: str, write: bool = False) -> Answer:
+    """Add works of a source to the library: "arxiv --category cs.CL --max 500". Without `write`
+    it only returns the size: ask the user."""
+    progress = progress_of(call.context)
+
+    def run(cancel: Cancel) -> Answer:
+        options, wanted = call.tools.options, request_of(request)
+        size = measure(options, wanted, cancel)
+        if not write:
+            return {"size": size.words, "fetched": 0}
+        done = fetch(options, wanted, progress, cancel)
+        notes = {} if done.problem is None else {"notes": failure(done.problem)}
+        return {"size": size.words, "fetched": done.new, "papers": done.works, **notes}
+
+    return await call.tools.run(run, "document")

@@ -61,10 +61,10 @@ def bodies(draw: Any, properties: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("one", POSTED, ids=lambda one: one.name)
 def test_no_request_breaks_it(client: Any, one: Any) -> None:
-    properties = schema_of(one.request.__name__)["properties"]
-    answer = jsonschema.Draft202012Validator(schema_of(one.response.__name__))
+    properties = schema_of(one.operation.request.__name__)["properties"]
+    answer = jsonschema.Draft202012Validator(schema_of(one.operation.response.__name__))
     refusal = jsonschema.Draft202012Validator(schema_of("ProblemJson"))
-    request = jsonschema.Draft202012Validator(schema_of(one.request.__name__))
+    request = jsonschema.Draft202012Validator(schema_of(one.operation.request.__name__))
 
     @settings(
         max_examples=40, deadline=None, derandomize=True, database=None,

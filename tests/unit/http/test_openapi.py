@@ -81,17 +81,17 @@ def test_requests_and_answers_are_as_it_says(
 ) -> None:
     body = REQUESTS[one.name]
     if one.method == "POST":
-        checked(document, one.request.__name__, body)
+        checked(document, one.operation.request.__name__, body)
         found = client.post(one.path, json=body)
     else:
         found = client.get(one.path.replace("{id}", "fx:1") + str(body))
     assert found.status_code == 200, found.text
-    checked(document, one.response.__name__, found.json())
+    checked(document, one.operation.response.__name__, found.json())
     with pytest.raises(jsonschema.ValidationError):
-        checked(document, one.response.__name__, {"papers": 5, "status": 5})
+        checked(document, one.operation.response.__name__, {"papers": 5, "status": 5})
     if one.method == "POST":
         with pytest.raises(jsonschema.ValidationError):
-            checked(document, one.request.__name__, {**body, "no-such-field": 1})
+            checked(document, one.operation.request.__name__, {**body, "no-such-field": 1})
 
 
 def test_problems_are_as_it_says(client: Any, document: dict[str, Any]) -> None:

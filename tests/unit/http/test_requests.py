@@ -14,12 +14,12 @@ import pytest
 
 from citewell.engine.local import LocalEngine
 from citewell.http.app import create_app
-from citewell.http.contract import Endpoint, Nothing, Service
-from citewell.http.endpoints import ENDPOINTS
+from citewell.http.endpoints import ENDPOINTS, Endpoint
 from citewell.http.openapi import openapi_document
 from citewell.http.reading import MAX_BODY
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.operations.operation import Nothing, Operation, Service
 from citewell.options import Options
 from citewell.serving.queues import MAX_WAITING, THREADS, Queues
 
@@ -119,10 +119,10 @@ class Done(msgspec.Struct):
 
 
 def endpoint(answer: Any, seconds: float = 60.0) -> Endpoint:
-    return Endpoint(
-        name="slow", method="POST", path="/slow", summary="", request=Nothing, response=Done,
-        answer=answer, seconds=seconds,
-    )  # fmt: skip
+    operation = Operation(
+        function=answer, request=Nothing, response=Done, summary="", seconds=seconds
+    )
+    return Endpoint("slow", "POST", "/slow", operation)
 
 
 def app_of(options: Options, engine: LocalEngine, one: Endpoint) -> Any:
@@ -255,9 +255,8 @@ def test_the_server_says_that_it_lives_when_all_of_its_threads_are_taken(
 
     from starlette.testclient import TestClient
 
-    from citewell.http.endpoints.status import HEALTH
-
-    app = create_app(http_options, http_engine, [endpoint(waits), HEALTH])
+    (health,) = [one for one in ENDPOINTS if one.name == "health"]
+    app = create_app(http_options, http_engine, [endpoint(waits), health])
     with TestClient(app) as busy:
         found: list[Any] = []
         asking = threading.Thread(target=lambda: found.append(busy.post("/slow", json={})))
@@ -274,8 +273,6 @@ def test_a_check_is_answered_while_all_searches_wait(
 ) -> None:
     """However many searches come, they take no place from another kind."""
     from starlette.testclient import TestClient
-
-    from citewell.http.endpoints import ENDPOINTS
 
     go_on = threading.Event()
     begun = threading.Semaphore(0)
@@ -404,7 +401,7 @@ HALF_VALUES = {
 @pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
 def test_half_a_surrogate_pair_is_replaced_wherever_it_stands(client: Any, one: Any) -> None:
     schemas = openapi_document(ENDPOINTS)["components"]["schemas"]
-    fields = schemas.get(one.request.__name__, {}).get("properties", {})
+    fields = schemas.get(one.operation.request.__name__, {}).get("properties", {})
     needed = NEEDED.get(one.path, {"text": "Attention [CITATION]."} if "text" in fields else {})
     requests = [{HALF: HALF}] + [
         needed | {name: value}

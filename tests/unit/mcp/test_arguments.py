@@ -62,6 +62,28 @@ async def test_a_wrong_value_is_refused_with_the_reason(
     assert "pydantic" not in found.content[0].text
 
 
+@pytest.mark.parametrize(
+    ("tool", "wrong"),
+    [
+        ("search_papers", {"query": "a" * 2_001}),
+        ("search_papers", {"query": "a", "author": "a" * 301}),
+        ("find_citations", {"text": "a" * 20_001}),
+        ("get_papers", {"ids": ["fx:1"] * 51}),
+        ("get_papers", {"ids": ["a" * 301]}),
+        ("explore_papers", {"query": "a", "kept": [""]}),
+        ("related_papers", {"id": "a" * 301, "direction": "cites"}),
+        ("check_references", {"text": "a" * 1_000_001}),
+        ("fill_document", {"path": "p.md", "threshold": 2}),
+    ],
+)
+async def test_bounds_are_those_of_the_operation(
+    agent: Agent, tool: str, wrong: dict[str, Any]
+) -> None:
+    async with agent() as client:
+        found = await client.call_tool(tool, wrong)
+    assert found.is_error and "[argument-invalid]" in found.content[0].text
+
+
 async def test_null_is_an_optional_argument_that_is_not_given(agent: Agent) -> None:
     async with agent() as client:
         given = {"query": "attention", "author": None, "venue": None, "year": None, "cursor": None}

@@ -10,7 +10,7 @@ from tests.unit.engine_of_records import engine_of
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
-from citewell.usecases.search import MAX_DEPTH, search_page
+from citewell.operations.searching import MAX_DEPTH, search_page
 
 WORDS = "attention graft orchard river valley neural tree apple irrigation model".split()
 PAPERS = 500

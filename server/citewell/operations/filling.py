@@ -14,10 +14,10 @@ from citewell.documents.project.text_project import MAX_NAME, TextProject
 from citewell.features.citing.named_works import all_named
 from citewell.features.citing.write import RebasedText
 from citewell.features.text.evidence import what_it_says, who_chose
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
-from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
+from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
+from citewell.operations.papers import MAX_FILE, Confidence, Paper, found_paper
 from citewell.usecases.fill import plan_fill, with_unattended
 from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
 from citewell.usecases.find import Status, status_of, suffix_of
@@ -156,6 +156,11 @@ class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
+@operation(
+    "Citations and entries for a document sent as text",
+    queue=lambda request: "online" if request.online else "document",
+    seconds=LONG_SECONDS,
+)
 def fill(service: Service, request: FillRequest, cancel: Cancel) -> FillAnswer:
     """The best paper for each placeholder of a document, with the edits of the document and its
     .bib. Nothing is read from the disk and nothing is written: make the edits yourself."""
@@ -266,16 +271,3 @@ def in_units(text: str, offsets: Sequence[int], unit: str) -> list[int]:
         found.append(count)
         at = offset
     return found
-
-
-FILL = Endpoint(
-    name="fill",
-    method="POST",
-    path="/v1/fill",
-    summary="Citations and entries for a document sent as text",
-    request=FillRequest,
-    response=FillAnswer,
-    answer=fill,
-    queue=lambda request: "online" if request.online else "document",
-    seconds=LONG_SECONDS,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -14,29 +14,38 @@ from citewell.documents.project.paper_project import reference_of
 from citewell.documents.scan import scan_document
 from citewell.features.checking.uncited import reports_others, uncited_sentences
 from citewell.features.citing.known_works import KnownWorks
+from citewell.features.citing.named_works import all_named
 from citewell.features.text.evidence import picks, reason, why
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
-from citewell.http.endpoints.papers import Forms, StyleName, texts_of
-from citewell.http.wire import (
+from citewell.model import CitingPaper, Hit, Problem, Query, SearchResult
+from citewell.model.bib import BibFile
+from citewell.model.cancel import Cancel
+from citewell.model.llm import Picked
+from citewell.model.query import MARK
+from citewell.model.words import Certainty, certainty
+from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
+from citewell.operations.papers import (
+    MAX_PAPERS,
     SUFFIXES,
     BibText,
     Confidence,
     Count,
+    Forms,
     FoundPaper,
+    Id,
     Markup,
+    Paper,
     Passage,
+    StyleName,
     fields_of,
+    found_paper,
+    texts_of,
     with_citations,
 )
-from citewell.model import CitingPaper, Problem, Query
-from citewell.model.bib import BibFile
-from citewell.model.cancel import Cancel
-from citewell.model.query import MARK
-from citewell.model.words import Certainty, certainty
 from citewell.usecases.find import (
     MAX_PLACES,
     Found,
     Status,
+    choose,
     find_papers,
     passage_queries,
     status_of,
@@ -90,32 +99,21 @@ class FindAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
+@operation("Papers to cite in a passage", queue="passage", seconds=LONG_SECONDS)
 def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     """For each [CITATION] in a passage the papers to cite, best first. `nothing_found`: all was
     searched, and holds no such paper; `not_checked`: a part of the search did not answer."""
     bib = parse_bib(request.bib, "references.bib") if request.bib else BibFile("", "")
-    queries = passage_queries(
-        request.text,
-        SUFFIXES.get(request.markup) or suffix_of(request.text),
-        service.options,
-        CitingPaper(
-            title=request.title,
-            abstract=request.abstract,
-            references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
-        ),
+    paper = CitingPaper(
+        title=request.title,
+        abstract=request.abstract,
+        references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
     )
-    found = find_papers(
-        service.engine,
-        queries,
-        request.k,
-        pick=request.choose and picks(service.options),
-        progress=service.progress,
-        cancel=cancel,
-    )
+    found = found_places(service, request, cancel, paper=paper)
     status = status_of([one.result for one in found])
     known = KnownWorks((bib,))
     problems = [problem for one in found for problem in one.problems]
-    if not queries:
+    if not found:
         problems.append(NO_PLACE)
     places: list[Place] = []
     for one in found:
@@ -132,9 +130,29 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
                 chosen=one.who,
             )
         )
-    if len(queries) == MAX_PLACES:
+    if len(found) == MAX_PLACES:
         problems.append(_MANY)
     return FindAnswer(status=status, places=tuple(places), problems=public_problems(problems))
+
+
+def found_places(
+    service: Service,
+    request: FindRequest,
+    cancel: Cancel,
+    *,
+    paper: CitingPaper | None = None,
+    suffix: str = "",
+) -> list[Found]:
+    """The papers for each place of the passage. `suffix`: of the paper's file, where it has one."""
+    suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
+    return find_papers(
+        service.engine,
+        passage_queries(request.text, suffix, service.options, paper),
+        request.k,
+        pick=request.choose and picks(service.options),
+        progress=service.progress,
+        cancel=cancel,
+    )
 
 
 def found_papers(
@@ -173,18 +191,6 @@ _MANY = Problem(
     "Send the rest in another request.",
 )
 
-FIND = Endpoint(
-    name="find",
-    method="POST",
-    path="/v1/find",
-    summary="Papers to cite in a passage",
-    request=FindRequest,
-    response=FindAnswer,
-    answer=find,
-    queue="passage",
-    seconds=LONG_SECONDS,
-)
-
 
 # Where citations belong in a passage that marks no place.
 
@@ -211,6 +217,7 @@ class PlacesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[OpenPlace, ...]
 
 
+@operation("Sentences of a passage without a citation", queue="document")
 def find_places(service: Service, request: PlacesRequest, cancel: Cancel) -> PlacesAnswer:
     """The sentences of a passage without a citation, and how many placeholders it has. Nothing is
     searched for."""
@@ -230,13 +237,91 @@ def _spaced(sentence: str) -> str:
     return sentence.replace(MARK, f" {MARK}").replace("  ", " ")
 
 
-PLACES = Endpoint(
-    name="places",
-    method="POST",
-    path="/v1/places",
-    summary="Sentences of a passage without a citation",
-    request=PlacesRequest,
-    response=PlacesAnswer,
-    answer=find_places,
-    queue="document",
+# One paper for a place, by the language model that the user named.
+
+
+class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage with a place, and the papers to choose from."""
+
+    text: Passage
+    markup: Markup = "auto"
+    candidates: Annotated[
+        tuple[Id, ...],
+        Meta(max_length=MAX_PAPERS, description="Candidates, best first; default: from a search."),
+    ] = ()
+    k: Annotated[
+        Count, Meta(description="Number of candidates to search for, if none are given.")
+    ] = 10
+
+
+class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`chosen`: by the model. `none_fits`: the model found none fitting. `ranked`: the model was
+    not asked or gave no answer, `problems` says why, and the first candidate stands."""
+
+    status: Literal["chosen", "none_fits", "ranked", "nothing_found", "not_checked"]
+    paper: Paper | None = None
+    by: Annotated[Literal["model", "ranker", ""], Meta(description="Who chose the paper.")] = ""
+    reason: Annotated[str, Meta(description="The model's words, verbatim.")] = ""
+    candidates: Annotated[tuple[Paper, ...], Meta(description="The chosen one first.")] = ()
+    of: Annotated[int, Meta(description="How many candidates the model was shown.")] = 0
+    model: str = ""
+    program: Annotated[str, Meta(description="The prompt version: pick@builtin.")] = ""
+    problems: tuple[Problem, ...] = ()
+
+
+@operation(
+    "One paper for a place, chosen by the configured language model",
+    queue="model",
+    seconds=LONG_SECONDS,
+)
+def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
+    """Which paper the first place of a passage should cite. The model chooses among records and
+    cannot name another; where it fails or none is named, the first candidate stands, and the answer
+    says so."""
+    queries = passage_queries(
+        request.text, SUFFIXES.get(request.markup) or suffix_of(request.text), service.options
+    )
+    if not queries:
+        return PickAnswer(status="nothing_found", problems=public_problems((NO_PLACE,)))
+    query = queries[0]
+    problems: list[Problem] = [] if len(queries) == 1 else [_ONE_PLACE]
+    if request.candidates:
+        works = {work.id: work for work in all_named(service.engine, request.candidates)}
+        result = SearchResult(hits=tuple(Hit(work, 0.0) for work in works.values()))
+    else:
+        result = service.engine.find(query, request.k, tier="deep", cancel=cancel)
+        if not result.hits:
+            unsure = status_of([result]) == "not_checked"
+            problems += [*result.problems, *result.dropped]
+            return PickAnswer(
+                status="not_checked" if unsure else "nothing_found",
+                problems=public_problems(problems),
+            )
+    may = service.options.llm.pick or service.options.llm.provider == "none"
+    found = choose(service.engine, query, result, pick=may, cancel=cancel)
+    problems += found.problems if may else (*found.problems, _MAY_NOT)
+    picked = found.picked or Picked(work=result.hits[0].work.id)
+    papers = tuple(found_paper(hit) for hit in found.hits)
+    return PickAnswer(
+        status="none_fits" if found.none_fits else "chosen" if found.by_model else "ranked",
+        paper=None if found.none_fits else papers[0],
+        by=picked.by,
+        reason=picked.reason,
+        candidates=papers,
+        of=picked.of,
+        model=picked.model,
+        program=picked.program,
+        problems=public_problems(problems),
+    )
+
+
+_ONE_PLACE = Problem(
+    "places-left-out",
+    "Only the first place of the passage was used.",
+    "Keep one [CITATION] in it, or use /v1/find.",
+)
+_MAY_NOT = Problem(
+    "llm-off",
+    "A language model is configured, but `llm.pick` is off.",
+    "Set `llm.pick` to true to allow it.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +15,6 @@ from citewell.documents.bib.guard import check_edits
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.scan import scan_document
 from citewell.documents.textfile import apply_edits
-from citewell.engine.contract import Engine
 from citewell.features.actions.check_fix import plan_text_fixes
 from citewell.features.checking import page, report
 from citewell.features.checking.check import Claims, claims_in_files, references_in, tally
@@ -23,14 +22,14 @@ from citewell.features.checking.report import label
 from citewell.features.checking.support import CAUTION
 from citewell.features.citing.named_works import work_named
 from citewell.features.text.evidence import what_it_says
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
-from citewell.http.endpoints.filling import MAX_FILES, Name, Text
-from citewell.http.wire import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.system.child_process import temporary_folder
 from citewell.model.words import words_of
+from citewell.operations.filling import MAX_FILES, Name, Text
+from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
+from citewell.operations.papers import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.options import Options
 from citewell.usecases.check import CheckTask
 from citewell.usecases.entry_changes import changes_for, plan_changes
@@ -54,55 +53,47 @@ def claims_of_pdf_file(content: str, name: str, options: Options) -> Claims:
 
 
 def forms_of(
-    forms: Sequence[CheckForm],
-    checks: Sequence[Check],
-    text: str,
-    name: str,
-    *,
-    engine: Engine,
-    cancel: Cancel,
+    service: Service, request: CheckRequest, checks: Sequence[Check], cancel: Cancel
 ) -> dict[str, Any]:
     """The forms that are asked for, by field of the answer: `diff` and `fixed` where something of
     the .bib can be corrected, `sarif` and `html`."""
+    name = request.name
     named = [_named(check, name) for check in checks]
     found: dict[str, Any] = {}
-    if "fixes" in forms:
+    if "fixes" in request.forms:
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
-            return CheckTask(engine, claims).run(cancel=cancel).checks
+            return CheckTask(service.engine, claims).run(cancel=cancel).checks
 
-        plan = plan_text_fixes(text, name, named, recheck)
+        plan = plan_text_fixes(request.text, name, named, recheck)
         found["diff"] = "".join(plan.diffs)
-        found["fixed"] = "".join(apply_edits(text, edit.edits) for edit in plan.edits)
-    if "sarif" in forms:
+        found["fixed"] = "".join(apply_edits(request.text, edit.edits) for edit in plan.edits)
+    if "sarif" in request.forms:
         found["sarif"] = report.to_sarif(named)
-    if "html" in forms:
+    if "html" in request.forms:
         found["html"] = page.to_html(named, f"References of {name}")
     return found
 
 
-def changed_texts(
-    changes: Mapping[str, str],
-    texts: Mapping[str, str],
-    name: str,
-    *,
-    service: Service,
-    online: bool,
-    cancel: Cancel,
-) -> dict[str, Any]:
-    """What changes make of a .bib, which is one of the `texts` by name, and of the papers that
-    cite it: the changed `texts` and their `diff`. Raises `CitewellError`."""
-    engine, options = service.engine, service.options.documents
+def changed_texts(service: Service, request: CheckRequest, cancel: Cancel) -> dict[str, Any]:
+    """What the changes make of the .bib and of the papers that cite it: the changed `texts` and
+    their `diff`; nothing without changes. Raises `CitewellError`."""
+    if not request.changes:
+        return {}
+    engine, options = service.engine, service.options
     documents = {
-        Path(paper): scan_document(paper, text, options)
-        for paper, text in texts.items()
-        if paper != name
+        Path(paper): scan_document(paper, text, options.documents)
+        for paper, text in request.papers.items()
+        if paper != request.name
     }
+    text = request.papers.get(request.name, request.text)
     plan = plan_changes(
-        changes,
-        [parse_bib(texts[name], name)],
-        check=lambda claims: CheckTask(engine, claims, online=online).run(cancel=cancel).checks,
-        work_named=lambda work: work_named(engine, work, service.options.bib.key_pattern),
+        request.changes,
+        [parse_bib(text, request.name)],
+        check=lambda claims: (
+            CheckTask(engine, claims, online=request.online).run(cancel=cancel).checks
+        ),
+        work_named=lambda work: work_named(engine, work, options.bib.key_pattern),
         citing=lambda bib, key: documents,
     )
     check_edits(plan.edits, plan.texts)
@@ -210,10 +201,13 @@ class CheckedReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     ] = ()
 
 
+CheckStatus = Literal["checked", "not_checked", "no_references"]
+
+
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The references in the order in which they were sent."""
 
-    status: Literal["checked", "not_checked", "no_references"]
+    status: CheckStatus
     counts: Annotated[dict[str, int], Meta(description="Number of references per verdict.")]
     references: tuple[CheckedReference, ...]
     unread: Annotated[
@@ -229,6 +223,23 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     problems: tuple[Problem, ...] = ()
 
 
+_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}, "pdf": {"minLength": 1}}
+_ONE_OF_THEM = {
+    "not": {
+        "anyOf": [
+            {"required": [*pair], "properties": {name: _GIVEN[name] for name in pair}}
+            for pair in combinations(_GIVEN, 2)
+        ]
+    }
+}
+
+
+@operation(
+    "Do references exist, and are they correct?",
+    queue=lambda request: "online" if request.online else "check",
+    seconds=LONG_SECONDS,
+    schema_keywords=_ONE_OF_THEM,
+)
 def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswer:
     """Look each reference up in the library: is it a known work, and do title, authors, year, venue
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
@@ -242,16 +253,7 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         raise CitewellError(
             Problem("request-invalid", "`changes` and `fixes` exclude each other.", "Send one.")
         )
-    changed: dict[str, Any] = {}
-    if request.changes:
-        changed = changed_texts(
-            request.changes,
-            {request.name: request.text, **request.papers},
-            request.name,
-            service=service,
-            online=request.online,
-            cancel=cancel,
-        )
+    changed = changed_texts(service, request, cancel)
     problems: tuple[Problem, ...] = ()
     unread: list[int] = []
     if request.pdf:
@@ -263,23 +265,23 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
     task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks
-    unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
     return CheckAnswer(
-        status="not_checked" if unchecked else "checked" if checks else "no_references",
-        counts={verdict.value: count for verdict, count in tally(checks).items() if count},
+        **outcome_of(checks),
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
         problems=public_problems((*problems, *found.problems)),
-        **forms_of(
-            request.forms,
-            checks,
-            request.text,
-            request.name,
-            engine=service.engine,
-            cancel=cancel,
-        ),
+        **forms_of(service, request, checks, cancel),
         **changed,
     )
+
+
+def outcome_of(checks: Sequence[Check]) -> dict[str, Any]:
+    """The `status` of a check and the `counts` of its verdicts."""
+    unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
+    return {
+        "status": "not_checked" if unchecked else "checked" if checks else "no_references",
+        "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
+    }
 
 
 def _claims(
@@ -323,30 +325,6 @@ def _reference(n: int, check: Check) -> CheckedReference:
     )
 
 
-_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}, "pdf": {"minLength": 1}}
-_ONE_OF_THEM = {
-    "not": {
-        "anyOf": [
-            {"required": [*pair], "properties": {name: _GIVEN[name] for name in pair}}
-            for pair in combinations(_GIVEN, 2)
-        ]
-    }
-}
-
-CHECK = Endpoint(
-    name="check",
-    method="POST",
-    path="/v1/check",
-    summary="Do references exist, and are they correct?",
-    request=CheckRequest,
-    response=CheckAnswer,
-    answer=check,
-    queue=lambda request: "online" if request.online else "check",
-    seconds=LONG_SECONDS,
-    schema_keywords=_ONE_OF_THEM,
-)
-
-
 # Does this paper's abstract say what this sentence says?
 
 
@@ -380,6 +358,7 @@ class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
+@operation("Does this paper support this sentence?", queue="model", seconds=LONG_SECONDS)
 def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
     """Ask the language model that the user named whether a paper's abstract supports a sentence:
     yes, no or unclear, with the words of the abstract that say so. `no` and `unclear` are no
@@ -418,15 +397,3 @@ def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAn
 
 
 _NO_SENTENCE = Problem("request-invalid", "The text contains no sentence.", "Give one sentence.")
-
-VERIFY = Endpoint(
-    name="verify",
-    method="POST",
-    path="/v1/verify",
-    summary="Does this paper support this sentence?",
-    request=VerifyRequest,
-    response=VerifyAnswer,
-    answer=verify,
-    queue="model",
-    seconds=LONG_SECONDS,
-)

@@ -10,22 +10,17 @@ from msgspec import Meta
 
 from citewell import __version__
 from citewell.documents.keys.pattern import make_key
-from citewell.features.text.evidence import picks
 from citewell.features.text.paper_text import paper_texts
-from citewell.http.contract import LONG_SECONDS, Endpoint, Nothing, Service, public_problems
-from citewell.http.endpoints.finding import NO_PLACE
-from citewell.http.endpoints.papers import StyleName
-from citewell.http.wire import SUFFIXES, Count, Markup, fields_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
+from citewell.operations.finding import NO_PLACE, FindRequest, found_places
+from citewell.operations.operation import LONG_SECONDS, Nothing, Service, operation, public_problems
+from citewell.operations.papers import Count, Markup, StyleName, fields_of
 from citewell.usecases.find import (
     MAX_PASSAGE,
     Found,
     Status,
-    find_papers,
-    passage_queries,
     status_of,
-    suffix_of,
 )
 
 _TEXT = Meta(max_length=MAX_PASSAGE, description="A passage, with placeholders or without.")
@@ -92,6 +87,18 @@ class HealthSummary(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[str, Meta(description="The configured language model; empty: none.")]
 
 
+_GIVEN = {"minLength": 1}
+_EXACTLY_ONE = {
+    "oneOf": [{"required": [name], "properties": {name: _GIVEN}} for name in ("text", "sentence")]
+}
+
+
+@operation(
+    "Papers to cite in a text, as a flat list",
+    queue="passage",
+    seconds=LONG_SECONDS,
+    schema_keywords=_EXACTLY_ONE,
+)
 def find_citation(service: Service, request: CitationRequest, cancel: Cancel) -> CitationAnswer:
     """The papers to cite in a text, flat, with a key and a formatted reference each. `/v1/find`
     has the same by place, and more."""
@@ -100,18 +107,10 @@ def find_citation(service: Service, request: CitationRequest, cancel: Cancel) ->
             Problem("request-invalid", "Give either `text` or `sentence`.", "Send one of them.")
         )
     text = request.text or request.sentence
-    suffix = SUFFIXES.get(request.markup) or suffix_of(text)
-    queries = passage_queries(text, suffix, service.options)
-    found = find_papers(
-        service.engine,
-        queries,
-        request.k,
-        pick=picks(service.options),
-        progress=service.progress,
-        cancel=cancel,
-    )
+    passage = FindRequest(text=text, markup=request.markup, k=request.k)
+    found = found_places(service, passage, cancel)
     problems = [problem for one in found for problem in one.problems]
-    if not queries:
+    if not found:
         problems.append(NO_PLACE)
     taken: set[str] = set()
     return CitationAnswer(
@@ -153,6 +152,7 @@ def _citations(
 _COPIED = ("id", "source", "title", "authors", "year", "venue", "doi", "abstract")
 
 
+@operation("Whether searches are answered, and by what")
 def health_summary(service: Service, request: Nothing, cancel: Cancel) -> HealthSummary:
     """Whether there is a library with papers, and which retrievers and language model are in use.
     `/v1/health` says whether the server responds, and `/v1/status` has more."""
@@ -164,40 +164,3 @@ def health_summary(service: Service, request: Nothing, cancel: Cancel) -> Health
         retrievers=found.retrievers,
         model=found.llm,
     )
-
-
-_GIVEN = {"minLength": 1}
-_EXACTLY_ONE = {
-    "oneOf": [{"required": [name], "properties": {name: _GIVEN}} for name in ("text", "sentence")]
-}
-
-FIND_CITATION = Endpoint(
-    name="find_citation",
-    method="POST",
-    path="/api/find-citation",
-    summary="Papers to cite in a text, as a flat list",
-    request=CitationRequest,
-    response=CitationAnswer,
-    answer=find_citation,
-    queue="passage",
-    seconds=LONG_SECONDS,
-    schema_keywords=_EXACTLY_ONE,
-)
-API_HEALTH = Endpoint(
-    name="api_health",
-    method="GET",
-    path="/api/health",
-    summary="Whether searches are answered, and by what",
-    request=Nothing,
-    response=HealthSummary,
-    answer=health_summary,
-)
-HEALTH_SUMMARY = Endpoint(
-    name="health_summary",
-    method="GET",
-    path="/health",
-    summary="The same, at another address",
-    request=Nothing,
-    response=HealthSummary,
-    answer=health_summary,
-)

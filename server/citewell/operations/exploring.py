@@ -1,25 +1,27 @@
-"""Literature searches in passes, and the papers beside others in the citation graph."""
+"""Literature searches in passes, the papers beside others in the citation graph, and maps."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from citewell.engine.contract import Engine
 from citewell.features.citing.named_works import all_named
-from citewell.http.contract import Endpoint, Service, public_problems
-from citewell.http.endpoints.searching import Year
-from citewell.http.wire import Id, Paper, fields_of, with_citations
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.overview import Overview
 from citewell.model.query import Direction, QueryPart
+from citewell.operations.operation import Service, operation, public_problems
+from citewell.operations.papers import Id, Paper, fields_of, with_citations
+from citewell.operations.searching import Year
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import EMPTY
+from citewell.usecases.paper_map import MAX_PAPERS, MapLink, paper_map
 from citewell.usecases.related import DIRECTIONS, PaperRelation, related_works
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
@@ -122,39 +124,37 @@ class RelatedAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     problems: tuple[Problem, ...] = ()
 
 
+@operation("A literature search in passes", queue="passage", in_parts=True)
 def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) -> ExploreAnswer:
     """Search the literature in passes; the answer is the last list. With `Accept:
     application/jsonl` each pass is a line as it is made. Papers are records of the library or of a
     source that the user allowed."""
-    sources = service.options.sources
-    wanted = contract.ExploreQuery(
-        text=request.query,
-        author=request.author,
-        venue=request.venue,
-        year_from=request.year_from,
-        year_to=request.year_to,
-        kept=request.kept,
-        rejected=request.rejected,
-        count=request.k,
-        rounds=request.rounds,
-        order=request.order,
-        online=request.online and bool(sources.allow) and sources.search,
-        model=request.model,
-        overview=request.overview,
-    )
-    if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):
+    if not any((request.query.strip(), request.author, request.venue, request.kept)):
         answer = ExploreAnswer(
             status="nothing_asked", papers=(), ending="complete", problems=(EMPTY,)
         )
         service.on_part(answer)
         return answer
     answer = ExploreAnswer(status="nothing_found", papers=())
-    for found in explore(service.engine, wanted, cancel=cancel):
+    for found in passes_of(service, request, cancel):
         answer = _answer(found, service.engine, abstracts=request.abstracts)
         service.on_part(answer)
     return answer
 
 
+def passes_of(
+    service: Service, request: ExploreRequest, cancel: Cancel
+) -> Iterator[contract.Exploration]:
+    """The list after each pass."""
+    sources = service.options.sources
+    names = {*contract.ExploreQuery.__struct_fields__} & {*request.__struct_fields__}
+    wanted: dict[str, Any] = {name: getattr(request, name) for name in names}
+    wanted["online"] = request.online and bool(sources.allow) and sources.search
+    query = contract.ExploreQuery(text=request.query, count=request.k, **wanted)
+    return explore(service.engine, query, cancel=cancel)
+
+
+@operation("Papers linked to others by citations", queue="search")
 def related_papers(service: Service, request: RelatedRequest, cancel: Cancel) -> RelatedAnswer:
     """Follow citations, as far as the sources of the library record them and as they ship with
     Citewell. `not_known`: no citation of any of the papers is known."""
@@ -204,24 +204,52 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
     )
 
 
-EXPLORE = Endpoint(
-    name="explore",
-    method="POST",
-    path="/v1/explore",
-    summary="A literature search in passes",
-    request=ExploreRequest,
-    response=ExploreAnswer,
-    answer=explore_papers,
-    queue="passage",
-    in_parts=True,
-)
-RELATED = Endpoint(
-    name="related",
-    method="POST",
-    path="/v1/related",
-    summary="Papers linked to others by citations",
-    request=RelatedRequest,
-    response=RelatedAnswer,
-    answer=related_papers,
-    queue="search",
-)
+# How papers cite each other, and which are alike.
+
+
+class MapRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Papers that a map shows."""
+
+    ids: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=MAX_PAPERS)]
+    k: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_PAPERS,
+            description="Papers linked to the given ones are added up to this number.",
+        ),
+    ] = 40
+
+
+class MapPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper of a map."""
+
+    group: Annotated[
+        int, Meta(description="Papers of like content have the same number; -1: not known.")
+    ] = -1
+    given: Annotated[bool, Meta(description="Whether its id was in the request.")] = False
+
+
+class MapAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The papers and the links between them."""
+
+    papers: tuple[MapPaper, ...]
+    links: tuple[MapLink, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@operation("How papers cite each other, and which are alike", queue="search")
+def map_papers(service: Service, request: MapRequest, cancel: Cancel) -> MapAnswer:
+    """The given papers and papers linked to them, who cites whom among them, and which are alike,
+    as far as the library knows their citations."""
+    works = all_named(service.engine, request.ids)
+    found = paper_map(service.engine, works, request.k, cancel=cancel)
+    given = {work.id for work in works}
+    return MapAnswer(
+        papers=tuple(
+            MapPaper(**fields_of(work), group=group, given=work.id in given)
+            for work, group in zip(found.works, found.groups, strict=True)
+        ),
+        links=found.links,
+        problems=public_problems(found.problems),
+    )

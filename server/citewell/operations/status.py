@@ -10,11 +10,11 @@ from msgspec import Meta
 
 from citewell import __version__
 from citewell.features.display.pipeline import Pipeline, pipeline, svg
-from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget
 from citewell.model.overview import LibraryCoverage
+from citewell.operations.operation import Nothing, Service, operation, public_problems
 
 
 class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,6 +55,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     version: str = __version__
 
 
+@operation("Library, retrievers, sources and language model")
 def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
     """Which library, retrievers and models answer, and what is wrong with those that do not."""
     found = service.engine.status()
@@ -78,6 +79,7 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
     )
 
 
+@operation("The steps of a search")
 def search_pipeline(service: Service, request: Nothing, cancel: Cancel) -> PipelineAnswer:
     """Which retrievers and stages are on, and how many milliseconds each took in the last search
     that was answered; no times before the first one."""
@@ -86,36 +88,7 @@ def search_pipeline(service: Service, request: Nothing, cancel: Cancel) -> Pipel
     return PipelineAnswer(**msgspec.structs.asdict(found), svg=svg(found))
 
 
+@operation("Health check", at_once=True)
 def health(service: Service, request: Nothing, cancel: Cancel) -> Health:
     """Answers as long as the server does; asks neither the library nor anybody else."""
     return Health()
-
-
-STATUS = Endpoint(
-    name="status",
-    method="GET",
-    path="/v1/status",
-    summary="Library, retrievers, sources and language model",
-    request=Nothing,
-    response=StatusAnswer,
-    answer=status,
-)
-PIPELINE = Endpoint(
-    name="pipeline",
-    method="GET",
-    path="/v1/pipeline",
-    summary="The steps of a search",
-    request=Nothing,
-    response=PipelineAnswer,
-    answer=search_pipeline,
-)
-HEALTH = Endpoint(
-    name="health",
-    method="GET",
-    path="/v1/health",
-    summary="Health check",
-    request=Nothing,
-    response=Health,
-    answer=health,
-    at_once=True,
-)

@@ -1,18 +1,25 @@
-"""What several endpoints ask for and answer with, as it travels."""
+"""Papers as they travel, and records by id, DOI or arXiv identifier with the texts that other
+programs want."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from citewell.engine.contract import Engine
+from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.evidence import reason, source_of, why
+from citewell.features.text.paper_text import paper_texts
 from citewell.model import Hit, Work
+from citewell.model.cancel import Cancel
 from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.model.words import Certainty
+from citewell.operations.operation import Service, operation
+from citewell.options import Options
 from citewell.sources.registry import titles_of_work
 from citewell.usecases.find import MAX_PASSAGE
 
@@ -142,3 +149,102 @@ def found_paper(
     """The record of a search hit as it travels, with its evidence; `typed`: the searched words."""
     fields = fields_of(hit.work, abstract=abstract, cited=cited)
     return Paper(**fields, key=key or hit.key, reason=reason(hit, typed), why=why(hit))
+
+
+# Records by id, with the texts that are asked for.
+
+Form = Literal["bibtex", "csl", "reference"]
+Forms = Annotated[
+    tuple[Form, ...], Meta(max_length=3, description="The formats of each paper to include.")
+]
+StyleName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9-]*$",
+        max_length=120,
+        description="Name of the CSL style for `reference`, such as apa or ieee; default: the "
+        "user's.",
+    ),
+]
+
+
+class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names of records."""
+
+    ids: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=MAX_PAPERS)]
+    forms: Forms = ()
+    style: StyleName = ""
+
+
+class PapersAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The records that there are, in the order in which they were asked for."""
+
+    papers: tuple[Record, ...]
+    unknown_ids: Annotated[
+        tuple[str, ...], Meta(description="Names without a record in the library.")
+    ] = ()
+
+
+class PaperRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The name of a record."""
+
+    id: Annotated[str, Meta(min_length=1, description="An id, a DOI or an arXiv id.")]
+    forms: Forms = ()
+    style: StyleName = ""
+
+
+@operation("Records by id, DOI or arXiv id, as BibTeX, CSL-JSON or formatted")
+def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> PapersAnswer:
+    """Records by id, DOI or arXiv id; with `forms` also as a BibTeX entry, as CSL-JSON, or printed
+    in a CSL style. Keys of BibTeX entries in one answer are distinct."""
+    held, unknown = held_of(service, request.ids)
+    return PapersAnswer(
+        papers=tuple(records(held, request.forms, request.style, service)),
+        unknown_ids=tuple(unknown),
+    )
+
+
+@operation("One record, by id in the path")
+def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record:
+    """One record by its id, DOI or arXiv id, unescaped in the URL."""
+    work = work_named(service.engine, request.id)
+    (record,) = records([work], request.forms, request.style, service)
+    return record
+
+
+def held_of(service: Service, ids: Sequence[str]) -> tuple[list[Work], list[str]]:
+    """The records of the ids, and the ids without one. Raises `CitewellError` without a library."""
+    works = works_named(service.engine, ids)
+    held = [work for work in works if work is not None]
+    if not held:
+        need_library(service.engine)
+    return held, [name for name, work in zip(ids, works, strict=True) if work is None]
+
+
+def records(
+    works: Sequence[Work], forms: Collection[Form], style: str, service: Service
+) -> list[Record]:
+    """The works as they travel, with their texts. Raises `CitewellError` for an unknown style."""
+    texts = texts_of(works, forms, style, service.options)
+    cited = service.engine.citations([work.id for work in works])
+    return [
+        Record(
+            **fields_of(work, abstract=True, cited=cited[n]),
+            **{form: given[n] for form, given in texts.items()},
+        )
+        for n, work in enumerate(works)
+    ]
+
+
+def texts_of(
+    works: Sequence[Work], forms: Collection[Form], style: str, options: Options
+) -> dict[str, Sequence[Any]]:
+    """By form the text of each work. Raises `CitewellError` for an unknown style."""
+    texts: dict[str, Sequence[Any]] = {}
+    if "bibtex" in forms:
+        texts["bibtex"] = paper_texts(works, "bibtex", options)
+    if "csl" in forms:
+        texts["csl"] = [csl_of_work(work) for work in works]
+    if "reference" in forms:
+        texts["reference"] = paper_texts(works, "reference", options, style)
+    return texts

@@ -1,0 +1,246 @@
+"""Papers by words, authors, venue and years, in pages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.engine.contract import Engine
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
+from citewell.model.cancel import Cancel
+from citewell.model.query import QueryPart
+from citewell.operations.operation import Service, operation, public_problems
+from citewell.operations.papers import Count, Paper, found_paper, with_citations
+from citewell.options import Options
+from citewell.sources.service import ONLINE_SECONDS
+from citewell.usecases.find import Status, in_sentence, status_of
+
+MAX_DEPTH = 400
+"""Papers that one search can be paged through."""
+HEAD = 100
+"""First papers that are asked for alone. A search for more has more candidates, and therefore
+another order: later pages take from it what these lack, so that all are parts of one list."""
+_YEARS = Problem(
+    "request-invalid",
+    "`year` is given together with `year_from` or `year_to`.",
+    "Give year, or year_from and year_to.",
+)
+
+Year = Annotated[int, Meta(ge=0, le=9999)]
+
+
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words, author, venue, kind, language, years: at least one of the first four; years in any
+    order."""
+
+    query: Annotated[
+        str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
+    ] = ""
+    author: Annotated[str, Meta(max_length=300)] = ""
+    venue: Annotated[str, Meta(max_length=300)] = ""
+    kind: Annotated[
+        str,
+        Meta(
+            max_length=60,
+            description="Only this kind: an entry type such as article, or survey, dataset, "
+            "benchmark (by title).",
+        ),
+    ] = ""
+    language: Annotated[
+        str,
+        Meta(max_length=60, description="Only this language (code or name), or none stated."),
+    ] = ""
+    strict_language: Annotated[
+        bool, Meta(description="With `language`: not the papers without a stated one.")
+    ] = False
+    year: Annotated[Year | None, Meta(description="This year only, without the other two.")] = None
+    year_from: Year | None = None
+    year_to: Year | None = None
+    k: Count = 10
+    limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
+    cursor: Annotated[
+        str, Meta(max_length=100, description="The `next_cursor` of the previous page.")
+    ] = ""
+    abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+    online_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=ONLINE_SECONDS,
+            description="Wait up to this long for the allowed sources, which get the words of "
+            "`query`; 0: what they have answered so far.",
+        ),
+    ] = 0.0
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of papers, best first."""
+
+    status: Status | Literal["nothing_asked"]
+    papers: tuple[Paper, ...]
+    next_cursor: Annotated[
+        str, Meta(description="Cursor of the next page; none on the last one.")
+    ] = ""
+    understood: Annotated[
+        tuple[QueryPart, ...],
+        Meta(description="Parts of `query` that were understood: `query[start:end]`, by kind."),
+    ] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+_INTEGER = {"type": "integer"}
+_ONE_OF_TWO_WAYS = {
+    "not": {
+        "required": ["year"],
+        "properties": {"year": _INTEGER},
+        "anyOf": [
+            {"required": [name], "properties": {name: _INTEGER}}
+            for name in ("year_from", "year_to")
+        ],
+    }
+}
+
+
+@operation(
+    "Papers by words, authors, venue and years",
+    queue=lambda request: "online" if request.online_seconds else "search",
+    schema_keywords=_ONE_OF_TWO_WAYS,
+)
+def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAnswer:
+    """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
+    library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
+    the search did not answer."""
+    query = query_of(request, service.options)
+    if query is None:
+        return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
+    page = page_of(service, request, cancel, query=query)
+    return SearchAnswer(
+        status=status_of([page.result]),
+        papers=tuple(
+            found_paper(hit, abstract=request.abstracts, typed=request.query, cited=cited)
+            for hit, cited in with_citations(page.hits, service.engine)
+        ),
+        next_cursor=page.next_cursor(),
+        understood=page.result.understood.parts,
+        problems=public_problems((*page.result.problems, *page.result.dropped)),
+    )
+
+
+_NOTHING = Problem(
+    "request-invalid", "Empty search.", "Give at least one of query, author and venue."
+)
+
+
+def query_of(request: SearchRequest, options: Options) -> Query | None:
+    """The query of a search for words, or for a sentence with a placeholder (`in_sentence`); None
+    where the request asks for nothing. Years may be in any order.
+
+    Raises `CitewellError` when `year` is given with one of the others.
+    """
+    given = (request.query, request.author, request.venue, request.kind)
+    if not any(one.strip() for one in given):
+        return None
+    years = [request.year_from, request.year_to]
+    if request.year is not None:
+        if years != [None, None]:
+            raise CitewellError(_YEARS)
+        years = [request.year, request.year]
+    first, last = years
+    if first is not None and last is not None and first > last:
+        first, last = last, first
+    query = Query(
+        text=request.query,
+        author=request.author,
+        venue=request.venue,
+        year_from=first,
+        year_to=last,
+        kind=request.kind,
+        language=request.language,
+        strict_language=request.strict_language,
+    )
+    return in_sentence(query, options)
+
+
+def page_of(
+    service: Service, request: SearchRequest, cancel: Cancel, *, query: Query
+) -> SearchPage:
+    """The page that a request asks for, of its query. Raises as `search_page` does."""
+    return search_page(
+        service.engine,
+        query,
+        request.limit or request.k,
+        request.cursor,
+        cancel,
+        online_seconds=request.online_seconds,
+    )
+
+
+class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of papers, best first."""
+
+    result: SearchResult
+    """Of the pages so far, and one paper more where there is one."""
+    start: int
+    end: int
+    name: str
+    """Of the search; a cursor belongs to one."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The papers of this page."""
+        return self.result.hits[self.start : self.end]
+
+    def next_cursor(self, shown: int | None = None) -> str:
+        """The cursor of the page after the first `shown` papers of this one (default: all of
+        them); empty where there are no more."""
+        end = self.end if shown is None else self.start + shown
+        more = self.start < end < len(self.result.hits)
+        return to_cursor(self.name, end) if more else ""
+
+
+def search_page(
+    engine: Engine,
+    query: Query,
+    count: int,
+    cursor: str = "",
+    cancel: Cancel | None = None,
+    *,
+    online_seconds: float = 0.0,
+) -> SearchPage:
+    """The first `count` papers, or those after `cursor`. The allowed sources get up to
+    `online_seconds` to answer.
+
+    Raises `Cancelled`, and `CitewellError` for a cursor of another search.
+    """
+    name = digest(
+        query.text,
+        query.author,
+        query.venue,
+        query.year_from,
+        query.year_to,
+        *((query.sentence,) if query.sentence else ()),
+        *(
+            (query.kind, query.language, query.strict_language)
+            if query.kind or query.language
+            else ()
+        ),
+    )
+    start = from_cursor(cursor, name)[1] if cursor else 0
+    end = min(start + count, MAX_DEPTH)
+    # One more than is shown, to know whether there is a next page.
+    result = engine.find(query, min(end, HEAD) + 1, tier="full", cancel=cancel)
+    if end > HEAD:
+        deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
+        head = result.hits[:HEAD]
+        shown = {hit.work.id for hit in head}
+        rest = (hit for hit in deep.hits if hit.work.id not in shown)
+        result = msgspec.structs.replace(deep, hits=(*head, *rest)[: end + 1])
+    if online_seconds:
+        depth = min(end + 1, MAX_DEPTH)
+        (result,) = engine.ask_sources(
+            [query], [result], depth, seconds=online_seconds, cancel=cancel
+        )
+    return SearchPage(result=result, start=start, end=end, name=name)

@@ -23,9 +23,9 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from citewell.engine.protocol import take_pipes
 from citewell.lsp.protocol.open_document import DocumentStore
 from citewell.lsp.protocol.wire import Encoded, Refused
+from citewell.model.child_process import take_pipes
 from citewell.model.cooperative import give_way_on_this_thread
 from citewell.model.display_text import whole_texts
 

@@ -18,8 +18,7 @@ import msgspec
 
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import ACCEPTED, LOCK
-from citewell.engine.child import worker_environment
-from citewell.engine.command_line import command_line
+from citewell.engine.command_line import command_line, worker_environment
 from citewell.engine.which_library import (
     ACCEPTED_LIBRARY,
     accepted_library,

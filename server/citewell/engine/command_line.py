@@ -1,14 +1,50 @@
-"""The command line of a command of Citewell that runs with an engine's settings."""
+"""Command lines and environments of the processes that run beside an engine."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from citewell.options import Options
+from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, data_folder
+
+
+def worker_command() -> tuple[str, ...]:
+    """How a worker is started.
+
+    `-P` keeps the working directory, which may be a stranger's project, off the import path.
+    """
+    return (sys.executable, "-P", "-m", "citewell.engine.worker")
+
+
+def worker_environment() -> dict[str, str]:
+    """The parent's environment with the native thread pools tamed.
+
+    A pool that spins while idle, or that takes every core, makes the editor stutter. What the
+    user has set stays.
+    """
+    threads = str(max(1, min(4, (os.cpu_count() or 2) // 2)))
+    # OpenBLAS spins between its short products: a second thread doubled a search's processor time.
+    defaults = {
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": threads,
+        "NUMBA_NUM_THREADS": threads,
+        # One heap for all threads (glibc): each heap keeps the arrays that its thread has freed.
+        "MALLOC_ARENA_MAX": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONUTF8": "1",
+        # Finding them takes a child 4 ms, and its parent knows them.
+        DATA_VARIABLE: str(data_folder()),
+        CACHE_VARIABLE: str(cache_folder()),
+    }
+    return {**defaults, **os.environ}
 
 
 def command_line(options: Options, **changes: str) -> list[str]:
-    """The start of a command line; subcommand and arguments come behind it.
+    """The start of the command line of a command of Citewell that runs with an engine's settings;
+    subcommand and arguments come behind it.
 
     `changes` replace settings of the section `library`. The child reads the user's settings, too;
     those of the library, the sources and its indexes are the ones of `options`. No key is passed.
@@ -28,5 +64,4 @@ def command_line(options: Options, **changes: str) -> list[str]:
     }
     given = (f"{name}={value}" for name, value in settings.items() if value)
     flags = [part for one in given for part in ("--set", one)]
-    # `-P` keeps the working directory, which may be a stranger's project, off the import path.
     return [sys.executable, "-P", "-m", "citewell", "-q", *flags]

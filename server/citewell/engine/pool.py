@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from citewell.engine.methods import Caller, Method, RemoteMethods
+from citewell.engine.protocol import Method, RemoteEngine
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel
@@ -25,18 +25,24 @@ FAILED = 4
 def open_workers(options: Options) -> WorkerEngine | WorkerPool:
     """The engine of a server that many clients share: `serve.workers` search processes over one
     library. Nothing is started yet."""
-    count = options.serve.workers
-    return WorkerPool(options, count) if count > 1 else WorkerEngine(options)
+    engines = [WorkerEngine(options) for _ in range(options.serve.workers)]
+    return WorkerPool(engines) if len(engines) > 1 else engines[0]
 
 
-class WorkerPool(RemoteMethods):
-    """`Engine` backed by several child processes. Thread-safe. Each call goes to the one that has
-    the fewest."""
+class WorkerPool(RemoteEngine):
+    """`Engine` backed by several child processes. Thread-safe. Sends each call to the one with the
+    fewest calls in flight, and a call for the status to the one that searched last: it knows how
+    long that search took."""
 
-    def __init__(self, options: Options, count: int) -> None:
+    def __init__(self, engines: Sequence[WorkerEngine]) -> None:
         """Start nothing yet."""
-        self._engines = [WorkerEngine(options) for _ in range(count)]
-        super().__init__(LeastBusy([engine.caller for engine in self._engines]))
+        self._engines = list(engines)
+        self._load = [0] * len(engines)
+        self._penalty = [0] * len(engines)
+        self._turn = 0
+        self._searched: int | None = None
+        """The engine that answered the last search."""
+        self._lock = threading.Lock()
 
     def start(self) -> None:
         """Start the children now, in the background."""
@@ -53,30 +59,16 @@ class WorkerPool(RemoteMethods):
         for engine in self._engines:
             engine.close()
 
-
-class LeastBusy:
-    """Sends each call to the caller with the fewest calls in flight, and a call for the status to
-    the one that searched last: it knows how long that search took."""
-
-    def __init__(self, callers: Sequence[Caller]) -> None:
-        self._callers = list(callers)
-        self._load = [0] * len(callers)
-        self._penalty = [0] * len(callers)
-        self._turn = 0
-        self._searched: int | None = None
-        """The caller that answered the last search."""
-        self._lock = threading.Lock()
-
     def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
-        with self._place(method, self._holder(method, arguments, cancel)) as place:
-            result = self._callers[place].call(method, arguments, cancel)
+        with self._place(method, self._holder(method, arguments)) as place:
+            result = self._engines[place].call(method, arguments, cancel)
         self._note(place, result)
-        if method.name != RemoteMethods.works.name:
+        if method.name != RemoteEngine.works.name:
             return result
         # A record of a source is known to the process that asked the source.
         found = cast(list[Any], result)
-        for number, other in enumerate(self._callers):
+        for number, other in enumerate(self._engines):
             if number != place and None in found:
                 more = cast(list[Any], other.call(method, arguments, cancel))
                 found = [
@@ -89,22 +81,19 @@ class LeastBusy:
     ) -> R:
         """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
         with self._place(method) as place:
-            result = await self._callers[place].call_async(method, arguments, cancel)
+            result = await self._engines[place].call_async(method, arguments, cancel)
         self._note(place, result)
         return result
 
-    def _holder(
-        self, method: Method[Any, Any], arguments: Any, cancel: Cancel | None
-    ) -> int | None:
-        """The caller that knows the paper to learn from: it keeps the records of sources that are
+    def _holder(self, method: Method[Any, Any], arguments: Any) -> int | None:
+        """The engine that knows the paper to learn from: it keeps the records of sources that are
         accepted, and a record is known to the process that asked the source. None for other calls,
-        or where no caller knows it."""
-        if method.name != RemoteMethods.learn.name:
+        or where no engine knows it."""
+        if method.name != RemoteEngine.learn.name:
             return None
-        wanted = RemoteMethods.works.arguments([arguments.feedback.accepted.id])
-        for number, caller in enumerate(self._callers):
+        for number, engine in enumerate(self._engines):
             with suppress(CitewellError):
-                if caller.call(RemoteMethods.works, wanted, cancel) != [None]:
+                if engine.works([arguments.feedback.accepted.id]) != [None]:
                     return number
         return None
 
@@ -114,14 +103,14 @@ class LeastBusy:
 
     @contextmanager
     def _place(self, method: Method[Any, Any], holder: int | None = None) -> Iterator[int]:
-        """The number of the caller to ask, `holder` if given; it counts as busy meanwhile."""
+        """The number of the engine to ask, `holder` if given; it counts as busy meanwhile."""
         with self._lock:
-            count = len(self._callers)
+            count = len(self._engines)
             order = [(self._turn + step) % count for step in range(count)]
             place = min(order, key=lambda number: self._load[number] + self._penalty[number])
             place = place if holder is None else holder
             last = self._searched
-            if method.name == RemoteMethods.status.name and last is not None:
+            if method.name == RemoteEngine.status.name and last is not None:
                 # A busy or failed one is spared: the status matters more than the times.
                 spared = self._penalty[last] or self._load[last] > self._load[place]
                 place = place if spared else last

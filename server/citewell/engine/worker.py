@@ -21,12 +21,14 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from citewell.corpus.layout import is_library
 from citewell.engine import protocol
 from citewell.engine.contract import Engine
-from citewell.engine.methods import METHODS, Lane, Method
-from citewell.engine.protocol import take_pipes
+from citewell.engine.protocol import METHODS, Lane, Method
+from citewell.engine.which_library import open_library, snapshot_of, which_library
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.system.child_process import take_pipes
 from citewell.model.system.json_log import log_as_json
 from citewell.options import Options
 from citewell.sources import answers
@@ -50,9 +52,6 @@ WARM_UP_SECONDS = 20.0
 VERSION_SECONDS = 1.0
 """How often, at most, the library is looked at for a new snapshot."""
 
-OpenEngine = Callable[[Options], Engine]
-LibraryVersion = Callable[[Options], bytes]
-
 
 class Worker:
     """Reads requests from `source`, answers them on threads into `sink`."""
@@ -61,13 +60,10 @@ class Worker:
         self,
         source: BinaryIO,
         sink: BinaryIO,
-        open_engine: OpenEngine,
-        version: LibraryVersion,
-        verify: Callable[[Options], None] = lambda options: None,
+        open_engine: Callable[[Options], Engine],
+        version: Callable[[Options], bytes],
     ) -> None:
-        """`version` returns bytes that change when the engine should be reopened; `verify` raises
-        `CitewellError` when a file of the library is damaged."""
-        self._verify = verify
+        """`version` returns bytes that change when the engine should be reopened."""
         self._source = source
         self._sink = sink
         self._open_engine = open_engine
@@ -91,7 +87,7 @@ class Worker:
     def run(self) -> None:
         """Serve until the source ends. The calling thread reads; it never does a request's work."""
         while (body := protocol.read_frame(self._source)) is not None:
-            request = protocol.decode_request(body)
+            request = protocol.decode(protocol.Request, body)
             if isinstance(request, protocol.Hello):
                 self._hello = request
                 self._start_open()
@@ -124,7 +120,7 @@ class Worker:
                     )
                 )
             if hello.verify:
-                self._verify(hello.options)
+                _verify_library(hello.options)
                 self._hello = msgspec.structs.replace(hello, verify=False)
             engine = self._open_engine(hello.options)
         except Exception as error:
@@ -161,7 +157,7 @@ class Worker:
         method = METHODS.get(call.method)
         if method is None:
             raise protocol.BrokenFrameError(f"there is no method {call.method!r}")
-        arguments = method.decode_arguments(call.arguments)
+        arguments = protocol.decode(method.arguments, call.arguments)
         cancel = Cancel(call.seconds)
         with self._cancels_lock:
             self._cancels[call.id] = cancel
@@ -176,7 +172,11 @@ class Worker:
         reply: protocol.Reply
         try:
             cancel.check()
-            result = self._result(method, arguments, cancel)
+            engine = self._engine_for(cancel)
+            given = msgspec.structs.asdict(arguments)
+            if method.takes_cancel:
+                given["cancel"] = cancel
+            result = getattr(engine, method.name)(**given)
             reply = protocol.Answer(number, protocol.packed(result))
         except Cancelled:
             reply = protocol.CancelledReply(number)
@@ -189,14 +189,11 @@ class Worker:
             with self._cancels_lock:
                 self._cancels.pop(number, None)
                 self._searches.discard(number)
-        self._send(reply, number)
-
-    def _result(self, method: Method[Any, Any], arguments: Any, cancel: Cancel) -> Any:
-        engine = self._engine_for(cancel)
-        given = msgspec.structs.asdict(arguments)
-        if method.takes_cancel:
-            given["cancel"] = cancel
-        return getattr(engine, method.name)(**given)
+        try:
+            frame = protocol.encode(reply)
+        except protocol.BrokenFrameError as error:
+            frame = protocol.encode(protocol.FailedReply(number, _internal(error)))
+        self._write(frame)
 
     def _engine_for(self, cancel: Cancel) -> Engine:
         self._refresh()
@@ -210,13 +207,6 @@ class Worker:
         """Have a server that has metrics count a request to a source."""
         if self._hello is not None and self._hello.options.serve.metrics:
             self._write(protocol.encode(protocol.CacheLookUp(source, outcome)))
-
-    def _send(self, reply: protocol.Reply, number: int) -> None:
-        try:
-            frame = protocol.encode(reply)
-        except protocol.BrokenFrameError as error:
-            frame = protocol.encode(protocol.FailedReply(number, _internal(error)))
-        self._write(frame)
 
     def _write(self, frame: bytes) -> None:
         with self._write_lock, contextlib.suppress(BrokenPipeError, OSError, ValueError):
@@ -260,12 +250,9 @@ def _open_local(options: Options) -> Engine:
         gc.enable()
 
 
-def verify_library(options: Options) -> None:
+def _verify_library(options: Options) -> None:
     """Read every file of the library once. Raises `CitewellError` for one that is not as it was
     built; a library that is missing is none of them."""
-    from citewell.corpus.layout import is_library
-    from citewell.engine.which_library import open_library, which_library
-
     if is_library(which_library(options)):
         library, _ = open_library(options)
         with library:
@@ -276,8 +263,6 @@ def verify_library(options: Options) -> None:
 
 def _library_version(options: Options) -> bytes:
     """The id of what is searched; empty without a library."""
-    from citewell.engine.which_library import snapshot_of
-
     try:
         return snapshot_of(options).encode()
     except (OSError, CitewellError):
@@ -301,9 +286,9 @@ def main() -> None:
     source, sink = take_pipes()
     _give_way()
     code = 0
-    reader, writer = os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
+    reader, writer = os.fdopen(source, "rb"), os.fdopen(sink, "wb")
     try:
-        worker = Worker(reader, writer, _open_local, _library_version, verify_library)
+        worker = Worker(reader, writer, _open_local, _library_version)
         answers.listen(worker.send_look_up)
         worker.run()
     except protocol.BrokenFrameError as error:

@@ -8,108 +8,328 @@ full pipe from blocking the caller. When the child dies the calls in flight fail
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
+import queue
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from citewell.corpus.layout import current_snapshot, read_manifest
 from citewell.engine import protocol
-from citewell.engine.child import Child, ChildEndedError
-from citewell.engine.contract import EngineStatus, Tier
-from citewell.engine.methods import Lane, Method, RemoteMethods
+from citewell.engine.command_line import worker_command, worker_environment
+from citewell.engine.contract import EngineStatus
+from citewell.engine.protocol import Lane, Method, RemoteEngine
 from citewell.engine.which_library import libraries_below, snapshot_of, which_library
-from citewell.model import CitewellError, Problem, Query, SearchResult
+from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.system.child_process import start_child
 from citewell.options import Options
-from citewell.sources.answers import Listener, Outcome
-
-# Keeping one worker process alive: it starts at the first need, a dead one is replaced, and one
-# that dies again and again is given longer and longer rests.
+from citewell.sources.answers import Listener
 
 logger = logging.getLogger(__name__)
 
+R = TypeVar("R")
+
+MAX_WAITING = 1000
+"""Frames that may wait for a child that does not read."""
 FREE_DEATHS = 3
 """Number of children that may die in a row before the start of the next one is delayed."""
 MAX_DELAY = 60.0
+SECONDS: dict[Lane, float] = {
+    "quick": 30.0, "fast": 30.0, "full": 180.0, "batch": 180.0,
+    "deep": 180.0, "check": 180.0, "online": 180.0, "llm": 180.0,
+}  # fmt: skip
+"""How long a request may take before it is given up."""
+STUCK_SECONDS = 25.0
+STARTING_SECONDS = 180.0
+"""Time for both, for a child that has answered nothing yet: at its first start it unpacks what
+ships, which takes long on a slow machine, and one that is ended begins again."""
 
 CLOSED = Problem("engine-closed", "The search engine is closed.", "Restart the language server.")
+RESTARTED = Problem(
+    "engine-restarted",
+    "The search engine stopped during this request.",
+    "Try again: it restarts by itself.",
+)
+LATE = Problem(
+    "engine-late",
+    "The search engine did not answer in time.",
+    "Try again; if the problem persists, run `citewell doctor`.",
+)
 
 
-class Supervisor:
-    """Of the worker process of one engine. Safe across threads."""
+class ChildEndedError(CitewellError):
+    """The process ended before it answered, or before the call was sent."""
 
-    def __init__(self, options: Options, command: Sequence[str] | None = None) -> None:
+    def __init__(self) -> None:
+        super().__init__(RESTARTED)
+
+
+class Child:
+    """A running worker: pipes, threads, requests in flight. Created started; never restarted. Safe
+    across threads."""
+
+    def __init__(
+        self, options: Options, command: Sequence[str], on_look_up: Listener, *, verify: bool
+    ) -> None:
+        """Start the process. Raises `OSError` when that fails. With `verify` it looks at the
+        checksums of the library before it answers. `on_look_up` is called, on the thread that
+        reads, for each request to a source that the process counts."""
+        self._on_look_up = on_look_up
+        self._process = start_child(command, environment=worker_environment(), is_urgent=False)
+        self.pid = self._process.pid
+        self.answered = False
+        self._last_words = ""
+        self._lock = threading.Lock()
+        self._pending: dict[int, tuple[Future[Any], Any]] = {}
+        """By the number of the call: its future, and the type of its result."""
+        self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
+        self._gone = threading.Event()
+        self._last_frame_at = time.monotonic()
+        self._outbox.put_nowait(protocol.encode(protocol.Hello(protocol.VERSION, options, verify)))
+        process = self._process
+        self._logger, *others = (
+            threading.Thread(target=target, args=(pipe,), daemon=True)
+            for target, pipe in (
+                (self._log, process.stderr),
+                (self._write, process.stdin),
+                (self._read, process.stdout),
+            )
+        )
+        for thread in (self._logger, *others):
+            thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """False once the process ended or its pipe closed."""
+        return not self._gone.is_set() and self._process.poll() is None
+
+    @property
+    def silent_for(self) -> float:
+        """Seconds since the last frame arrived (or since the start)."""
+        return time.monotonic() - self._last_frame_at
+
+    @property
+    def last_words(self) -> str:
+        """The last line that the process wrote to stderr."""
+        if self._gone.is_set():
+            self._logger.join(0.2)
+        return self._last_words
+
+    def request(self, call: protocol.Call, result: Any) -> Future[Any]:
+        """Send a call. The future holds a value of the type `result`, or raises `Cancelled`, or
+        `CitewellError` with the reason. Never blocks. Raises `ChildEndedError`."""
+        try:
+            frame = protocol.encode(call)
+        except protocol.BrokenFrameError as error:
+            raise CitewellError(
+                Problem("request-too-large", f"The search is too large: {error}.")
+            ) from error
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._gone.is_set():
+                raise ChildEndedError
+            self._pending[call.id] = (future, result)
+        if not self._put(frame):
+            raise ChildEndedError
+        return future
+
+    def wait_for_end(self, seconds: float) -> bool:
+        """Wait until the process is gone, or so long; whether it is gone."""
+        return self._gone.wait(seconds)
+
+    def refuse_if_idle(self, seconds: float) -> bool:
+        """True if no request is in flight and the last reply is `seconds` old: every later request
+        then fails with `ChildEndedError`, unsent."""
+        with self._lock:
+            if self._pending or self.silent_for < seconds:
+                return False
+            self._gone.set()
+            return True
+
+    def cancel(self, number: int) -> None:
+        """Notify the child that request `number` was abandoned; its reply is dropped."""
+        with self._lock:
+            pending = self._pending.pop(number, None)
+        if pending is not None:
+            pending[0].cancel()
+            self._put(protocol.encode(protocol.CancelRequest(number)))
+
+    def kill(self) -> None:
+        """End the process at once, and wait elsewhere until the system has let go of it; what is in
+        flight fails with `engine-restarted`."""
+        self._process.kill()
+        threading.Thread(target=self.close, daemon=True).start()
+
+    def retire(self, seconds: float = 30.0) -> None:
+        """Let the requests in flight end, then close."""
+        limit = time.monotonic() + seconds
+        while self._pending and self.alive and time.monotonic() < limit:
+            time.sleep(0.05)
+        self.close()
+
+    def close(self) -> None:
+        """Close the child's input, which ends it; kill it if it stays."""
+        self._put(None)
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _put(self, frame: bytes | None) -> bool:
+        """Have a frame written, or the input closed. A child that reads none is killed."""
+        try:
+            self._outbox.put_nowait(frame)
+        except queue.Full:
+            self._process.kill()
+            return False
+        return True
+
+    def _write(self, pipe: BinaryIO) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while (frame := self._outbox.get()) is not None:
+                pipe.write(frame)
+                pipe.flush()
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+    def _read(self, pipe: BinaryIO) -> None:
+        try:
+            while (body := protocol.read_frame(pipe)) is not None:
+                self._last_frame_at = time.monotonic()
+                message = protocol.decode(protocol.FromWorker, body)
+                if isinstance(message, protocol.CacheLookUp):
+                    self._on_look_up(message.source, message.outcome)
+                    continue
+                # A cancelled request is answered before the engine is open.
+                self.answered |= not isinstance(message, protocol.CancelledReply)
+                self._settle(message)
+        except (OSError, ValueError):
+            pass
+        except protocol.BrokenFrameError as error:
+            logger.error("The engine process sent a broken frame: %s", error)
+            self._process.kill()
+        finally:
+            self._end()
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _settle(self, reply: protocol.Reply) -> None:
+        with self._lock:
+            future, kind = self._pending.get(reply.id, (None, None))
+        if future is None:
+            return
+        result: Any = None
+        error: Exception | None = None
+        if isinstance(reply, protocol.Answer):
+            result = protocol.decode(kind, reply.result)
+        elif isinstance(reply, protocol.FailedReply):
+            error = CitewellError(reply.problem)
+        else:
+            error = Cancelled()
+        with self._lock:
+            self._pending.pop(reply.id, None)
+        if future.set_running_or_notify_cancel():
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._gone.set()
+            pending, self._pending = list(self._pending.values()), {}
+        self._process.poll()
+        for future, _ in pending:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(ChildEndedError())
+        # Where there is no room, the writer is stuck in a pipe that just broke, and leaves by its
+        # error.
+        self._put(None)
+
+    def _log(self, pipe: BinaryIO) -> None:
+        with pipe:
+            for raw in pipe:
+                line = raw.decode("utf-8", "replace").rstrip()
+                if line:
+                    self._last_words = line[:500]
+                    logger.info("engine %d: %s", self.pid, line)
+
+
+class WorkerEngine(RemoteEngine):
+    """`Engine` backed by a child process, also usable from an event loop. Thread-safe. A problem of
+    the process is reported in the result, except that looking up records raises it.
+
+    The process starts at the first need. A dead one is replaced; after some that die one after
+    another the next one starts later and later.
+    """
+
+    def __init__(self, options: Options, *, command: Sequence[str] | None = None) -> None:
         """Start nothing yet. `command` replaces the worker's command line (for tests)."""
         self._options = options
-        self._command = tuple(command) if command else None
+        self._command = tuple(command or worker_command())
+        self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._deaths = 0
         self._not_before = 0.0
         self._closed = False
         self._last_words = ""
-        self._begun = False
-        self.on_look_up: Listener | None = None
-        """Called for each request to a source that any of the children counts."""
+        self._on_look_up: Listener = lambda source, outcome: None
+        self.begun = False
+        """True once the child was wanted, whether it lives or not."""
 
     @property
-    def options(self) -> Options:
-        """What the present child, or the next one, answers with."""
-        return self._options
+    def pid(self) -> int:
+        """Process id of the child; 0 when there is none."""
+        child = self._running()
+        return child.pid if child is not None else 0
 
-    @property
-    def begun(self) -> bool:
-        """True once a child was wanted, whether it lives or not."""
-        return self._begun
+    def status_at_rest(self) -> EngineStatus:
+        """What is known without a child: library, number of papers and allowed sources. Opens no
+        index, and loads no model.
 
-    def running(self) -> Child | None:
-        """The child, if there is one that lives."""
-        child = self._child
-        return child if child is not None and child.alive else None
+        A work that the library and one below it both hold counts twice."""
+        from citewell.sources.registry import allowed
 
-    def ensure(self) -> Child:
-        """The child, or another one. Raises `CitewellError` when it must not start, or not yet."""
-        self._begun = True
-        with self._lock:
-            if self._closed:
-                raise CitewellError(CLOSED)
-            if self._child is not None and self._child.alive:
-                return self._child
-            crashed = self._child is not None
-            if self._child is not None:
-                self._record_death(self._child)
-                _end(self._child)
-                self._child = None
-            if (wait := self._not_before - time.monotonic()) > 0:
-                raise CitewellError(self._down(wait))
-            try:
-                # A file with a wrong byte may be what it died of.
-                self._child = Child(
-                    self._options, self._command, verify=crashed, on_look_up=self._look_up
-                )
-            except OSError as error:
-                self._deaths += 1
-                self._last_words = str(error)
-                self._delay()
-                raise CitewellError(self._down(self._not_before - time.monotonic())) from error
-            self._watch(self._child)
-            return self._child
+        options = self._options
+        names, problems = allowed(options.sources.allow)
+        try:
+            path = which_library(options)
+            snapshot = current_snapshot(path)
+            works = read_manifest(path, snapshot).works
+        except CitewellError as error:
+            return EngineStatus(sources=names, problems=(error.problem, *problems))
+        for lower in libraries_below(options):
+            with contextlib.suppress(CitewellError):
+                works += read_manifest(lower, current_snapshot(lower)).works
+                snapshot = snapshot_of(options)
+        return EngineStatus(str(path), snapshot, works, sources=names, problems=problems)
+
+    def watch_source_cache(self, listener: Listener) -> None:
+        """Call `listener` with the source and the outcome of each request to a source by a child
+        that starts later, where the settings ask for metrics; before the answer of the call that
+        waited for it."""
+        self._on_look_up = listener
+
+    # The life of the child.
 
     def start(self) -> None:
         """Start the child now, in the background, so that the first request finds it warm."""
-        self._begun = True
+        self.begun = True
 
         def quietly() -> None:
             try:
-                self.ensure()
+                self._ensure()
             except CitewellError as error:
                 # One that was closed before it started is no fault.
                 if error.problem is not CLOSED:
@@ -136,7 +356,7 @@ class Supervisor:
         with self._lock:
             child, self._child = self._child, None
         if child is not None:
-            _end(child)
+            child.kill()
 
     def close(self) -> None:
         """End the child. Later requests fail with `engine-closed`."""
@@ -146,9 +366,38 @@ class Supervisor:
         if child is not None:
             child.close()
 
-    def _look_up(self, source: str, outcome: Outcome) -> None:
-        if self.on_look_up is not None:
-            self.on_look_up(source, outcome)
+    def _running(self) -> Child | None:
+        """The child, if there is one that lives."""
+        child = self._child
+        return child if child is not None and child.alive else None
+
+    def _ensure(self) -> Child:
+        """The child, or another one. Raises `CitewellError` when it must not start, or not yet."""
+        self.begun = True
+        with self._lock:
+            if self._closed:
+                raise CitewellError(CLOSED)
+            last, self._child = self._child, self._running()
+            if self._child is not None:
+                return self._child
+            if last is not None:
+                words = last.last_words
+                logger.warning("The engine process %d ended (%s)", last.pid, words or "no word")
+                # One that never answered counts; the others are forgiven.
+                self._record_death(1 if last.answered else self._deaths + 1, words)
+                last.kill()
+            if (wait := self._not_before - time.monotonic()) > 0:
+                raise CitewellError(self._down(wait))
+            try:
+                # A file with a wrong byte may be what the last one died of.
+                self._child = Child(
+                    self._options, self._command, self._on_look_up, verify=last is not None
+                )
+            except OSError as error:
+                self._record_death(self._deaths + 1, str(error))
+                raise CitewellError(self._down(self._not_before - time.monotonic())) from error
+            self._watch(self._child)
+            return self._child
 
     def _watch(self, child: Child) -> None:
         """End the child, from a thread of its own, once nothing was asked of it for the time that
@@ -171,16 +420,10 @@ class Supervisor:
 
         threading.Thread(target=until_idle, name="citewell-idle", daemon=True).start()
 
-    def _record_death(self, child: Child) -> None:
-        """Count the death of a child that never answered; forgive the others."""
-        self._deaths = 1 if child.answered else self._deaths + 1
-        self._last_words = child.last_words
-        logger.warning("The engine process %d ended (%s)", child.pid, child.last_words or "no word")
-        self._delay()
-
-    def _delay(self) -> None:
-        if self._deaths >= FREE_DEATHS:
-            seconds = min(MAX_DELAY, 2.0 ** (self._deaths - FREE_DEATHS + 1))
+    def _record_death(self, deaths: int, last_words: str) -> None:
+        self._deaths, self._last_words = deaths, last_words
+        if deaths >= FREE_DEATHS:
+            seconds = min(MAX_DELAY, 2.0 ** (deaths - FREE_DEATHS + 1))
             self._not_before = time.monotonic() + seconds
 
     def _down(self, wait: float) -> Problem:
@@ -191,52 +434,7 @@ class Supervisor:
             f"Run `citewell doctor`. Next attempt in {max(1, round(wait))} s.",
         )
 
-
-def _end(child: Child) -> None:
-    """Kill a child, and wait elsewhere until the system has let go of it."""
-    child.kill()
-    threading.Thread(target=child.close, daemon=True).start()
-
-
-# Numbered calls to the worker process and their results: each call has a time limit, and is
-# cancelled in the child when its caller no longer waits.
-
-SECONDS: dict[Lane, float] = {
-    "quick": 30.0,
-    "fast": 30.0,
-    "full": 180.0,
-    "batch": 180.0,
-    "deep": 180.0,
-    "check": 180.0,
-    "online": 180.0,
-    "llm": 180.0,
-}
-"""How long a request may take before it is given up."""
-STUCK_SECONDS = 25.0
-STARTING_SECONDS = 180.0
-"""Time for both, for a child that has answered nothing yet: at its first start it unpacks what
-ships, which takes long on a slow machine, and one that is ended begins again."""
-
-RESTARTED = Problem(
-    "engine-restarted",
-    "The search engine stopped during this request.",
-    "Try again: it restarts by itself.",
-)
-LATE = Problem(
-    "engine-late",
-    "The search engine did not answer in time.",
-    "Try again; if the problem persists, run `citewell doctor`.",
-)
-
-R = TypeVar("R")
-
-
-class Exchange:
-    """With whatever child the supervisor keeps. Safe across threads."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self._supervisor = supervisor
-        self._numbers = itertools.count(1)
+    # Calls: each has a time limit, and is cancelled in the child when its caller no longer waits.
 
     async def call_async(
         self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
@@ -245,31 +443,28 @@ class Exchange:
         cancels the call in the child."""
         call = self._numbered(method, arguments, cancel)
         started = time.monotonic()
+        # Starting a process takes milliseconds, which a loop that answers hovers has not.
+        child = self._running()
+        if child is None:
+            child = await asyncio.to_thread(self._ensure)
         try:
-            # Starting a process takes milliseconds, which a loop that answers hovers has not.
-            child = self._supervisor.running()
-            try:
-                if child is None:
-                    child = await asyncio.to_thread(self._supervisor.ensure)
-                future = child.request(call, method.decode_result)
-            except ChildEndedError:  # it ended before the call was sent, because it was idle
-                child = await asyncio.to_thread(self._supervisor.ensure)
-                future = child.request(call, method.decode_result)
-            limit = self._limit(child, method, arguments)
-            limit = limit if cancel is None else min(limit, cancel.remaining)
-            try:
-                # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
-                async with asyncio.timeout(limit):
-                    result = await asyncio.shield(asyncio.wrap_future(future))
-            except asyncio.CancelledError:
-                child.cancel(call.id)
-                raise
-            except TimeoutError:
-                self._give_up(child, call.id, started)
-                raise CitewellError(LATE) from None
-            return _unwrapped(result)
-        except ChildEndedError as error:
-            raise CitewellError(RESTARTED) from error
+            future = child.request(call, method.result)
+        except ChildEndedError:  # it ended before the call was sent, because it was idle
+            child = await asyncio.to_thread(self._ensure)
+            future = child.request(call, method.result)
+        limit = self._limit(child, method, arguments)
+        limit = limit if cancel is None else min(limit, cancel.remaining)
+        try:
+            # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
+            async with asyncio.timeout(limit):
+                result: R = await asyncio.shield(asyncio.wrap_future(future))
+                return result
+        except asyncio.CancelledError:
+            child.cancel(call.id)
+            raise
+        except TimeoutError:
+            self._give_up(child, call.id, started)
+            raise CitewellError(LATE) from None
         except Cancelled:
             raise asyncio.CancelledError from None
 
@@ -286,17 +481,29 @@ class Exchange:
         if cancel is not None:
             cancel.check()
         call = self._numbered(method, arguments, cancel)
-        child = self._supervisor.ensure()
-        deadline = time.monotonic() + self._limit(child, method, arguments)
+        child = self._ensure()
         try:
+            future = child.request(call, method.result)
+        except ChildEndedError:  # it ended before the call was sent, because it was idle
+            child = self._ensure()
+            future = child.request(call, method.result)
+        started = time.monotonic()
+        deadline = started + self._limit(child, method, arguments)
+        # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
+        step = 3600.0 if cancel is None else 0.02
+        while True:
             try:
-                future = child.request(call, method.decode_result)
-            except ChildEndedError:  # it ended before the call was sent, because it was idle
-                child = self._supervisor.ensure()
-                future = child.request(call, method.decode_result)
-            return _unwrapped(self._settle(child, call.id, future, deadline, cancel))
-        except ChildEndedError as error:
-            raise CitewellError(RESTARTED) from error
+                result: R = future.result(max(0.0, min(step, deadline - time.monotonic())))
+                return result
+            except FutureCancelled as error:
+                raise Cancelled from error
+            except TimeoutError:
+                if cancel is not None and cancel.is_set:
+                    child.cancel(call.id)
+                    raise Cancelled from None
+                if time.monotonic() >= deadline:
+                    self._give_up(child, call.id, started)
+                    raise CitewellError(LATE) from None
 
     def _numbered(
         self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
@@ -305,30 +512,6 @@ class Exchange:
         seconds = cancel.remaining if cancel is not None and has_deadline else None
         packed = protocol.packed(arguments)
         return protocol.Call(next(self._numbers), method.name, packed, seconds)
-
-    def _settle(
-        self,
-        child: Child,
-        number: int,
-        future: Future[R],
-        deadline: float,
-        cancel: Cancel | None,
-    ) -> R:
-        # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
-        step = 3600.0 if cancel is None else 0.02
-        started = time.monotonic()
-        while True:
-            try:
-                return future.result(max(0.0, min(step, deadline - time.monotonic())))
-            except FutureCancelled as error:
-                raise Cancelled from error
-            except TimeoutError:
-                if cancel is not None and cancel.is_set:
-                    child.cancel(number)
-                    raise Cancelled from None
-                if time.monotonic() >= deadline:
-                    self._give_up(child, number, started)
-                    raise CitewellError(LATE) from None
 
     def _give_up(self, child: Child, number: int, started: float) -> None:
         """Drop a late request; a child that was silent for too long is stuck and is killed."""
@@ -342,90 +525,4 @@ class Exchange:
         seconds = SECONDS[method.lane(arguments)]
         if not child.answered:
             seconds = max(seconds, STARTING_SECONDS)
-        return seconds + method.seconds(arguments, self._supervisor.options)
-
-
-def _unwrapped(result: R | protocol.CancelledReply | protocol.FailedReply) -> R:
-    if isinstance(result, protocol.CancelledReply):
-        raise Cancelled
-    if isinstance(result, protocol.FailedReply):
-        raise CitewellError(result.problem)
-    return result
-
-
-class WorkerEngine(RemoteMethods):
-    """`Engine` backed by a child process, also usable from an event loop. Thread-safe. A problem of
-    the process is reported in the result, except that looking up records raises it."""
-
-    def __init__(self, options: Options, *, command: Sequence[str] | None = None) -> None:
-        """Start nothing yet. `command` replaces the worker's command line (for tests)."""
-        self._supervisor = Supervisor(options, command)
-        super().__init__(Exchange(self._supervisor))
-
-    async def find_async(
-        self, query: Query, k: int = 20, *, tier: Tier = "fast", seconds: float | None = None
-    ) -> SearchResult:
-        """`find` without blocking the event loop, for at most `seconds`; cancelling the task also
-        cancels the search in the child."""
-        find = WorkerEngine.find
-        return await find.call_async(self.caller, query, k, tier=tier, cancel=Cancel(seconds))
-
-    def close(self) -> None:
-        """End the child. Later requests fail with `engine-closed`."""
-        self._supervisor.close()
-
-    def start(self) -> None:
-        """Start the child now, in the background, so that the first request finds it warm."""
-        self._supervisor.start()
-
-    def watch_source_cache(self, listener: Listener) -> None:
-        """Call `listener` with the source and the outcome of each request to a source, where the
-        settings ask for metrics; before the answer of the call that waited for it."""
-        self._supervisor.on_look_up = listener
-
-    def stop(self) -> None:
-        """End the child at once; what is in flight fails with `engine-restarted`."""
-        self._supervisor.stop()
-
-    def configure(self, options: Options) -> bool:
-        """Answer with these options from now on; True when that starts another child."""
-        return self._supervisor.configure(options)
-
-    @property
-    def begun(self) -> bool:
-        """True once the child was wanted, whether it lives or not."""
-        return self._supervisor.begun
-
-    def status_at_rest(self) -> EngineStatus:
-        """What is known without a child."""
-
-        return status_at_rest(self._supervisor.options)
-
-    @property
-    def pid(self) -> int:
-        """Process id of the child; 0 when there is none."""
-        child = self._supervisor.running()
-        return child.pid if child is not None else 0
-
-
-# What is known of the library while no process has it open: read from its manifest alone.
-
-
-def status_at_rest(options: Options) -> EngineStatus:
-    """Library, number of papers and allowed sources. Opens no index, and loads no model.
-
-    A work that the library and one below it both hold counts twice."""
-    from citewell.sources.registry import allowed
-
-    names, problems = allowed(options.sources.allow)
-    try:
-        path = which_library(options)
-        snapshot = current_snapshot(path)
-        works = read_manifest(path, snapshot).works
-    except CitewellError as error:
-        return EngineStatus(sources=names, problems=(error.problem, *problems))
-    for lower in libraries_below(options):
-        with suppress(CitewellError):
-            works += read_manifest(lower, current_snapshot(lower)).works
-            snapshot = snapshot_of(options)
-    return EngineStatus(str(path), snapshot, works, sources=names, problems=problems)
+        return seconds + method.seconds(arguments, self._options)

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from citewell.engine.methods import Caller, Method, RemoteMethods
 from citewell.engine.pool import WorkerPool
+from citewell.engine.protocol import Method, RemoteEngine
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel, Cancelled
@@ -173,30 +173,22 @@ def _number(value: float) -> str:
 R = TypeVar("R")
 
 
-class MeteredEngine(RemoteMethods):
-    """An engine over another one, whose calls `metrics` counts."""
+class MeteredEngine(RemoteEngine):
+    """An engine over another one, whose calls, and their outcomes, `metrics` counts."""
 
     def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
-        super().__init__(_MeteredCaller(engine.caller, metrics))
         self._engine = engine
+        self._metrics = metrics
         engine.watch_source_cache(metrics.source_cache)
 
     def close(self) -> None:
         """End the search processes."""
         self._engine.close()
 
-
-class _MeteredCaller:
-    """Counts each call and its outcome."""
-
-    def __init__(self, caller: Caller, metrics: Metrics) -> None:
-        self._caller = caller
-        self._metrics = metrics
-
     def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
         try:
-            result = self._caller.call(method, arguments, cancel)
+            result = self._engine.call(method, arguments, cancel)
         except (CitewellError, Cancelled) as error:
             self._failed(method, error)
             raise
@@ -208,7 +200,7 @@ class _MeteredCaller:
     ) -> R:
         """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
         try:
-            result = await self._caller.call_async(method, arguments, cancel)
+            result = await self._engine.call_async(method, arguments, cancel)
         except (CitewellError, Cancelled) as error:
             self._failed(method, error)
             raise

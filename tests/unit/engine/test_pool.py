@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from citewell.engine.methods import Method, RemoteMethods
-from citewell.engine.pool import LeastBusy, WorkerPool, open_workers
+from citewell.engine.pool import WorkerPool, open_workers
+from citewell.engine.protocol import Method, RemoteEngine
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.cancel import Cancel
@@ -17,10 +17,11 @@ from citewell.options import Options
 from citewell.options.serve import ServeOptions
 
 
-class Process:
+class Process(WorkerEngine):
     """Knows some records, and notes the calls that it answers."""
 
     def __init__(self, *known: str) -> None:
+        super().__init__(Options())
         self.known = known
         self.learned: list[str] = []
         self.down = False
@@ -40,13 +41,13 @@ class Process:
         return self.call(method, arguments, cancel)
 
 
-def learn(engine: RemoteMethods, identifier: str) -> object:
+def learn(engine: RemoteEngine, identifier: str) -> object:
     return engine.learn(Feedback(accepted=PaperName(identifier, "A Title")))
 
 
 def test_the_process_that_offered_a_record_of_a_source_learns_that_it_was_accepted() -> None:
     processes = [Process(), Process("crossref:1"), Process()]
-    engine = RemoteMethods(LeastBusy(processes))
+    engine = WorkerPool(processes)
     for _ in range(3):
         assert learn(engine, "crossref:1") == ()
     assert [one.learned for one in processes] == [[], ["crossref:1"] * 3, []]
@@ -54,14 +55,14 @@ def test_the_process_that_offered_a_record_of_a_source_learns_that_it_was_accept
 
 def test_a_paper_that_no_process_knows_is_learned_once() -> None:
     processes = [Process(), Process()]
-    assert learn(RemoteMethods(LeastBusy(processes)), "gone:1") == ()
+    assert learn(WorkerPool(processes), "gone:1") == ()
     assert sorted(one.learned for one in processes) == [[], ["gone:1"]]
 
 
 def test_a_process_that_is_down_keeps_no_other_from_learning() -> None:
     processes = [Process("crossref:1"), Process("crossref:1")]
     processes[0].down = True
-    assert learn(RemoteMethods(LeastBusy(processes)), "crossref:1") == ()
+    assert learn(WorkerPool(processes), "crossref:1") == ()
     assert processes[1].learned == ["crossref:1"]
 
 

@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine import protocol, worker_client
-from citewell.engine.child import worker_command, worker_environment
+from citewell.engine.command_line import worker_command, worker_environment
 from citewell.engine.contract import Engine, EngineStatus
-from citewell.engine.methods import METHODS
+from citewell.engine.protocol import METHODS
 from citewell.engine.worker import Worker
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, SearchResult, Work
@@ -291,7 +291,7 @@ async def test_the_loop_keeps_turning_while_the_child_starts_and_works(engine):
 async def test_a_deadline_gives_up_and_says_so(engine):
     await engine.find_async(Query(text="warm"))
     start = time.monotonic()
-    result = await engine.find_async(Query(text="sleep 300"), seconds=2.0)
+    result = await engine.find_async(Query(text="sleep 300"), cancel=Cancel(2.0))
     assert time.monotonic() - start < 100
     assert result.problems[0].code == "engine-late"
     await asyncio.to_thread(wait_for_stopped, engine)
@@ -443,22 +443,21 @@ def test_a_child_that_may_ask_sources_stays(tmp_path, monkeypatch):
 
 def end_if_idle(engine):
     """Let the child refuse every later request, as one that was idle for too long does."""
-    child = engine.caller._supervisor.running()
+    child = engine._running()
     return child if child is not None and child.refuse_if_idle(0.0) else None
 
 
 async def test_a_request_to_a_child_that_just_ended_is_sent_to_the_next_one(engine, monkeypatch):
-    supervisor = engine.caller._supervisor
-    for name in ("running", "ensure"):
+    for name in ("_running", "_ensure"):
         first = engine.status().pid
         ended = end_if_idle(engine)
-        looks, look = iter([ended]), getattr(supervisor, name)
+        looks, look = iter([ended]), getattr(engine, name)
         with monkeypatch.context() as patched:
             # The caller looks the child up, and finds it gone when it sends.
             patched.setattr(
-                supervisor, name, lambda looks=looks, look=look: next(looks, None) or look()
+                engine, name, lambda looks=looks, look=look: next(looks, None) or look()
             )
-            if name == "running":
+            if name == "_running":
                 found = await engine.find_async(Query(text="x"))
             else:
                 found = engine.find(Query(text="x"))
@@ -504,9 +503,9 @@ def test_a_server_with_metrics_hears_of_requests_to_sources_before_the_answer(
 @pytest.mark.parametrize("garbage", [b"\x00", b"{}", b"\x81\xa4type\xa4evil", b"\xc1" * 40])
 def test_a_frame_that_is_no_message_is_refused(garbage):
     with pytest.raises(protocol.BrokenFrameError):
-        protocol.decode_request(garbage)
+        protocol.decode(protocol.Request, garbage)
     with pytest.raises(protocol.BrokenFrameError):
-        protocol.decode_reply(garbage)
+        protocol.decode(protocol.FromWorker, garbage)
 
 
 @pytest.mark.parametrize(
@@ -578,11 +577,11 @@ def test_each_method_of_the_contract_has_its_row_and_types_that_travel():
     assert set(METHODS) == contract
     for method in METHODS.values():
         with pytest.raises(protocol.BrokenFrameError):
-            method.decode_result(protocol.packed(0.5))
+            protocol.decode(method.result, protocol.packed(0.5))
     works = METHODS["works"]
     sent = protocol.packed(works.arguments(["a", "b"]))
-    assert works.decode_arguments(sent) == works.arguments(["a", "b"])
-    assert works.decode_result(protocol.packed([Work(id="a", title="A"), None])) == [
+    assert protocol.decode(works.arguments, sent) == works.arguments(["a", "b"])
+    assert protocol.decode(works.result, protocol.packed([Work(id="a", title="A"), None])) == [
         Work(id="a", title="A"),
         None,
     ]
@@ -613,6 +612,6 @@ def test_options_with_a_path_survive_the_way_to_the_child(tmp_path):
 
     options = replace(Options(), library=replace(Options().library, path=tmp_path))
     frame = protocol.encode(protocol.Hello(protocol.VERSION, options))
-    hello = protocol.decode_request(frame[4:])
+    hello = protocol.decode(protocol.Request, frame[4:])
     assert isinstance(hello, protocol.Hello)
     assert hello.options == options

@@ -23,11 +23,11 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from citewell.engine.protocol import take_pipes
 from citewell.lsp.protocol.open_document import DocumentStore
 from citewell.lsp.protocol.wire import Encoded, Refused
 from citewell.model.cancel import give_way_on_this_thread
 from citewell.model.display_text import whole_texts
+from citewell.model.system.child_process import take_pipes
 
 # Whether a request is pending: background threads check this, and pause while one is.
 

@@ -17,6 +17,7 @@ from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
 from citewell.model import Query
+from citewell.model.cancel import Cancel
 
 if TYPE_CHECKING:
     from citewell.features.bib.complete import BibItem
@@ -143,7 +144,7 @@ class BibCompletion:
         if sum(map(len, words)) < MIN_LETTERS:
             return []
         query = Query(text=typed, unfinished=True)
-        result = await self._engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
+        result = await self._engine.find_async(query, 50, cancel=Cancel(LIBRARY_SECONDS))
         names: Counter[str] = Counter()
         for hit in result.hits:
             work = hit.work

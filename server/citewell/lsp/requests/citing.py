@@ -14,6 +14,7 @@ from msgspec import Struct
 from citewell.lsp.state.edit_queue import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
+from citewell.model.cancel import Cancel
 from citewell.model.document import Placeholder
 from citewell.ranking.shipped_cross_encoder import is_used
 
@@ -165,7 +166,7 @@ class CitationService(Struct, frozen=True, eq=False):
         if result is not None:
             return result
         engine, count = self.engine, options.completion.limit
-        result = await engine.find_async(query, count, seconds=seconds)
+        result = await engine.find_async(query, count, cancel=Cancel(seconds))
         if is_used(options.retrieval.cross_encoder) and not is_key:
             self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
         return result

@@ -9,7 +9,7 @@ from statistics import median
 from citewell.corpus.card import Card
 from citewell.corpus.library import Library
 from citewell.corpus.starter import STARTER
-from citewell.model.coverage import VenueCount
+from citewell.model.overview import VenueCount
 from citewell.retrieval.facets import venues_in
 from citewell_corpus.compact.library import CompactReport
 

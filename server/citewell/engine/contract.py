@@ -10,10 +10,9 @@ import msgspec
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
-from citewell.model.coverage import LibraryCoverage
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported
-from citewell.model.overview import Summary
+from citewell.model.overview import LibraryCoverage, Summary
 from citewell.model.query import Direction
 
 Tier = Literal["fast", "full", "deep"]

@@ -13,8 +13,8 @@ from citewell.features.display.pipeline import Pipeline, pipeline, svg
 from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.coverage import LibraryCoverage
 from citewell.model.llm import Budget
+from citewell.model.overview import LibraryCoverage
 
 
 class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,13 +10,14 @@ from typing import TypeVar
 import msgspec
 
 from citewell.model.check import Claim, LabelledReference
+from citewell.model.fields import VENUE_FIELDS
 from citewell.verification.claims import make_claim
 from citewell.verification.free_text import parse_reference
 from citewell_lab.datasets import source
 from citewell_lab.datasets.contract import DataSet, DataSetReading, Kind, Peek
 
 _YEAR = re.compile(r"(?:1[5-9]|2\d)\d\d")
-_VENUES = ("booktitle", "journal", "journaltitle", "howpublished")
+_VENUES = (*VENUE_FIELDS, "howpublished")
 _VALID = frozenset({"valid", "not_fabricated"})
 _NOTES = (
     "Abstaining: a reference that is not found or not checked counts as not flagged. "

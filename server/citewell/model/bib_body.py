@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from citewell.model.bib_value import literal_value, plain_value
+from citewell.model.fields import ARXIV_FIELDS
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
 from citewell.model.titles import title_key
@@ -216,13 +217,12 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         return self._arxiv()
 
     def _arxiv(self) -> str:
-        names = ("eprint", "arxivid", "archiveprefix", "url", "journal", "note", "doi", "volume")
         text = self.text.lower()
         if not any(hint in text for hint in _ARXIV_HINTS):
             return ""
         if self.get("archiveprefix").lower() not in ("", "arxiv"):
             return ""
-        return next((found for name in names if (found := arxiv_id(self.get(name)))), "")
+        return next((found for name in ARXIV_FIELDS if (found := arxiv_id(self.get(name)))), "")
 
     @cached_property
     def title_key(self) -> str:

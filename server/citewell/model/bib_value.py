@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from citewell.model.fields import with_trait
 from citewell.model.tex import tex_to_unicode
 
 MONTHS: Mapping[str, str] = {
@@ -14,8 +15,7 @@ MONTHS: Mapping[str, str] = {
 }  # fmt: skip
 """The macros that every BibTeX style defines."""
 
-VERBATIM = frozenset({"url", "doi", "eprint", "file", "pdf", "howpublishedurl", "local-url"})
-"""Fields whose text is an address: a `~` or `_` in them is itself."""
+_VERBATIM = with_trait("verbatim")
 
 _PART = re.compile(r"\s*(?:#\s*)?(?:(\d+)|([^\s\"{}#,]+)|([\"{]))")
 _ESCAPED = re.compile(r"\\([_%&#$~{}])|[{}\s]")
@@ -29,7 +29,7 @@ def plain_value(name: str, raw: str, strings: Mapping[str, str]) -> str:
     stands for itself. A value that lost its closing delimiter is read as far as it goes.
     """
     text = literal_value(raw, strings)
-    if name in VERBATIM:
+    if name in _VERBATIM:
         found = _URL.match(text)
         return _ESCAPED.sub(r"\1", found[1] if found else text)
     return tex_to_unicode(text)

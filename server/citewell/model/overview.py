@@ -1,4 +1,4 @@
-"""Overviews, as plain data: of a list of papers (themes, and sentences that cite papers by id), and
+"""Overviews as plain data: of a list of papers (themes, and sentences that cite papers by id), and
 of what a library covers."""
 
 from __future__ import annotations

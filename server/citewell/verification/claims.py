@@ -15,6 +15,7 @@ from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
 from citewell.model.check import Claim, GivenIdentifier, Mark
 from citewell.model.document import Span
+from citewell.model.fields import ARXIV_FIELDS, NO_WORKS, VENUE_FIELDS, with_trait
 from citewell.model.identifiers import Identifier, arxiv_id, identifiers_in, isbn13, normalise_doi
 from citewell.model.names import ends_with_others, parse_author, split_authors
 from citewell.model.pdf import PdfPaper
@@ -31,7 +32,7 @@ from citewell.verification.reference_list import (
     without_list_marks,
 )
 
-_VENUES = ("booktitle", "journal", "journaltitle", "howpublished", "maintitle")
+_VENUES = (*VENUE_FIELDS, "howpublished", "maintitle")
 _BOOKS = frozenset(
     {"book", "mvbook", "collection", "mvcollection", "reference", "manual", "booklet"}
 )
@@ -59,10 +60,9 @@ _TRACE = re.compile(
     re.IGNORECASE,
 )
 """Marks that chat assistants leave in what is copied from them."""
-_NOT_CITED = frozenset({"abstract", "file", "keywords", "annote"})
+_NOT_CITED = with_trait("private")
 _LONGEST_TEXT = 40_000
 """Characters of one plain-text reference that are read; some have thousands of authors."""
-_SKIPPED = frozenset({"comment", "set", "xdata"})
 
 
 def claims_of_bib(bib: BibFile) -> list[Claim]:
@@ -71,7 +71,7 @@ def claims_of_bib(bib: BibFile) -> list[Claim]:
     return [
         claim_of_entry(bib, entry, bisect_right(starts, entry.start))
         for entry in bib.entries
-        if entry.type not in _SKIPPED
+        if entry.type not in NO_WORKS
     ]
 
 
@@ -117,7 +117,7 @@ def make_claim(
     authors = values.get("author", "")
     raw_doi = values.get("doi", "").strip()
     doi = normalise_doi(raw_doi) or normalise_doi(values.get("url", ""))
-    names = ("eprint", "arxivid", "url", "journal", "note", "doi", "volume", "howpublished")
+    names = (*ARXIV_FIELDS, "howpublished")
     arxiv = ""
     if values.get("archiveprefix", "").lower() in ("", "arxiv"):
         arxiv = next((found for n in names if (found := arxiv_id(values.get(n, "")))), "")

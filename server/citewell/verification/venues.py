@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from citewell.model.check import Claim
+from citewell.model.fields import JOURNAL_FIELDS
 from citewell.model.titles import normalise_title
 from citewell.model.venues import JOURNALS, PREPRINTS, content_words, venue_ids
 
@@ -39,7 +40,7 @@ _JOURNAL = re.compile(r"\b(?:journal|transactions|trans|letters|magazine)\b")
 
 def in_journal(claim: Claim) -> bool:
     """True when the reference gives a journal, in whatever field."""
-    if claim.venue_field in ("journal", "journaltitle"):
+    if claim.venue_field in JOURNAL_FIELDS:
         return True
     return _JOURNAL.search(normalise_title(claim.venue)) is not None
 

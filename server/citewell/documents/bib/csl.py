@@ -18,6 +18,7 @@ from citewell.documents.latex.escape import escape, escape_title
 from citewell.documents.textfile import newline_of
 from citewell.model.bib import BibFile, CslEntry, FileEdit, TextEdit
 from citewell.model.document import Span
+from citewell.model.fields import BIB_FIELDS, DETAILS
 from citewell.model.problem import CitewellError, Problem
 from citewell.model.work import Author, Work
 
@@ -39,14 +40,7 @@ _TYPES = {
     "inbook": "chapter",
 }
 _PLAIN = {
-    "volume": "volume",
-    "issue": "number",
-    "page": "pages",
-    "publisher": "publisher",
-    "DOI": "doi",
-    "URL": "url",
-    "abstract": "abstract",
-    "note": "note",
+    one.csl: name for name, one in BIB_FIELDS.items() if one.csl and (one.record or name == "note")
 }
 """Variables of CSL and the fields of BibTeX."""
 _JSON_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
@@ -245,9 +239,7 @@ def _item(work: Work, key: str) -> dict[str, Any]:
         "author": [_name(author) for author in work.authors],
         "issued": {"date-parts": [[work.year]]} if work.year is not None else None,
         "container-title": container,
-        "volume": work.volume,
-        "issue": work.issue,
-        "page": work.pages,
+        **{one.csl: getattr(work, one.record) for one in DETAILS},
         "publisher": work.publisher,
         "DOI": work.doi,
         "URL": work.url or (f"https://arxiv.org/abs/{work.arxiv}" if work.arxiv else ""),

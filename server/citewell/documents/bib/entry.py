@@ -12,6 +12,7 @@ import re
 from citewell.documents.bib.style import BibStyle
 from citewell.documents.bib.venues import venue_in_file, venue_named
 from citewell.documents.latex.escape import escape, escape_title
+from citewell.model.fields import DETAILS, PRINTED
 from citewell.model.identifiers import normalise_doi, web_address
 from citewell.model.names import in_usual_case
 from citewell.model.work import Author, Work
@@ -21,10 +22,6 @@ _TYPES = frozenset(
         "article", "inproceedings", "incollection", "book", "phdthesis", "mastersthesis",
         "techreport", "misc", "proceedings", "inbook", "booklet", "manual", "unpublished",
     }
-)  # fmt: skip
-_ORDER = (
-    "title", "author", "booktitle", "journal", "school", "institution", "volume", "number",
-    "pages", "year", "publisher", "eprint", "archiveprefix", "doi", "url", "abstract",
 )  # fmt: skip
 _PREPRINT = re.compile(r"^\s*(?:arxiv\b|corr\b|ar[xχ]iv preprint)", re.IGNORECASE)
 _PAGES = re.compile(r"(?<=\w)\s*(?:-+|[–—−‐])\s*(?=\w)")
@@ -68,7 +65,7 @@ def _ordered(fields: dict[str, str], style: BibStyle) -> list[str]:
     """The fields in the file's order; one that the file never has follows its usual neighbour."""
     place = {name: float(index) for index, name in enumerate(style.order)}
     previous = -1.0
-    for name in _ORDER:
+    for name in PRINTED:
         previous = place.setdefault(name, previous + 1e-3)
     return sorted(fields, key=lambda name: place[name])
 
@@ -94,15 +91,15 @@ def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
         fields["institution"] = publisher
     else:
         fields["publisher"] = publisher
-    fields["volume"] = escape(work.volume)
-    fields["number"] = escape(work.issue)
-    fields["pages"] = escape(_PAGES.sub("--", work.pages))
+    for one in DETAILS:
+        text = getattr(work, one.record)
+        fields[one.name] = escape(_PAGES.sub("--", text) if one.name == "pages" else text)
     fields["year"] = "" if work.year is None else str(work.year)
     fields["doi"] = _address(work.doi)
     address = web_address(work.url)
     fields["url"] = "" if work.doi and normalise_doi(address) == work.doi else _address(address)
     if kind == "misc" and work.arxiv:
-        for name in ("publisher", "volume", "number", "pages"):
+        for name in ("publisher", *(one.name for one in DETAILS)):
             del fields[name]
         if style.arxiv_as_journal:
             kind = "article"

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.fields import PRINTED, with_trait
 
 Case = Literal["lower", "title", "upper"]
 
@@ -22,16 +23,12 @@ _SAMPLE = 200
 _TITLE_CASE = {
     "inproceedings": "InProceedings", "incollection": "InCollection", "phdthesis": "PhdThesis",
     "mastersthesis": "MastersThesis", "techreport": "TechReport", "inbook": "InBook",
-    "doi": "DOI", "url": "URL", "archiveprefix": "ArchivePrefix",
+    **{name: one.in_title_case for name, one in with_trait("in_title_case").items()},
 }  # fmt: skip
 _CONTAINER = "booktitle"
-_IN_CONTAINER = ("booktitle", "journal", "journaltitle", "school", "institution")
-"""What a paper appeared in: no entry has two of them, and they take the same place."""
-_CONTAINERS = dict.fromkeys(_IN_CONTAINER, _CONTAINER)
-_USUAL = (
-    "title", "author", "booktitle", "volume", "number", "pages", "year", "publisher", "eprint",
-    "archiveprefix", "doi", "url", "abstract",
-)  # fmt: skip
+_CONTAINERS = dict.fromkeys(with_trait("container"), _CONTAINER)
+"""Fields that take the place of the book title: no entry has two of them."""
+_USUAL = tuple(name for name in PRINTED if _CONTAINERS.get(name, name) == name)
 _PAPER = {"title", "author", "booktitle", "journal", "year"}
 
 
@@ -251,7 +248,7 @@ def _order(entries: list[BibEntry]) -> tuple[str, ...]:
     for name in sorted({*counts, *usual}, key=lambda n: (-counts[n], usual.get(n, 99), n)):
         order.insert(_place(name, order, before, usual), name)
     return tuple(
-        name for place in order for name in (_IN_CONTAINER if place == _CONTAINER else (place,))
+        name for place in order for name in (_CONTAINERS if place == _CONTAINER else (place,))
     )
 
 

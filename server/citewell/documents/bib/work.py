@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import Any
 
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.fields import BIB_FIELDS, RECORDED, value_of
 from citewell.model.titles import plain_title
 from citewell.model.work import Provenance, Work
 
 _DEPTH = 5
-_NOT_INHERITED = frozenset({"crossref", "xdata", "xref", "entryset", "ids", "key", "options"})
+_NOT_INHERITED = frozenset(n for n, one in BIB_FIELDS.items() if one.inherited == "never")
 _FROM_PARENT = {"booktitle": "title", "booksubtitle": "subtitle"}
 _OF_ARTICLE = {"journal": "title", "issuetitle": "subtitle"}
-_ONLY_OWN = frozenset({"title", "subtitle", "author", "pages", "doi", "url", "abstract", "eprint"})
-"""Fields that say something else of the volume than of the paper in it."""
+_OF_VOLUME = frozenset(n for n, one in BIB_FIELDS.items() if one.inherited == "always")
 _KINDS = {
     "conference": "inproceedings", "online": "misc", "electronic": "misc", "www": "misc",
     "thesis": "phdthesis", "report": "techreport", "periodical": "misc", "inbook": "incollection",
     "suppbook": "incollection", "collection": "book", "mvbook": "book", "unpublished": "misc",
     "preprint": "misc", "dataset": "misc", "software": "misc",
 }  # fmt: skip
-_DASH = re.compile(r"\s*(?:[–—−‐]|-+)\s*")
 
 
 def inherited(by_key: Mapping[str, BibEntry], entry: BibEntry) -> dict[str, str]:
@@ -68,7 +67,7 @@ def _inherited(by_key: Mapping[str, BibEntry], entry: BibEntry, depth: int) -> d
             if source_name in volume and not ("journal" in volume and name == "journal"):
                 fields.setdefault(name, volume[source_name])
         for name, value in volume.items():
-            if name not in _NOT_INHERITED and name not in _ONLY_OWN:
+            if name in _OF_VOLUME or name not in BIB_FIELDS:
                 fields.setdefault(name, value)
     return fields
 
@@ -77,7 +76,7 @@ def entry_year(entry: BibEntry, fields: Mapping[str, str]) -> int | None:
     """The year of an entry, or of its parents; `fields` are its own and the inherited ones."""
     if (year := entry.body.year) is not None:
         return year
-    digits = (fields.get("year") or fields.get("date", "")).strip()[:4]
+    digits = value_of(fields, "year").strip()[:4]
     return int(digits) if len(digits) == 4 and digits.isdecimal() else None
 
 
@@ -88,23 +87,16 @@ def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     title = plain_title(fields.get("title", ""))
     if subtitle := fields.get("subtitle", ""):
         title = f"{title}: {subtitle}"
-    institution = fields.get("institution") or fields.get("school") or fields.get("organization")
+    record: dict[str, Any] = {one.record: value_of(fields, one.name) for one in RECORDED}
+    record |= {"pages": BIB_FIELDS["pages"].form(record["pages"]), "doi": body.doi}
     return Work(
+        **record,
         id=f"bib:{entry.key}",
         title=title,
         authors=author_source(bib.by_key, entry).body.authors,
         year=entry_year(entry, fields),
         kind=_KINDS.get(entry.type, entry.type),
-        booktitle=fields.get("booktitle", ""),
-        journal=fields.get("journal") or fields.get("journaltitle", ""),
-        volume=fields.get("volume", ""),
-        issue=fields.get("number") or fields.get("issue", ""),
-        pages=_DASH.sub("-", fields.get("pages", "")),
-        publisher=fields.get("publisher") or institution or "",
-        doi=body.doi,
         arxiv=body.arxiv,
-        url=fields.get("url", ""),
         bibkey=entry.key,
-        abstract=fields.get("abstract", ""),
         provenance=(Provenance(source=f"bibtex:{bib.path}", source_id=entry.key),),
     )

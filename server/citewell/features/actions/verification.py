@@ -22,6 +22,7 @@ from citewell.model.bib import BibEntry, BibFile, TextEdit
 from citewell.model.check import INVENTED, Check, FieldFinding, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import Span
+from citewell.model.fields import BIB_FIELDS, VENUE_FIELDS, with_trait
 from citewell.model.names import author_pieces, ends_with_others, parse_author, split_authors
 from citewell.model.titles import plain_title, title_key
 from citewell.model.work import Author, Work
@@ -117,14 +118,7 @@ def _completed(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) ->
 
 
 FIELD, FIELDS, REPLACE, PUBLISHED, DOI = "field", "fields", "replace", "published", "doi"
-_NAMES = {"author": "authors", "booktitle": "venue", "journal": "venue", "journaltitle": "venue",
-          "doi": "DOI", "eprint": "arXiv identifier"}  # fmt: skip
-_CONTAINERS = ("booktitle", "journal", "journaltitle")
-_OF_THE_WORK = (
-    "editor", "volume", "number", "issue", "pages", "publisher", "series", "address", "location",
-    "month", "doi", "url", "eprint", "archiveprefix", "primaryclass", "isbn", "issn", "institution",
-    "school", "organization", "edition", "eid", "numpages",
-)  # fmt: skip
+_OF_THE_WORK = with_trait("of_work")
 """Fields that are no more to be believed when the reference is an invention."""
 _PREPRINT = re.compile(r"arxiv|corr\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
@@ -144,7 +138,7 @@ def actions_on(
     found: list[Action] = []
     hints = list(_corrections(entry, check, _content(check, style)))
     for finding, field, value in hints:
-        what = _NAMES.get(field, field)
+        what = BIB_FIELDS[field].label or field if field in BIB_FIELDS else field
         found.append(
             Action(
                 title=f"Use the record's {what}: {shorten(plain_title(value), 60)}",
@@ -237,7 +231,7 @@ def edits_for(
         for finding, field, value in _corrections(entry, check, content):
             if finding.code == code if name == FIELD else counts(finding):
                 _set_field(edit, kind, content, field, value)
-                if name == FIELDS and field in _CONTAINERS:
+                if name == FIELDS and field in VENUE_FIELDS:
                     _set_year(edit, entry, content)
         return edit.edits
     if name == DOI:
@@ -285,7 +279,7 @@ def _set_field(
 ) -> None:
     """One field's value; a venue goes into the field, and makes the type, that it belongs to."""
     own = "journal" if "journal" in content else "booktitle"
-    if field in _CONTAINERS and own in content:
+    if field in VENUE_FIELDS and own in content:
         same = field == own or (own == "journal" and field == "journaltitle")
         if not same:
             edit.remove(field)
@@ -313,7 +307,7 @@ def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
         return ""
     if field in ("year", "doi", "eprint"):
         return expected
-    return escape(expected) if field in (*_CONTAINERS, "volume", "number") else ""
+    return escape(expected) if field in (*VENUE_FIELDS, "volume", "number") else ""
 
 
 def _publish(
@@ -333,10 +327,10 @@ def _publish(
         values["author"] = authors
     _set_all(edit, entry, values)
     journal = "journal" in content and "journal" not in entry.names
-    for name in ("howpublished", "note", *_CONTAINERS):
+    for name in ("howpublished", "note", *VENUE_FIELDS):
         if name in content or (name == "journaltitle" and journal):
             continue
-        if name in _CONTAINERS or _PREPRINT.search(entry.get(name)):
+        if name in VENUE_FIELDS or _PREPRINT.search(entry.get(name)):
             edit.remove(name)
     if _PREPRINT.search(entry.get("volume")) and "volume" not in content:
         edit.remove("volume")
@@ -376,7 +370,7 @@ def _replace(
     doubted: Iterable[str] = (finding.field for finding in check.findings if counts(finding))
     if invented:
         doubted = (*doubted, *_OF_THE_WORK)
-    for name in (*doubted, *_CONTAINERS):
+    for name in (*doubted, *VENUE_FIELDS):
         if name not in content and name in entry.names:
             edit.remove(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path, PurePath
@@ -13,10 +13,10 @@ from pathlib import Path, PurePath
 import msgspec
 
 from citewell.documents.bib.venues import known_venues
-from citewell.features.checking.lint_bibs import BIBTEX
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
 from citewell.model.document import Document, Format, Span
+from citewell.model.fields import BIB_FIELDS, ENTRY_TYPES, VENUE_FIELDS, missing_fields, with_trait
 from citewell.model.titles import fold
 
 # What is being typed at a place in a .bib: an entry type, a field name or a value.
@@ -27,8 +27,7 @@ from citewell.model.titles import fold
 _HEAD = re.compile(r"@[ \t]*([A-Za-z]*)[ \t]*([{(])?")
 _NAME = re.compile(r"\s*([^\s={},\"#%()]*)\s*(=)?\s*")
 _WORD_END = re.compile(r"[\w:.+/-]*")
-KEY_FIELDS = frozenset({"crossref", "xref", "xdata", "related", "entryset"})
-"""Fields that name other entries."""
+_KEY_FIELDS = with_trait("names_entries")
 MAX_ENTRY = 200_000
 """An entry whose head is further away is not looked for."""
 
@@ -211,60 +210,12 @@ def _later(text: str, cursor: int) -> list[str]:
 
 def _with(site: BibSite, entry: _Entry, field: str, present: frozenset[str]) -> BibSite:
     span, typed = site.span, site.typed
-    if field in KEY_FIELDS and site.kind is SiteKind.TEXT and "," in typed:
+    if field in _KEY_FIELDS and site.kind is SiteKind.TEXT and "," in typed:
         typed = typed.rpartition(",")[2].lstrip()
         span = Span(span.end - len(typed), span.end)
     return BibSite(site.kind, span, typed, entry.kind, field, present, entry.start)
 
 
-_OPTIONAL = (
-    "author", "title", "subtitle", "year", "date", "journal", "journaltitle", "booktitle", "editor",
-    "volume", "number", "issue", "pages", "series", "publisher", "institution", "school",
-    "organization", "address", "location", "edition", "chapter", "month", "doi", "url", "urldate",
-    "eprint", "archiveprefix", "primaryclass", "eprinttype", "eprintclass", "isbn", "issn", "eid",
-    "type", "howpublished", "note", "abstract", "keywords", "file", "language", "crossref",
-    "translator", "eventtitle", "shorttitle", "maintitle", "pubstate", "version", "annote", "key",
-)  # fmt: skip
-"""Fields in the order in which they are offered; what an entry's type makes likely comes first."""
-_LIKELY: Mapping[str, tuple[str, ...]] = {
-    "article": ("volume", "number", "pages", "doi", "month", "url"),
-    "inproceedings": ("pages", "publisher", "address", "doi", "url", "editor", "month"),
-    "incollection": ("editor", "pages", "publisher", "address", "doi", "chapter"),
-    "inbook": ("chapter", "pages", "publisher", "address", "doi"),
-    "book": ("publisher", "address", "edition", "isbn", "doi", "volume", "series"),
-    "misc": ("author", "title", "year", "howpublished", "eprint", "archiveprefix", "url", "note"),
-    "online": ("author", "title", "url", "urldate", "year", "organization"),
-    "phdthesis": ("address", "month", "url", "type"),
-    "mastersthesis": ("address", "month", "url", "type"),
-    "techreport": ("number", "type", "address", "url", "month"),
-}
-TYPES: Mapping[str, str] = {
-    "article": "a paper in a journal", "inproceedings": "a paper in proceedings",
-    "book": "a book", "incollection": "a titled part of a book", "inbook": "a part of a book",
-    "misc": "a preprint, or anything else", "phdthesis": "a PhD thesis",
-    "mastersthesis": "a master's thesis", "techreport": "a report", "proceedings": "a volume",
-    "online": "a web page", "unpublished": "a manuscript", "manual": "a manual",
-    "booklet": "printed without a publisher", "conference": "a paper in proceedings",
-    "thesis": "a thesis (biblatex)", "report": "a report (biblatex)",
-    "collection": "a collection (biblatex)", "dataset": "a data set (biblatex)",
-    "software": "software (biblatex)", "patent": "a patent (biblatex)",
-    "periodical": "an issue of a journal (biblatex)", "mvbook": "a book in volumes (biblatex)",
-    "inreference": "an article in a reference work (biblatex)",
-    "suppbook": "a preface or similar (biblatex)", "xdata": "shared fields (biblatex)",
-    "string": "a macro for use in fields", "preamble": "LaTeX code", "comment": "left out",
-}  # fmt: skip
-VENUE_FIELDS = ("journal", "journaltitle", "booktitle")
-_SHARED = {
-    "journal": ("journal", "journaltitle"), "journaltitle": ("journal", "journaltitle"),
-    "publisher": ("publisher",), "booktitle": ("booktitle",), "series": ("series",),
-    "institution": ("institution", "school"), "school": ("institution", "school"),
-    "organization": ("organization",), "address": ("address", "location"),
-    "location": ("address", "location"), "howpublished": ("howpublished",), "type": ("type",),
-    "archiveprefix": ("archiveprefix",), "primaryclass": ("primaryclass",),
-    "eprinttype": ("eprinttype", "archiveprefix"), "language": ("language", "langid"),
-    "keywords": ("keywords",), "editor": ("editor",), "author": (),
-}  # fmt: skip
-"""Fields whose values repeat, with the fields to take them from."""
 MAX_ITEMS = 100
 
 
@@ -301,7 +252,7 @@ def complete_bib(
         found: Iterable[BibItem] = _types(site, text)
     elif site.kind is SiteKind.NAME:
         found = _fields(site, text)
-    elif site.field in KEY_FIELDS:
+    elif site.field in _KEY_FIELDS:
         keys = _keys(site, bibs)
         return list(_braced(keys) if site.kind is SiteKind.BARE else keys)[:MAX_ITEMS]
     elif site.kind is SiteKind.BARE:
@@ -338,21 +289,20 @@ def _matching(items: Iterable[BibItem], typed: str) -> list[BibItem]:
 
 def _types(site: BibSite, text: str) -> Iterator[BibItem]:
     opened = text[site.span.end : site.span.end + 1] in ("{", "(")
-    for name, about in TYPES.items():
+    for name, one in ENTRY_TYPES.items():
         snippet = ""
         if not opened and name not in ("string", "preamble", "comment"):
-            fields = [group[0] for group in BIBTEX.get(name, ())] or ["title"]
+            fields = one.required.split() or ["title"]
             lines = "".join(f",\n  {f} = {{${{{n}}}}}" for n, f in enumerate(fields, 2))
             snippet = f"{name}{{${{1:key}}{lines},\n}}$0"
-        yield BibItem(name, name if opened else name + "{", ItemKind.TYPE, about, snippet)
+        yield BibItem(name, name if opened else name + "{", ItemKind.TYPE, one.description, snippet)
 
 
 def field_names(site: BibSite) -> Iterator[tuple[str, bool]]:
     """The fields that the entry has not, and whether they are required."""
-    required = BIBTEX.get(site.entry_type, ())
-    missing = [group[0] for group in required if site.present.isdisjoint(group)]
-    likely = _LIKELY.get(site.entry_type, ())
-    for name in dict.fromkeys((*missing, *likely, *_OPTIONAL)):
+    missing = missing_fields(site.entry_type, site.present)
+    likely = ENTRY_TYPES[site.entry_type].likely.split() if site.entry_type in ENTRY_TYPES else ()
+    for name in dict.fromkeys((*missing, *likely, *with_trait("offered"))):
         if name not in site.present:
             yield name, name in missing
 
@@ -375,12 +325,12 @@ def _values(
     values: Callable[[BibFile, str], Counter[str]],
     more: Iterable[str],
 ) -> Iterator[BibItem]:
-    sources = _SHARED.get(site.field)
-    if sources is None:
+    spec = BIB_FIELDS.get(site.field)
+    if spec is None:
         return
     counts: Counter[str] = Counter()
     for bib in bibs:
-        for name in sources:
+        for name in spec.values_of.split():
             counts.update(values(bib, name))
     seen: set[str] = set()
     for value, count in counts.most_common():

@@ -14,14 +14,9 @@ from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, Span
+from citewell.model.fields import VENUE_FIELDS, with_trait
 
-_MERGED = frozenset(
-    {
-        "author", "title", "booktitle", "journal", "journaltitle", "volume", "number", "pages",
-        "year", "date", "publisher", "editor", "series", "address", "month", "doi", "url", "eprint",
-        "archiveprefix", "primaryclass", "isbn", "issn", "abstract", "keywords", "note", "file",
-    }
-)  # fmt: skip
+_MERGED = with_trait("merged")
 """Fields that the kept entry takes over where it lacks them."""
 
 
@@ -143,8 +138,7 @@ def _taken_over(bib: BibFile, kept: BibEntry, gone: Sequence[BibEntry]) -> TextE
     if not kept.names:
         return None
     have = set(kept.names)
-    if have & {"journal", "journaltitle", "booktitle"}:
-        have |= {"journal", "journaltitle", "booktitle"}
+    have.update(() if have.isdisjoint(VENUE_FIELDS) else VENUE_FIELDS)
     have |= {"year", "date"} if have & {"year", "date"} else set()
     parts: list[str] = []
     last = kept.fields[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from citewell.documents.bib.entry import delimited, entry_content, field_start
 from citewell.documents.bib.match import same_work
@@ -11,19 +11,12 @@ from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.model import Work
 from citewell.model.bib import BibEntry, BibField, BibFile, TextEdit
 from citewell.model.document import Span
-from citewell.model.identifiers import arxiv_id, normalise_doi
+from citewell.model.fields import BIB_FIELDS, PRINTED, VENUE_FIELDS
 from citewell.model.names import family_key, split_authors
 from citewell.model.tex import tex_to_unicode
-from citewell.model.titles import normalise_title, title_key
 
-_CONTAINERS = ("booktitle", "journal", "journaltitle")
-_BIBLATEX = {"journal": "journaltitle", "school": "institution", "year": "date"}
-_ADDED = (
-    "author", "title", "booktitle", "journal", "school", "institution", "volume", "number",
-    "pages", "year", "publisher", "eprint", "archiveprefix", "doi", "url",
-)  # fmt: skip
+_ADDED = tuple(dict.fromkeys(("author", *PRINTED)))
 """What an entry gets that lacks it."""
-_DASHES = re.compile(r"\s*(?:-+|[–—−‐])\s*")
 _DELIMITED = re.compile(r'^\s*([{"]).*([}"])\s*$', re.DOTALL)
 _PAPERS = frozenset({"article", "inproceedings", "conference", "misc", "online", "unpublished"})
 
@@ -66,9 +59,9 @@ def normalise(bib: BibFile, entry: BibEntry, work: Work) -> tuple[TextEdit, ...]
         value = wanted.get(name, "")
         if not value:
             continue
-        known = fields.get(name) or fields.get(_BIBLATEX.get(name, ""))
-        if known is None and name in _CONTAINERS:
-            known = next((fields[n] for n in _CONTAINERS if n in fields), None)
+        known = fields.get(name) or fields.get(BIB_FIELDS[name].biblatex)
+        if known is None and name in VENUE_FIELDS:
+            known = next((fields[n] for n in VENUE_FIELDS if n in fields), None)
             if known is not None and known.name != name and _other_kind(entry.type, kind):
                 edits.append(TextEdit(known.name_span, style.field_name(name)))
         if known is None:
@@ -99,17 +92,8 @@ def _says(field: BibField, name: str, value: str) -> bool:
         return _same_people(field, value)
     if name == "url":
         return True
-    form = _FORMS.get(name, normalise_title)
+    form = BIB_FIELDS[name].form
     return form(field.value.strip()) == form(tex_to_unicode(value).strip())
-
-
-_FORMS: dict[str, Callable[[str], str]] = {
-    "title": title_key,
-    "pages": lambda text: _DASHES.sub("-", text),
-    "doi": normalise_doi,
-    "year": lambda text: text[:4],
-    "eprint": lambda text: arxiv_id(text) or text,
-}
 
 
 def _same_people(field: BibField, value: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -13,68 +13,8 @@ from citewell.features.checking.lint_rule import LintFinding, LintPaper, bib_rul
 from citewell.model.bib import BibBlock, BibEntry, BibFile
 from citewell.model.cancel import cooperative
 from citewell.model.document import Format, Level, RelatedLocation, Span
+from citewell.model.fields import NO_WORKS, missing_fields, with_trait
 from citewell.model.names import family_key
-
-# Which fields an entry must have, by its type: what BibTeX's standard styles warn of when it is
-# missing, and what the manual of biblatex calls required where that is less.
-#
-# A group of names is satisfied by any of them. Names of both dialects count in both.
-
-_AUTHOR = ("author", "editor", "organization", "institution", "key", "collaboration")
-_YEAR = ("year", "date", "pubstate", "eventdate", "urldate")
-_JOURNAL = ("journal", "journaltitle", "eprint", "archiveprefix", "shortjournal", "maintitle")
-_BOOK = ("booktitle", "maintitle", "eventtitle", "journal", "journaltitle")
-_PUBLISHER = ("publisher", "institution", "organization", "school", "howpublished", "isbn")
-_SCHOOL = ("school", "institution", "publisher", "organization")
-_HOUSE = ("institution", "school", "publisher", "organization")
-_PLACE = ("url", "doi", "eprint", "howpublished", "note")
-_TITLE = ("title", "maintitle")
-
-Groups = tuple[tuple[str, ...], ...]
-
-BIBTEX: Mapping[str, Groups] = {
-    "article": (_AUTHOR, _TITLE, _JOURNAL, _YEAR),
-    "book": (_AUTHOR, _TITLE, _PUBLISHER, _YEAR),
-    "booklet": (_TITLE,),
-    "conference": (_AUTHOR, _TITLE, _BOOK, _YEAR),
-    "inbook": (_AUTHOR, _TITLE, _PUBLISHER, _YEAR),
-    "incollection": (_AUTHOR, _TITLE, _BOOK, _PUBLISHER, _YEAR),
-    "inproceedings": (_AUTHOR, _TITLE, _BOOK, _YEAR),
-    "manual": (_TITLE,),
-    "mastersthesis": (_AUTHOR, _TITLE, _SCHOOL, _YEAR),
-    "phdthesis": (_AUTHOR, _TITLE, _SCHOOL, _YEAR),
-    "proceedings": (_TITLE, _YEAR),
-    "techreport": (_AUTHOR, _TITLE, _HOUSE, _YEAR),
-    "unpublished": (_AUTHOR, _TITLE),
-    "online": (_TITLE, _PLACE),
-    "thesis": (_AUTHOR, _TITLE, _HOUSE, _YEAR),
-    "report": (_AUTHOR, _TITLE, _HOUSE, _YEAR),
-    "patent": (_AUTHOR, _TITLE, ("number", "url"), _YEAR),
-    "collection": (_TITLE, _YEAR),
-    "periodical": (_TITLE, _YEAR),
-}
-"""The rules that hold where BibTeX reads the file."""
-
-BIBLATEX: Mapping[str, Groups] = {
-    **BIBTEX,
-    "book": (_AUTHOR, _TITLE, _YEAR),
-    "mvbook": (_AUTHOR, _TITLE, _YEAR),
-    "inbook": (_AUTHOR, _TITLE, _BOOK, _YEAR),
-    "incollection": (_AUTHOR, _TITLE, _BOOK, _YEAR),
-    "manual": (_TITLE, _YEAR),
-    "unpublished": (_AUTHOR, _TITLE, _YEAR),
-    "dataset": (_TITLE,),
-    "software": (_TITLE,),
-}
-"""The rules that hold where biblatex reads it."""
-
-
-def missing_fields(kind: str, names: Collection[str], *, biblatex: bool = False) -> Iterator[str]:
-    """The first name of each group of required fields of which an entry has none."""
-    for group in (BIBLATEX if biblatex else BIBTEX).get(kind, ()):
-        if not any(name in names for name in group):
-            yield group[0]
-
 
 _LETTER = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
@@ -94,10 +34,8 @@ SYNTAX = {
     "bib-extra-comma": Level.WARNING,
 }
 """The faults of syntax; after the warnings BibTeX reads the entry all the same."""
-_NO_WORKS = frozenset({"xdata", "set", "comment"})
 _THESES = frozenset({"phdthesis", "mastersthesis", "thesis"})
-_PARTS = ("volume", "version", "edition", "number", "part", "chapter")
-"""Fields that distinguish works with equal titles when their values differ."""
+_PARTS = with_trait("distinguishes")
 _SHORT_TITLE = 12
 """Number of letters below which an equal title is no evidence: "Introduction"."""
 
@@ -220,7 +158,7 @@ def _twin(
 
 def _forms(entry: BibEntry) -> tuple[int, ...]:
     """Under what an entry may meet another of its work."""
-    if entry.type in _NO_WORKS or not entry.key:
+    if entry.type in NO_WORKS or not entry.key:
         return ()
     doi, _, title, length = entry.body.identity
     forms = (doi, title if length >= _SHORT_TITLE else 0)

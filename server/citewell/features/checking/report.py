@@ -18,6 +18,7 @@ from citewell.features.text.paper_text import ris_of_work
 from citewell.model import Problem, Work
 from citewell.model.check import Check, FieldFinding, Severity, Verdict
 from citewell.model.document import Level
+from citewell.model.fields import JOURNAL_FIELDS
 from citewell.model.words import MARKED, VERDICTS, words_of
 from citewell.verification.finding import MEANINGS as CODES
 
@@ -82,7 +83,7 @@ def _work_of(check: Check) -> Work:
     if check.work is not None:
         return check.work
     claim = check.claim
-    in_journal = claim.venue_field in ("journal", "journaltitle")
+    in_journal = claim.venue_field in JOURNAL_FIELDS
     return Work(
         id=claim.key,
         title=claim.title or claim.raw,

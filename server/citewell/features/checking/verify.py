@@ -21,6 +21,7 @@ from citewell.model.cancel import cooperative
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Document, KeyUse, Level, RelatedLocation, Span
+from citewell.model.fields import BIB_FIELDS, NO_WORKS
 from citewell.model.titles import plain_title
 from citewell.model.words import VERDICTS, assurance
 from citewell.verification.claims import claim_of_entry
@@ -38,13 +39,7 @@ CODES = (*FINDINGS, *NOTES, FABRICATED, NOT_FOUND, UNCHECKED)
 NAMED = 3
 """Entries that the summary of those without a record names."""
 _TITLE = 50
-_SKIPPED = frozenset({"comment", "set", "xdata"})
 _PARENTS = frozenset({"crossref", "xdata"})
-_INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"),
-            "journal": ("booktitle", "journaltitle", "howpublished"),
-            "year": ("date",), "eprint": ("arxivid", "url", "journal"), "doi": ("url",),
-            "author": ("editor",), "number": ("issue",)}  # fmt: skip
-"""Where a finding is shown when the field that it names is not in the entry."""
 
 
 class EntryBytes(msgspec.Struct, frozen=True):
@@ -67,7 +62,7 @@ CheckOf = Callable[[bytes], Check | None]
 
 def question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
     """What is to be checked of an entry; None for one that is no reference, or too broken."""
-    if entry.type in _SKIPPED or not entry.body.names:
+    if entry.type in NO_WORKS or not entry.body.names:
         return None
     found = _question(bib, entry)
     if not _depends_on_others(entry):
@@ -247,7 +242,8 @@ def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
 
 def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
     """The field of the entry that a finding is about; empty when the entry has none that fits."""
-    names = (finding.field, *_INSTEAD.get(finding.field, ()))
+    known = BIB_FIELDS.get(finding.field)
+    names = (finding.field, *(known.shown_at.split() if known is not None else ()))
     return next((name for name in names if name in fields), "")
 
 

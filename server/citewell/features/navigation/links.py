@@ -12,17 +12,15 @@ import msgspec
 from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibField
 from citewell.model.document import Span
+from citewell.model.fields import with_trait
 from citewell.model.identifiers import arxiv_id, normalise_doi
 
 _ADDRESS = re.compile(r"https?://[^\s{}\"<>|\\^`]+(?:\\[_%&#~][^\s{}\"<>|\\^`]*)*")
 _UNESCAPE = re.compile(r"\\([_%&#~])")
-_FILES = frozenset({"file", "pdf", "local-url"})
-_SEARCHED = frozenset({"howpublished", "note", "annote", "addendum"})
-_LINKED = _FILES | _SEARCHED | {"doi", "url", "eprint", "pmid", "pmcid", "arxivid"}
+_LINKED = with_trait("link")
 _PIECE = re.compile(r"(?:\\.|[^;\\])+")
 _PART = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
 _ESCAPED = re.compile(r"\\([:;\\_{}&%#])")
-_HOMES = {"pmid": "pubmed.ncbi.nlm.nih.gov/", "pmcid": "pmc.ncbi.nlm.nih.gov/articles/PMC"}
 _DRIVE = re.compile(r"[A-Za-z]")
 
 
@@ -36,7 +34,7 @@ class Link(msgspec.Struct, frozen=True):
 
 def entry_links(entry: BibEntry, folder: Path) -> Iterator[Link]:
     """The links of an entry of a .bib in `folder`."""
-    if not _LINKED.isdisjoint(entry.body.names):
+    if not _LINKED.keys().isdisjoint(entry.body.names):
         for field in entry.fields_of(_LINKED):
             yield from _of_field(entry, field, folder)
 
@@ -53,19 +51,19 @@ def document_links(projects: Iterable[Project], path: Path) -> Iterator[Link]:
 
 def _of_field(entry: BibEntry, field: BibField, folder: Path) -> Iterator[Link]:
     inner = _inner(field)
-    name = field.name
-    if name == "doi":
+    link = _LINKED[field.name].link
+    if link == "doi":
         if doi := normalise_doi(field.value):
             yield Link(inner, f"https://doi.org/{doi}")
-    elif name in ("eprint", "arxivid"):
+    elif link == "arxiv":
         kind = (entry.get("archiveprefix") or entry.get("eprinttype")).lower()
         if kind in ("", "arxiv") and (number := arxiv_id(field.value)):
             yield Link(inner, f"https://arxiv.org/abs/{number}")
-    elif name in _HOMES:
+    elif link.startswith("https:"):
         digits = field.value.strip().upper().removeprefix("PMC")
         if digits.isascii() and digits.isdigit():
-            yield Link(inner, f"https://{_HOMES[name]}{digits}/")
-    elif name in _FILES and "://" not in field.raw:
+            yield Link(inner, f"{link}{digits}/")
+    elif link == "file" and "://" not in field.raw:
         yield from _attached(field, inner, folder)
     else:
         for found in _ADDRESS.finditer(field.raw):

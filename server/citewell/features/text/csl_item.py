@@ -13,6 +13,7 @@ from citewell.documents.bib.work import inherited
 from citewell.model import Author, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
+from citewell.model.fields import BIB_FIELDS, DETAILS, value_of
 from citewell.model.identifiers import web_address
 from citewell.model.names import ends_with_others, split_authors
 
@@ -43,11 +44,6 @@ _GENRES = {
     "resreport": "Research report",
 }  # fmt: skip
 """What biblatex's localised `type` keys stand for."""
-_PLAIN = {
-    "volume": "volume", "edition": "edition", "series": "collection-title", "isbn": "ISBN",
-    "issn": "ISSN", "version": "version", "pubstate": "status", "chapter": "chapter-number",
-    "eventtitle": "event", "venue": "event-place", "shorttitle": "title-short",
-}  # fmt: skip
 _ORDINALS = {
     name: str(number)
     for number, name in enumerate(
@@ -79,8 +75,7 @@ def csl_of_work(work: Work) -> CslItem:
     if work.year is not None:
         item["issued"] = {"date-parts": [[work.year]]}
     item["container-title"] = container
-    item["volume"] = work.volume
-    item["issue"] = work.issue
+    item |= {one.csl: getattr(work, one.record) for one in DETAILS}
     item["page"] = _DASHES.sub("-", work.pages)
     item.setdefault("publisher", work.publisher)
     item["DOI"] = work.doi
@@ -106,17 +101,13 @@ def csl_of_entry(bib: BibFile, entry: BibEntry) -> CslItem:
         or _joined(fields, "maintitle", "mainsubtitle")
     )
     item["issued"] = _date(fields)
-    item |= {variable: fields.get(name, "") for name, variable in _PLAIN.items()}
+    item |= {one.csl: fields.get(one.name, "") for one in BIB_FIELDS.values() if one.csl}
     item["edition"] = _edition(fields.get("edition", ""))
     item |= _numbered(kind, fields)
     item["page"] = _DASHES.sub("-", fields.get("pages") or fields.get("eid", ""))
     item["genre"] = _genre(entry.type, fields)
-    item["publisher"] = (
-        fields.get("publisher")
-        or fields.get("institution")
-        or fields.get("school")
-        or fields.get("organization")
-        or ("" if item["container-title"] else fields.get("howpublished", ""))
+    item["publisher"] = value_of(fields, "publisher") or (
+        "" if item["container-title"] else fields.get("howpublished", "")
     )
     if not item["author"] and not item["editor"] and (group := fields.get("organization")):
         # A page or a manual of an organisation has that for its author.
@@ -124,12 +115,9 @@ def csl_of_entry(bib: BibFile, entry: BibEntry) -> CslItem:
         item["publisher"] = "" if item["publisher"] == group else item["publisher"]
     if item["type"] == "chapter" and not item["container-title"]:
         item["type"] = "book"
-    item["publisher-place"] = fields.get("address") or fields.get("location", "")
+    item["publisher-place"] = value_of(fields, "address")
     item["DOI"] = entry.body.doi
-    item["URL"] = fields.get("url", "")
     item |= _preprint(entry, item)
-    item["abstract"] = fields.get("abstract", "")
-    item["note"] = fields.get("note", "")
     if not item["title"]:
         item["title"] = fields.get("note") or fields.get("key") or entry.key
     if str(item["publisher"]).lower().startswith(("http://", "https://")):

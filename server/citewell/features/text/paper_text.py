@@ -11,6 +11,7 @@ from citewell.documents.bib.edit import new_bib_text
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.reference import style_named
 from citewell.model import CitewellError, Problem, Work
+from citewell.model.fields import DETAILS
 from citewell.model.identifiers import web_address
 from citewell.options import Options
 
@@ -76,8 +77,7 @@ def _fields(work: Work, identity: str, note: str) -> Iterator[tuple[str, str]]:
         ("AU", "others" if work.others else ""),
         ("PY", str(work.year or "")),
         ("T2", work.journal or work.booktitle or work.venue),
-        ("VL", work.volume),
-        ("IS", work.issue),
+        *((one.ris, getattr(work, one.record)) for one in DETAILS if one.ris),
         ("SP", first),
         ("EP", last),
         ("PB", work.publisher),

@@ -80,7 +80,8 @@ class BibCompletion:
         if snapshot is None or snapshot.linked.bib is None:
             return None
         # Only now: before, the reader thread may be importing the packages that these need.
-        from citewell.features.bib.complete import VENUE_FIELDS, SiteKind, complete_bib, site_at
+        from citewell.features.bib.complete import SiteKind, complete_bib, site_at
+        from citewell.model.fields import VENUE_FIELDS
 
         bib = snapshot.linked.bib
         site = site_at(bib, snapshot.index.offset(position))

@@ -1,0 +1,287 @@
+"""The fields and types of .bib entries, one row each; whatever handles them derives from the rows.
+
+A new field needs a row here and, if records have it, an attribute of `Work`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from citewell.model.identifiers import arxiv_id, normalise_doi
+from citewell.model.titles import normalise_title, title_key
+
+
+class FieldSpec(msgspec.Struct, frozen=True):
+    """One field. Attributes that list other fields have their names with blanks between."""
+
+    name: str
+    """Lower case."""
+    biblatex: str = ""
+    """What biblatex calls the same."""
+    also: str = ""
+    """Fields that say the same, looked at in this order when the field is missing."""
+    instead: str = ""
+    """Fields that make up for the lack of it where an entry type requires it."""
+    shown_at: str = ""
+    """Fields on which a finding is shown when the field is missing."""
+
+    offered: bool = True
+    """Completed as a name."""
+    values_of: str = ""
+    """Fields from which values are offered, since they repeat."""
+    names_entries: bool = False
+    """The value is a list of keys."""
+
+    record: str = ""
+    """Attribute of `Work` with the same text."""
+    detail: bool = False
+    """Says where in a volume the work is: written as the record has it, and not for a preprint."""
+    csl: str = ""
+    """Variable of CSL."""
+    ris: str = ""
+    """Tag of RIS."""
+
+    printed: int = 0
+    """Place in a new entry; 0 for a field that is not written."""
+    in_title_case: str = ""
+    """The name in a file that capitalises names, where that is not the first letter alone."""
+    container: bool = False
+    """Names what the work appeared in: an entry has one of them."""
+    label: str = ""
+    """Name in messages, where it is another."""
+
+    form: Callable[[str], str] = normalise_title
+    """Equal for values that say the same."""
+    distinguishes: bool = False
+    """Different values tell works with equal titles apart."""
+    inherited: Literal["always", "xdata", "never"] = "always"
+    """Whether an entry takes it from its parents, or from those in `xdata` alone: of a volume it
+    says something else than of a paper in it."""
+    merged: bool = False
+    """Taken over from the other entries of a work when they are merged into one."""
+    of_work: bool = False
+    """Not to be believed when the reference is an invention."""
+    private: bool = False
+    """A note of the author or of a program about the work, not part of the reference."""
+
+    verbatim: bool = False
+    """An address: a `~` or `_` in it is itself."""
+    link: str = ""
+    """What it leads to: "doi", "arxiv", "file", "address" (in the text), or the start of an
+    address that a number completes."""
+
+
+def _first_four(text: str) -> str:
+    return text[:4]
+
+
+def _with_hyphen(text: str) -> str:
+    return re.sub(r"\s*(?:-+|[–—−‐])\s*", "-", text)
+
+
+def _arxiv(text: str) -> str:
+    return arxiv_id(text) or text
+
+
+_F = FieldSpec
+BIB_FIELDS: Mapping[str, FieldSpec] = {
+    one.name: one
+    for one in (
+        _F("author", instead="editor organization institution key collaboration", printed=2,
+           shown_at="editor", label="authors", inherited="xdata", merged=True),
+        _F("title", instead="maintitle", printed=1, form=title_key, inherited="xdata", merged=True),
+        _F("subtitle", inherited="xdata"),
+        _F("year", "date", "date", "date pubstate eventdate urldate", "date", printed=10,
+           form=_first_four, merged=True),
+        _F("date", merged=True),
+        _F("journal", "journaltitle", "journaltitle",
+           "journaltitle eprint archiveprefix shortjournal maintitle",
+           "booktitle journaltitle howpublished", values_of="journal journaltitle",
+           record="journal", printed=4, container=True, label="venue", merged=True),
+        _F("journaltitle", values_of="journal journaltitle", container=True, label="venue",
+           merged=True),
+        _F("booktitle", instead="maintitle eventtitle journal journaltitle",
+           shown_at="journal journaltitle maintitle howpublished", values_of="booktitle",
+           record="booktitle", printed=3, container=True, label="venue", merged=True),
+        _F("editor", values_of="editor", merged=True, of_work=True),
+        _F("volume", record="volume", detail=True, csl="volume", ris="VL", printed=7,
+           distinguishes=True, merged=True, of_work=True),
+        _F("number", also="issue", instead="url", shown_at="issue", record="issue", detail=True,
+           csl="issue", ris="IS", printed=8, distinguishes=True, merged=True, of_work=True),
+        _F("issue", of_work=True),
+        _F("pages", record="pages", detail=True, csl="page", printed=9, form=_with_hyphen,
+           inherited="xdata", merged=True, of_work=True),
+        _F("series", values_of="series", csl="collection-title", merged=True, of_work=True),
+        _F("publisher", also="institution school organization",
+           instead="institution organization school howpublished isbn", values_of="publisher",
+           record="publisher", csl="publisher", ris="PB", printed=11, merged=True, of_work=True),
+        _F("institution", instead="school publisher organization",
+           values_of="institution school", printed=6, container=True, of_work=True),
+        _F("school", "institution", instead="institution publisher organization",
+           values_of="institution school", printed=5, container=True, of_work=True),
+        _F("organization", values_of="organization", of_work=True),
+        _F("address", also="location", values_of="address location", merged=True, of_work=True),
+        _F("location", values_of="address location", of_work=True),
+        _F("edition", csl="edition", distinguishes=True, of_work=True),
+        _F("chapter", csl="chapter-number", distinguishes=True),
+        _F("month", merged=True, of_work=True),
+        _F("doi", shown_at="url", record="doi", csl="DOI", ris="DO", printed=14,
+           in_title_case="DOI", label="DOI", form=normalise_doi, inherited="xdata", merged=True,
+           of_work=True, verbatim=True, link="doi"),
+        _F("url", instead="doi eprint howpublished note", record="url", csl="URL", printed=15,
+           in_title_case="URL", inherited="xdata", merged=True, of_work=True, verbatim=True,
+           link="address"),
+        _F("urldate"),
+        _F("eprint", shown_at="arxivid url journal", printed=12, label="arXiv identifier",
+           form=_arxiv, inherited="xdata", merged=True, of_work=True, verbatim=True, link="arxiv"),
+        _F("archiveprefix", values_of="archiveprefix", printed=13, in_title_case="ArchivePrefix",
+           merged=True, of_work=True),
+        _F("primaryclass", values_of="primaryclass", merged=True, of_work=True),
+        _F("eprinttype", values_of="eprinttype archiveprefix"),
+        _F("eprintclass"),
+        _F("isbn", csl="ISBN", merged=True, of_work=True),
+        _F("issn", csl="ISSN", merged=True, of_work=True),
+        _F("eid", of_work=True),
+        _F("type", values_of="type"),
+        _F("howpublished", values_of="howpublished", link="address"),
+        _F("note", csl="note", merged=True, link="address"),
+        _F("abstract", record="abstract", csl="abstract", ris="AB", printed=16, inherited="xdata",
+           merged=True, private=True),
+        _F("keywords", values_of="keywords", merged=True, private=True),
+        _F("file", merged=True, private=True, verbatim=True, link="file"),
+        _F("language", values_of="language langid"),
+        _F("crossref", names_entries=True, inherited="never"),
+        _F("translator"),
+        _F("eventtitle", csl="event"),
+        _F("shorttitle", csl="title-short"),
+        _F("maintitle"),
+        _F("pubstate", csl="status"),
+        _F("version", csl="version", distinguishes=True),
+        _F("annote", private=True, link="address"),
+        _F("key", inherited="never"),
+        # Known, but not offered.
+        _F("xdata", offered=False, names_entries=True, inherited="never"),
+        _F("xref", offered=False, names_entries=True, inherited="never"),
+        _F("entryset", offered=False, names_entries=True, inherited="never"),
+        _F("related", offered=False, names_entries=True),
+        _F("ids", offered=False, inherited="never"),
+        _F("options", offered=False, inherited="never"),
+        _F("venue", csl="event-place", offered=False),
+        _F("part", distinguishes=True, offered=False),
+        _F("numpages", of_work=True, offered=False),
+        _F("addendum", link="address", offered=False),
+        _F("arxivid", link="arxiv", offered=False),
+        _F("pmid", link="https://pubmed.ncbi.nlm.nih.gov/", offered=False),
+        _F("pmcid", link="https://pmc.ncbi.nlm.nih.gov/articles/PMC", offered=False),
+        _F("pdf", offered=False, verbatim=True, link="file"),
+        _F("local-url", offered=False, verbatim=True, link="file"),
+        _F("howpublishedurl", verbatim=True, offered=False),
+    )
+}  # fmt: skip
+"""By name, in the order in which they are offered after the likely ones."""
+
+VENUE_FIELDS = ("booktitle", "journal", "journaltitle")
+"""Fields that name a venue, in the order in which one is looked for."""
+JOURNAL_FIELDS = VENUE_FIELDS[1:]
+ARXIV_FIELDS = ("eprint", "arxivid", "url", "journal", "note", "doi", "volume")
+"""Fields that may hold an arXiv identifier, in the order in which one is looked for."""
+
+
+def with_trait(trait: str) -> dict[str, FieldSpec]:
+    """The fields that have a trait, an attribute of `FieldSpec`, by name."""
+    return {name: one for name, one in BIB_FIELDS.items() if getattr(one, trait)}
+
+
+PRINTED = tuple(sorted(with_trait("printed"), key=lambda name: BIB_FIELDS[name].printed))
+"""Fields of a new entry in their usual order."""
+DETAILS = tuple(with_trait("detail").values())
+RECORDED = tuple(with_trait("record").values())
+
+
+def value_of(values: Mapping[str, str], name: str) -> str:
+    """The value of a field, or of the first that says the same, or ""."""
+    names = (name, *BIB_FIELDS[name].also.split())
+    return next((value for one in names if (value := values.get(one))), "")
+
+
+class EntryType(msgspec.Struct, frozen=True):
+    """One entry type; fields are listed with blanks between."""
+
+    name: str
+    description: str
+    required: str = ""
+    """Fields of which BibTeX's standard styles warn when they are missing."""
+    biblatex: str | None = None
+    """Fields that the manual of biblatex requires, where they are others."""
+    likely: str = ""
+    """Fields offered behind the required ones."""
+
+
+_PAPER = "author title booktitle year"
+_THESIS = "author title school year"
+_REPORT = "author title institution year"
+_OF_BOOK = "author title publisher year"
+_T = EntryType
+ENTRY_TYPES: Mapping[str, EntryType] = {
+    one.name: one
+    for one in (
+        _T("article", "a paper in a journal", "author title journal year",
+           likely="volume number pages doi month url"),
+        _T("inproceedings", "a paper in proceedings", _PAPER,
+           likely="pages publisher address doi url editor month"),
+        _T("book", "a book", _OF_BOOK, "author title year",
+           "publisher address edition isbn doi volume series"),
+        _T("incollection", "a titled part of a book", "author title booktitle publisher year",
+           _PAPER, "editor pages publisher address doi chapter"),
+        _T("inbook", "a part of a book", _OF_BOOK, _PAPER, "chapter pages publisher address doi"),
+        _T("misc", "a preprint, or anything else",
+           likely="author title year howpublished eprint archiveprefix url note"),
+        _T("phdthesis", "a PhD thesis", _THESIS, likely="address month url type"),
+        _T("mastersthesis", "a master's thesis", _THESIS, likely="address month url type"),
+        _T("techreport", "a report", _REPORT, likely="number type address url month"),
+        _T("proceedings", "a volume", "title year"),
+        _T("online", "a web page", "title url",
+           likely="author title url urldate year organization"),
+        _T("unpublished", "a manuscript", "author title", "author title year"),
+        _T("manual", "a manual", "title", "title year"),
+        _T("booklet", "printed without a publisher", "title"),
+        _T("conference", "a paper in proceedings", _PAPER),
+        _T("thesis", "a thesis (biblatex)", _REPORT),
+        _T("report", "a report (biblatex)", _REPORT),
+        _T("collection", "a collection (biblatex)", "title year"),
+        _T("dataset", "a data set (biblatex)", "", "title"),
+        _T("software", "software (biblatex)", "", "title"),
+        _T("patent", "a patent (biblatex)", "author title number year"),
+        _T("periodical", "an issue of a journal (biblatex)", "title year"),
+        _T("mvbook", "a book in volumes (biblatex)", "", "author title year"),
+        _T("inreference", "an article in a reference work (biblatex)"),
+        _T("suppbook", "a preface or similar (biblatex)"),
+        _T("xdata", "shared fields (biblatex)"),
+        _T("string", "a macro for use in fields"),
+        _T("preamble", "LaTeX code"),
+        _T("comment", "left out"),
+    )
+}  # fmt: skip
+"""By name, in the order in which they are offered."""
+NO_WORKS = frozenset({"comment", "set", "xdata"})
+"""Types of entries that describe no work."""
+
+
+@lru_cache(maxsize=128)
+def _required(kind: str, biblatex: bool) -> tuple[tuple[str, ...], ...]:
+    """Each field that an entry of this type must have, with those that make up for it."""
+    one = ENTRY_TYPES.get(kind, EntryType(kind, ""))
+    required = one.required if one.biblatex is None or not biblatex else one.biblatex
+    return tuple((name, *BIB_FIELDS[name].instead.split()) for name in required.split())
+
+
+def missing_fields(kind: str, names: Collection[str], *, biblatex: bool = False) -> list[str]:
+    """The fields that an entry of this type must have and does not make up for."""
+    return [
+        group[0] for group in _required(kind, biblatex) if not any(name in names for name in group)
+    ]

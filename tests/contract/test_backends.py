@@ -24,20 +24,17 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import CitingPaper, Reference, TypedQuery
 from citewell.options import Options
+from citewell.retrieval.attributes import AUTHOR, KIND, YEAR, Between
 from citewell.retrieval.backend.address import (
     open_backend,
     open_target,
     restore,
 )
 from citewell.retrieval.backend.contract import (
-    AUTHOR,
     FORMAT,
-    KIND,
-    YEAR,
     AnyOf,
     Backend,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
     State,

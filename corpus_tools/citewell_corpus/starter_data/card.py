@@ -10,7 +10,7 @@ from citewell.corpus.card import Card
 from citewell.corpus.library import Library
 from citewell.corpus.starter import STARTER
 from citewell.model.coverage import VenueCount
-from citewell.retrieval.facets import venues_in
+from citewell.retrieval.attributes import venues_in
 from citewell_corpus.compact.library import CompactReport
 
 # The years in which conferences met that do not meet every year.

@@ -224,10 +224,10 @@ def test_a_filter_by_venue_passes_the_same_rows(both: Pair) -> None:
     full, small = both
     wanted, found = Facets(full.segments), Facets(small.segments)
     for ids in (["acl"], ["neurips"], ["icml", "acl"]):
-        rows = wanted.of_venues(ids, full.rows)
+        rows = wanted.at([f"={name}" for name in ids], full.rows)
         assert rows.any()
-        assert found.of_venues(ids, small.rows).tolist() == rows.tolist()
-    assert found.named(["elms"], small.rows).tolist() == wanted.named(["elms"], full.rows).tolist()
+        assert found.at([f"={name}" for name in ids], small.rows).tolist() == rows.tolist()
+    assert found.at(["elms"], small.rows).tolist() == wanted.at(["elms"], full.rows).tolist()
 
 
 def test_words_of_titles_names_and_years_score_as_in_the_full_index(both: Pair) -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 from qdrant_client import QdrantClient
 
 from citewell.model import CitewellError
+from citewell.retrieval.attributes import AUTHOR, LANGUAGE, YEAR, Between
 from citewell.retrieval.backend import qdrant
 from citewell.retrieval.backend.address import open_backend, open_target, restore
 from citewell.retrieval.backend.connection import (
@@ -22,14 +23,10 @@ from citewell.retrieval.backend.connection import (
     HeldSegments,
 )
 from citewell.retrieval.backend.contract import (
-    AUTHOR,
     CITED,
-    LANGUAGE,
-    YEAR,
     AnyOf,
     Backend,
     Batch,
-    Between,
     Payload,
     ScoredPoints,
     State,

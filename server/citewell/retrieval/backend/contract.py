@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.retrieval.attributes import AUTHOR, KIND, LANGUAGE, VENUE, Between
 
 FORMAT = 3
 DENSE, WORDS, CITED = "dense", "bm25", "cited"
 """Names of the vectors of a point; the last one is that of works that others cite (`cited`)."""
-YEAR, KIND, LANGUAGE, VENUE, AUTHOR, RETRACTED = (
-    "year", "kind", "language", "venue", "author", "retracted",
-)  # fmt: skip
-"""Fields of a point's payload by which a back end filters; `payload` says what they hold."""
+RETRACTED = "retracted"
+"""A field of a point's payload by which a back end filters, beside those of the attributes;
+`payload` says what they hold."""
 HASHES = (KIND, LANGUAGE, VENUE, AUTHOR)
 """Those that hold hashes, which only `AnyOf` compares."""
 KEY, CITATIONS = "key", "citations"
@@ -66,14 +66,6 @@ class AnyOf(msgspec.Struct, frozen=True):
 
     field: str
     numbers: tuple[int, ...]
-
-
-class Between(msgspec.Struct, frozen=True):
-    """Points with a number of the range in a field."""
-
-    field: str
-    least: int
-    most: int
 
 
 Condition = AnyOf | Between

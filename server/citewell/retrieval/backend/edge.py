@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend.contract import (
     CITED,
     DENSE,
@@ -25,9 +26,7 @@ from citewell.retrieval.backend.contract import (
     RETRACTED,
     STATE,
     WORDS,
-    YEAR,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
     State,

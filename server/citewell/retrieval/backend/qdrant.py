@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError
 from citewell.model.display_text import visible
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend.contract import (
     CITED,
     DENSE,
@@ -31,9 +32,7 @@ from citewell.retrieval.backend.contract import (
     RETRACTED,
     STATE,
     WORDS,
-    YEAR,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
     State,

@@ -25,7 +25,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.query import CitingPaper, Reference, TypedQuery
 from citewell.options import Options
 from citewell.retrieval.attributes import AUTHOR, KIND, YEAR, Between
-from citewell.retrieval.backend.address import (
+from citewell.retrieval.backend.connection import (
     open_backend,
     open_target,
     restore,
@@ -41,9 +41,9 @@ from citewell.retrieval.backend.contract import (
     TermWeights,
     backend_error,
     point_numbers,
+    server_address,
 )
 from citewell.retrieval.backend.qdrant import connect
-from citewell.retrieval.backend.server_address import server_address
 from citewell.retrieval.backend.write import empty_state, write_library
 from citewell.retrieval.dense import open_dense
 from citewell.retrieval.opening import Opening

@@ -28,7 +28,7 @@ def write_and_show(
 def write_to(options: Options, name: str, address: str, *, fresh: bool, quiet: bool) -> Written:
     """Write the library into the back end; the counts, printed unless `quiet`."""
     from citewell.corpus.library import Library
-    from citewell.retrieval.backend.address import open_target
+    from citewell.retrieval.backend.connection import open_target
     from citewell.retrieval.backend.write import empty_state, write_library
     from citewell.retrieval.dense import open_dense
     from citewell.retrieval.opening import Opening

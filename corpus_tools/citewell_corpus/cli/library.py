@@ -157,7 +157,7 @@ def build(
     several processes, and an interrupted build continues with the files that were not read.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
-    from citewell.retrieval.backend.server_address import is_server
+    from citewell.retrieval.backend.contract import is_server
     from citewell_corpus.processes import available_cores
     from citewell_corpus.sources import read_sources, source_at
 

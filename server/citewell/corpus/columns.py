@@ -69,6 +69,17 @@ def opening_name(title: str) -> str:
     return head.strip() if colon and rest.strip() and len(head.split()) <= 3 else ""
 
 
+def year_match(
+    years: NDArray[np.int16], named: Sequence[int], *, other: float, none: float
+) -> NDArray[np.float32]:
+    """1 for a year that is named, 0.5 for one beside it, else `other`; `none` for all years where
+    none is named."""
+    if not named:
+        return np.full(len(years), none, np.float32)
+    gap = np.abs(years.astype(np.int32)[:, None] - np.array(named, np.int32)).min(axis=1)
+    return np.select([gap == 0, gap == 1], [1.0, 0.5], other).astype(np.float32)
+
+
 class Columns(msgspec.Struct, frozen=True):
     """The columns of some papers. `x_starts` bounds each paper's run in `x`, shape (n + 1,)."""
 

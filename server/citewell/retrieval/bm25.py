@@ -14,8 +14,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.stopwords import STOPWORDS
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
-from citewell.retrieval.bm25_segment import Bm25Segment, IndexSegment, open_segment
-from citewell.retrieval.compact_terms import BM25
+from citewell.retrieval.bm25_segment import BM25, Bm25Segment, IndexSegment, open_segment
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import BestRows, top
 from citewell.retrieval.understand import Weights, wanted

@@ -22,6 +22,7 @@ from citewell.model.venues import ACRONYMS, shown_venue, venue_ids
 from citewell.retrieval.attributes import authors_named, venue_named
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.query_grammar.cursor import Names
 from citewell.retrieval.words import split
 
 LEAST_PAPERS = 5
@@ -39,7 +40,7 @@ Counts = Callable[[Sequence[int]], NDArray[np.int64]]
 """Of word hashes, in how many titles each stands."""
 
 
-class LibraryNames:
+class LibraryNames(Names):
     """Over one open library. Safe to call from any thread."""
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.options import Options
-from citewell.retrieval.encoders.naming import FURTHER, further_name
+from citewell.retrieval.encoders.registry import FURTHER, further_name
 
 if TYPE_CHECKING:
     from citewell.corpus.contract import IndexBuilder

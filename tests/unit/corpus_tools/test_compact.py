@@ -41,9 +41,8 @@ from citewell.model.cancel import Cancel
 from citewell.model.names import wanted_forms
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.compact_vectors import CompactVectors
 from citewell.retrieval.criteria import rows_with_phrase
-from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.dense import CompactVectors, DenseRetriever
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders

@@ -35,12 +35,12 @@ from citewell.retrieval.backend.contract import (
     Batch,
     Condition,
     ScoredPoints,
+    ServerAddress,
     State,
     TermWeights,
     WriteTarget,
     backend_error,
 )
-from citewell.retrieval.backend.server_address import ServerAddress
 from citewell.sources.web.keys import find_key
 
 if TYPE_CHECKING:

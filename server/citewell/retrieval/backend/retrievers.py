@@ -23,8 +23,8 @@ from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
 from citewell.retrieval.backend.write import cited_query, cited_works, words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
+from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import CitationContextRetriever
-from citewell.retrieval.compact_terms import term_hash
 from citewell.retrieval.contract import Ranking
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.opening import Opening

@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95700,
-    "server: files": 574,
-    "corpus tools and lab: lines": 25510,
+    "server: lines": 95537,
+    "server: files": 567,
+    "corpus tools and lab: lines": 25506,
     "corpus tools and lab: files": 160,
-    "files with fewer than 60 lines": 69,
+    "files with fewer than 60 lines": 66,
     "class names that occur more than once": 18,
     "most files in one folder": 37,
 }

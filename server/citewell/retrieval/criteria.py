@@ -22,7 +22,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.query import TypedQuery
 from citewell.retrieval.attributes import wishes
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.contract import Ranking, Retriever
+from citewell.retrieval.contract import NOTHING, Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.select import top
@@ -190,9 +190,8 @@ class Criteria(Retriever):
         """The `k` rows that meet the most; of equal ones those whose words fit the topic best, then
         in row order."""
         points = self.points(query)
-        empty = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         if points is None:
-            return empty
+            return NOTHING
         cancel.check()
         mask = self._filters(query)
         rows = np.flatnonzero(points > 0)

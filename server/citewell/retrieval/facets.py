@@ -46,11 +46,6 @@ class CompactFacets:
         self._records = CompactCatalogue(self._folder, view.count)
         self._surname: NDArray[np.uint32] = open_array(self._folder / "surname.npy")
 
-    @staticmethod
-    def is_in(view: SegmentView) -> bool:
-        """True for a compact segment."""
-        return CompactColumns.is_in(view.path)
-
     def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
         """Rows with an author whose name fits one of the forms, rising."""
         found = [NONE]
@@ -328,7 +323,7 @@ class Facets:
 def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
     folder = view.index(NAME)
     try:
-        if CompactFacets.is_in(view):
+        if CompactColumns.is_in(view.path):
             return CompactFacets(view)
         columns = {name: open_array(folder / f"{name}.npy") for name in _FILES}
         for group in (("family", "given", "initial", "author_row"), ("venue", "venue_row")):

@@ -95,7 +95,9 @@ class Filters:
 
     def __call__(self, query: Query) -> _Rows | None:
         """Shape (rows,), not to be changed; None when every row is allowed."""
-        key = _filters_of(query)
+        typed = query.typed_query
+        required = tuple(attribute.required(query) for attribute in ATTRIBUTES)
+        key = required, typed.none_of, typed.min_citations
         with self._lock:
             if key in self._masks:
                 self._masks.move_to_end(key)
@@ -159,17 +161,15 @@ class Filters:
 
     def _meeting(self, requirements: Requirements) -> _Rows:
         rows = np.ones(len(self._years), np.bool_)
-        others: list[Requirement] = []
-        for one in requirements:
-            if one.field in (AUTHOR, VENUE):
-                rows &= self._meeting_one(one)
-            else:
-                others.append(one)
-        if self._holder is not None and len(others) < len(requirements):
+        named = [one for one in requirements if one.field in (AUTHOR, VENUE)]
+        for one in named:
+            rows &= self._meeting_one(one)
+        if self._holder is not None and named:
             holders = self._holder[np.flatnonzero(rows)]
             rows[holders[holders >= 0]] = True
-        for one in others:
-            rows &= self._meeting_one(one)
+        for one in requirements:
+            if one not in named:
+                rows &= self._meeting_one(one)
         return rows
 
     def _meeting_one(self, one: Requirement) -> _Rows:
@@ -226,12 +226,3 @@ class Filters:
         count = self.count(authors_named(surname))
         papers = "1 paper" if count == 1 else f"{count:,} papers"
         return f"The surname {surname[:100]!r} alone has {papers}." if count else ""
-
-
-def _filters_of(query: Query) -> tuple[object, ...]:
-    """All of a query on which its mask depends."""
-    typed = query.typed_query
-    return (
-        query.year_from, query.year_to, query.author, query.venue, query.kind, query.language,
-        query.strict_language, typed.none_of, typed.min_citations,
-    )  # fmt: skip

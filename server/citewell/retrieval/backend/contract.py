@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -89,10 +89,24 @@ class Batch(msgspec.Struct, frozen=True):
     cited: NDArray[np.float32] | None = None
     """Shape (n, d + 1), 0 for a paper without; None where no paper has one."""
 
-    @property
-    def cited_rows(self) -> NDArray[np.float32]:
-        """One row per point: that of `cited`, or an empty one."""
-        return np.zeros((len(self.points), 0), np.float32) if self.cited is None else self.cited
+    def rows(
+        self, sparse: Callable[[list[int], list[float]], Any]
+    ) -> Iterator[tuple[int, dict[str, Any], Payload]]:
+        """Number, vectors by name and payload of each point; a vector of zeros is left out.
+        `sparse` makes a sparse vector."""
+        nothing = np.zeros((len(self.points), 0), np.float32)
+        cited_rows = nothing if self.cited is None else self.cited
+        for number, dense, words, payload, cited in zip(
+            self.points.tolist(), self.dense, self.words, self.payloads, cited_rows, strict=True
+        ):
+            vectors: dict[str, Any] = {}
+            if dense.any():
+                vectors[DENSE] = dense.tolist()
+            if cited.any():
+                vectors[CITED] = cited.tolist()
+            if len(words.hashes):
+                vectors[WORDS] = sparse(words.hashes.tolist(), words.weights.tolist())
+            yield number, vectors, payload
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95537,
+    "server: lines": 95469,
     "server: files": 567,
     "corpus tools and lab: lines": 25506,
     "corpus tools and lab: files": 160,

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from citewell.corpus.array_sets import distinct
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
-from citewell.model import CitewellError, Problem, Work
+from citewell.corpus.errors import unreadable_index
+from citewell.model import Work
 from citewell.model.names import family_key
 from citewell.model.titles import fold_name, normalise_title
 
@@ -336,13 +337,8 @@ def _open(segment: SegmentView) -> Columns | CompactColumns:
         if lengths != {segment.count}:
             raise ValueError("its files are inconsistent")
     except (OSError, ValueError) as error:
-        raise CitewellError(
-            Problem(
-                "index-unreadable",
-                f"The ranker's columns cannot be read ({error}).",
-                "Run `citewell library build` to rebuild them.",
-                path=str(folder),
-            )
+        raise unreadable_index(
+            "The ranker's columns", error, folder, "Run `citewell library build` to rebuild them."
         ) from error
     return columns
 

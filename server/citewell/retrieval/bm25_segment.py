@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.compact.codec import decode_rows, load_table, row_starts, row_widths, starts_of
 from citewell.corpus.contract import SegmentView
-from citewell.model import CitewellError, Problem
+from citewell.corpus.errors import unreadable_index
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import (
     ABSTRACT,
@@ -107,13 +107,8 @@ class CompactTerms:
             if self._meta.count != view.count or self._meta.format != FORMAT:
                 raise ValueError(f"it holds {self._meta.count} papers, not {view.count}")
         except (OSError, ValueError, msgspec.DecodeError) as error:
-            raise CitewellError(
-                Problem(
-                    "index-unreadable",
-                    f"The BM25 index cannot be read ({error}).",
-                    "Install the library again.",
-                    path=str(self._folder),
-                )
+            raise unreadable_index(
+                "The BM25 index", error, self._folder, "Install the library again."
             ) from error
         # Looking up one number in an array takes ten times as long.
         self._places = self.pointer.data
@@ -261,14 +256,7 @@ class Bm25Segment:
             if counted != self.count:
                 raise ValueError(f"it holds {counted} papers, not {self.count}")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CitewellError(
-                Problem(
-                    "index-unreadable",
-                    f"The BM25 index cannot be read ({error}).",
-                    "Run `citewell library build` to rebuild it.",
-                    path=str(folder),
-                )
-            ) from error
+            raise unreadable_index("The BM25 index", error, folder) from error
 
     def column(self, term: bytes) -> int:
         """Number of the term, or -1."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.compact.codec import load_table
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import unreadable_index
 from citewell.corpus.library import Library
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
@@ -204,14 +205,7 @@ class _Segment:
                 if self.graph is None or len(self.graph) != view.count:
                     raise ValueError("the graph does not belong to the vectors")
         except (OSError, ValueError, RuntimeError) as error:
-            raise CitewellError(
-                Problem(
-                    "index-unreadable",
-                    f"The dense index cannot be read ({error}).",
-                    "Run `citewell library build` to rebuild it.",
-                    path=str(folder),
-                )
-            ) from error
+            raise unreadable_index("The dense index", error, folder) from error
 
     def products(self, queries: NDArray[np.int8], begin: int, end: int) -> NDArray[np.float32]:
         """Dot products of queries with the rows [begin, end), shape (queries, rows)."""
@@ -342,10 +336,18 @@ def check_vectors(library: Library, name: str, encoder: str) -> str:
     built = indexes.get(index)
     if built is not None and built.get("encoder") == encoder:
         return index
+    path = str(library.path)
     if encoder != "static":
-        raise _without(library, encoder)
+        message = f"The library has no vectors of the encoder {encoder!r}."
+        hint = (
+            "Run `citewell library build` to add them, or remove it from `retrieval.encoders`; "
+            "the other retrievers answer."
+        )
+        raise CitewellError(Problem("encoder-mismatch", message, hint, path=path))
     if built is None:
-        raise _missing(library)
+        message = "The library has no dense vectors."
+        hint = "Run `citewell library build`, or set `retrieval.dense` to false."
+        raise CitewellError(Problem("dense-missing", message, hint, path=path))
     raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not {encoder!r}")
 
 
@@ -365,38 +367,10 @@ def _open(opening: Opening, name: str, encoder_name: str) -> DenseRetriever:
     return DenseRetriever(segments, encoder, mask=opening.mask, name=name, index=index)
 
 
-def _missing(library: Library) -> CitewellError:
-    return CitewellError(
-        Problem(
-            "dense-missing",
-            "The library has no dense vectors.",
-            "Run `citewell library build`, or set `retrieval.dense` to false.",
-            path=str(library.path),
-        )
-    )
-
-
-def _without(library: Library, encoder: str) -> CitewellError:
-    return CitewellError(
-        Problem(
-            "encoder-mismatch",
-            f"The library has no vectors of the encoder {encoder!r}.",
-            "Run `citewell library build` to add them, or remove it from `retrieval.encoders`; "
-            "the other retrievers answer.",
-            path=str(library.path),
-        )
-    )
-
-
-def _mismatch(library: Library, what: str) -> CitewellError:
-    return CitewellError(
-        Problem(
-            "encoder-mismatch",
-            f"The library's dense vectors come from {what}.",
-            "Run `citewell library build` to rebuild them.",
-            path=str(library.path),
-        )
-    )
+def _mismatch(library: Library, origin: str) -> CitewellError:
+    message = f"The library's dense vectors come from {origin}."
+    hint = "Run `citewell library build` to rebuild them."
+    return CitewellError(Problem("encoder-mismatch", message, hint, path=str(library.path)))
 
 
 def _cosines(

@@ -25,8 +25,9 @@ from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.codec import load_table, starts_of
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import unreadable_index
 from citewell.corpus.library import Library
-from citewell.model import Author, CitewellError, Problem, Work
+from citewell.model import Author, Work
 from citewell.model.names import NameForm, forms_of, given_forms
 from citewell.retrieval.arrays import open_array, save_array
 from citewell.retrieval.attributes import KIND, LANGUAGE, venue_terms
@@ -333,12 +334,5 @@ def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
             if len(columns[name]) and int(columns[name][-1]) >= view.count:
                 raise ValueError("it refers to papers that the library does not have")
     except (OSError, ValueError) as error:
-        raise CitewellError(
-            Problem(
-                "index-unreadable",
-                f"The index of authors and venues cannot be read ({error}).",
-                "Run `citewell library build` to rebuild it.",
-                path=str(folder),
-            )
-        ) from error
+        raise unreadable_index("The index of authors and venues", error, folder) from error
     return columns

@@ -35,7 +35,7 @@ from citewell.engine.process_memory import rss_mb
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
-from citewell.retrieval.fuse import fuse
+from citewell.retrieval.select import fuse
 from citewell.retrieval.understand import wanted
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -24,29 +24,26 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import CitingPaper, Reference, TypedQuery
 from citewell.options import Options
-from citewell.retrieval.backend.address import (
+from citewell.retrieval.attributes import AUTHOR, KIND, YEAR, Between
+from citewell.retrieval.backend.connection import (
     open_backend,
     open_target,
     restore,
 )
 from citewell.retrieval.backend.contract import (
-    AUTHOR,
     FORMAT,
-    KIND,
-    YEAR,
     AnyOf,
     Backend,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
     State,
     TermWeights,
     backend_error,
     point_numbers,
+    server_address,
 )
 from citewell.retrieval.backend.qdrant import connect
-from citewell.retrieval.backend.server_address import server_address
 from citewell.retrieval.backend.write import empty_state, write_library
 from citewell.retrieval.dense import open_dense
 from citewell.retrieval.opening import Opening

@@ -148,8 +148,8 @@ def test_usearch_and_onnxruntime_live_in_one_process(order: str) -> None:
     """In some versions the wrong order of these imports ends the interpreter with a segfault."""
     if importlib.util.find_spec("onnxruntime") is None:
         pytest.skip("the `onnx` extra is not installed")
-    use = "from citewell.retrieval.vectors import usearch_index; usearch_index().Index(ndim=8)"
-    run = "from citewell.retrieval.vectors import onnxruntime; onnxruntime().SessionOptions()"
+    use = "from citewell.retrieval.scan import usearch_index; usearch_index().Index(ndim=8)"
+    run = "from citewell.retrieval.scan import onnxruntime; onnxruntime().SessionOptions()"
     lines = [use, run] if order == "dense first" else [run, use]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join([*lines, "print('alive')"])],

@@ -13,7 +13,7 @@ from citewell.corpus.library import Library
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval.contract import Retriever
-from citewell.retrieval.encoders.naming import further_name
+from citewell.retrieval.encoders.registry import further_name
 from citewell.retrieval.registry import RETRIEVERS
 
 RICH = Query(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
 from citewell.options import Options
-from citewell.retrieval.encoders.naming import further_name
+from citewell.retrieval.encoders.registry import further_name
 
 TITLES = (
     "Grafting apple trees in dry valleys",

@@ -112,7 +112,7 @@ def test_a_server_that_cannot_be_used_leaves_the_embedded_answers_and_its_proble
 def test_vectors_of_another_length_are_reported_and_replaced_by_the_next_build(
     shared_server: Any, env: dict[str, str], expected: list[str]
 ) -> None:
-    from citewell.retrieval.backend.address import open_backend, open_target
+    from citewell.retrieval.backend.connection import open_backend, open_target
 
     address = shared_server.address("shorter")
     assert citewell(env, "library", "build", "--to", address).returncode == 0

@@ -139,7 +139,7 @@ def snapshot_command(ctx: click.Context, address: str, folder: Path, as_json: bo
     A server makes a snapshot, which is one file; `edge:FOLDER` is copied as a folder, while no
     other program has it open. The library itself is a folder that you can copy.
     """
-    from citewell.retrieval.backend.address import open_backend
+    from citewell.retrieval.backend.connection import open_backend
     from citewell.retrieval.backend.contract import backend_error
 
     backend = open_backend(address)
@@ -166,7 +166,7 @@ def restore_command(ctx: click.Context, snapshot: Path, address: str, as_json: b
 
     A server writes it beside what it has, then searches it in its place. A folder must be free.
     """
-    from citewell.retrieval.backend.address import restore
+    from citewell.retrieval.backend.connection import restore
 
     try:
         points = restore(address, snapshot).count()

@@ -40,7 +40,7 @@ _REPORTED = 50_000
 def write_to(options: Options, name: str, address: str, *, fresh: bool, quiet: bool) -> Written:
     """Write the library into the back end; the counts, printed unless `quiet`."""
     from citewell.corpus.library import Library
-    from citewell.retrieval.backend.address import open_target
+    from citewell.retrieval.backend.connection import open_target
     from citewell.retrieval.backend.write import empty_state, write_library
     from citewell.retrieval.dense import open_dense
     from citewell.retrieval.opening import Opening
@@ -187,7 +187,7 @@ def build(
     several processes, and an interrupted build continues with the files that were not read.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
-    from citewell.retrieval.backend.server_address import is_server
+    from citewell.retrieval.backend.contract import is_server
     from citewell_corpus.processes import available_cores
     from citewell_corpus.sources import read_sources, source_at
 

@@ -33,7 +33,7 @@ from citewell.corpus.volumes import NAME as VOLUMES
 from citewell.corpus.volumes import places_of
 from citewell.model import Work
 from citewell.retrieval.arrays import save_array
-from citewell.retrieval.compact_vectors import CENTROIDS, CODES, CODEWORDS, SHRINK, SIZES
+from citewell.retrieval.dense import CENTROIDS, CODES, CODEWORDS, COMPACT_SHRINK, SIZES
 from citewell.retrieval.dense_build import VECTORS
 from citewell_corpus.compact.records import write_records
 from citewell_corpus.compact.terms import TELLING, write_terms
@@ -87,7 +87,7 @@ def write_vectors(
     save_array(folder / CODES, codes)
     save_table(folder / SIZES, np.array(sizes, np.uint8))
     save_table(folder / CENTROIDS, coded)
-    save_table(folder / SHRINK, shrink.astype(np.float16))
+    save_table(folder / COMPACT_SHRINK, shrink.astype(np.float16))
     return cosine
 
 

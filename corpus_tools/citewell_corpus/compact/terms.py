@@ -19,7 +19,7 @@ from citewell.retrieval.bm25_build import (
     in_chunks,
     lucene_idf,
 )
-from citewell.retrieval.compact_terms import (
+from citewell.retrieval.bm25_segment import (
     FREQUENCIES,
     LENGTH_STEP,
     META,

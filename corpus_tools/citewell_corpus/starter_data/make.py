@@ -17,7 +17,7 @@ from citewell.corpus.library import Library
 from citewell.model.overview import VenueCount
 from citewell.model.titles import title_key
 from citewell.options import Options
-from citewell.retrieval.facets import venues_in
+from citewell.retrieval.attributes import venues_in
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import CompactReport, write_compact_library
 from citewell_corpus.processes import Progress

@@ -24,7 +24,7 @@ from citewell.model.languages import STOPWORDS
 from citewell.model.names import family_key
 from citewell.model.titles import fold, normalise_title
 from citewell.model.venues import shown_venue
-from citewell.retrieval.facets import venues_in
+from citewell.retrieval.attributes import venues_in
 from citewell.retrieval.words import split
 
 NAME = "paperet"

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from citewell.corpus.arrays import distinct
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
-from citewell.model import CitewellError, Problem, Work
+from citewell.corpus.errors import unreadable_index
+from citewell.model import Work
 from citewell.model.names import family_key
 from citewell.model.titles import fold_name, normalise_title
 
@@ -67,6 +68,17 @@ def opening_name(title: str) -> str:
     """The name that a title gives before a colon ("BERT: Pre-training ..."), or ""."""
     head, colon, rest = title.partition(":")
     return head.strip() if colon and rest.strip() and len(head.split()) <= 3 else ""
+
+
+def year_match(
+    years: NDArray[np.int16], named: Sequence[int], *, other: float, none: float
+) -> NDArray[np.float32]:
+    """1 for a year that is named, 0.5 for one beside it, else `other`; `none` for all years where
+    none is named."""
+    if not named:
+        return np.full(len(years), none, np.float32)
+    gap = np.abs(years.astype(np.int32)[:, None] - np.array(named, np.int32)).min(axis=1)
+    return np.select([gap == 0, gap == 1], [1.0, 0.5], other).astype(np.float32)
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -325,13 +337,8 @@ def _open(segment: SegmentView) -> Columns | CompactColumns:
         if lengths != {segment.count}:
             raise ValueError("its files are inconsistent")
     except (OSError, ValueError) as error:
-        raise CitewellError(
-            Problem(
-                "index-unreadable",
-                f"The ranker's columns cannot be read ({error}).",
-                "Run `citewell library build` to rebuild them.",
-                path=str(folder),
-            )
+        raise unreadable_index(
+            "The ranker's columns", error, folder, "Run `citewell library build` to rebuild them."
         ) from error
     return columns
 

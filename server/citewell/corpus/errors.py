@@ -65,3 +65,14 @@ def library_problem(code: str, message: str, path: Path | None = None) -> Proble
 def library_error(code: str, message: str, path: Path | None = None) -> LibraryError:
     """A `LibraryError` with this code and its standard hint."""
     return LibraryError(library_problem(code, message, path))
+
+
+def unreadable_index(
+    index: str,
+    error: Exception,
+    folder: Path,
+    hint: str = "Run `citewell library build` to rebuild it.",
+) -> CitewellError:
+    """The exception for an index of a library that cannot be read, such as "The BM25 index"."""
+    message = f"{index} cannot be read ({error})."
+    return CitewellError(Problem("index-unreadable", message, hint, path=str(folder)))

@@ -37,8 +37,8 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.criteria import NAME, Criteria
 from citewell.retrieval.full_text import FullTextRetriever
-from citewell.retrieval.fuse import Fused, fuse
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
+from citewell.retrieval.select import Fused, fuse
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage

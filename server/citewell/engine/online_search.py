@@ -20,10 +20,8 @@ from citewell.engine.online import Online
 from citewell.model import Evidence, Hit, Problem, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.identifiers import identifier_of
-from citewell.model.names import is_by
 from citewell.model.titles import fold, normalise_title, title_key
-from citewell.retrieval.facets import passes_kind_and_language
-from citewell.retrieval.filters import is_of_venue
+from citewell.retrieval.attributes import passes
 from citewell.sources.answers import Answer, Matched, SourceQuery
 from citewell.sources.merge import MergedRecords, merge, same_works
 from citewell.sources.service import TimeBudget, failures
@@ -234,15 +232,7 @@ def fused(answers: Sequence[Answer]) -> list[MergedRecords]:
 
 def allows(query: Query, work: Work) -> bool:
     """Whether a record passes the filters of a query."""
-    if query.year_from and (work.year or 0) < query.year_from:
-        return False
-    if query.year_to and (work.year or 9999) > query.year_to:
-        return False
-    if query.author.strip() and not is_by(query.author, work.authors):
-        return False
-    if query.venue.strip() and not is_of_venue(query.venue, work):
-        return False
-    if not passes_kind_and_language(query, work):
+    if not passes(query, work):
         return False
     own = title_key(query.paper.title)
     return work.id not in query.exclude and (not own or title_key(work.title) != own)

@@ -19,8 +19,7 @@ from citewell.model import Query
 from citewell.model.query import Understood
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.library_names import LibraryNames
-from citewell.retrieval.query_grammar.cursor import Names, NoNames
-from citewell.retrieval.query_grammar.reading import read_query
+from citewell.retrieval.query_grammar.cursor import Names
 from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.structure import (
     KEY,
@@ -29,6 +28,7 @@ from citewell.retrieval.structure import (
     as_read,
     key_words,
     plain_names,
+    read_query,
     structured,
     with_conditions,
 )
@@ -48,7 +48,7 @@ class QueryPreprocessor:
     ) -> None:
         columns = opened.columns
         self._library, self._columns, self._signals = library, columns, signals
-        self._names: Names = NoNames()
+        self._names = Names()
         self._words: WordTables | None = None
         if library is not None and opened.filters is not None and signals is not None:
             terms, aliases = opened.of(Bm25Retriever), opened.aliases

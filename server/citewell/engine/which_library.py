@@ -18,7 +18,7 @@ from citewell.corpus.layout import (
 )
 from citewell.model import CitewellError, Problem, Work
 from citewell.options import Options
-from citewell.retrieval.encoders.naming import further_name
+from citewell.retrieval.encoders.registry import further_name
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library

@@ -413,15 +413,6 @@ def wanted_forms(text: str) -> tuple[tuple[NameForm, ...], ...]:
     return tuple(forms for forms in people if forms)
 
 
-def is_by(text: str, authors: Sequence[Author]) -> bool:
-    """True when everybody whom a filter names is among the authors."""
-    people = wanted_forms(text)
-    own = [form for author in authors for form in forms_of(author)]
-    return bool(people) and all(
-        any(wanted.fits(form) for wanted in forms for form in own) for forms in people
-    )
-
-
 def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
     found: dict[NameForm, None] = {}
     if "," in name:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Problem
-from citewell.ranking.contract import Calibrate
+from citewell.ranking.contract import Calibrate, weights_file
 from citewell.ranking.features import UNKNOWN
 from citewell.ranking.named import NAMES as NAMED
 
@@ -50,23 +48,13 @@ class SentenceConfidence:
     """The trained file: one weight for each of `INPUTS`."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                self.weights = file["weights"].astype(np.float64)
-                names = tuple(str(name) for name in file["names"])
+        with weights_file(path, "The weights of the confidence") as file:
+            self.weights = file["weights"].astype(np.float64)
+            names = tuple(str(name) for name in file["names"])
             if names != INPUTS or self.weights.shape != (len(INPUTS),):
                 raise ValueError("it was trained with other inputs")
             if not np.isfinite(self.weights).all():
                 raise ValueError("its numbers are not finite")
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise CitewellError(
-                Problem(
-                    "ranker-weights",
-                    f"The weights of the confidence cannot be read ({error}).",
-                    "Reinstall citewell, or set `retrieval.ranker` to none.",
-                    path=str(path),
-                )
-            ) from error
 
     def of(self, scores: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:
         """Probability of each candidate, shape (n,), from all scores of the list and from

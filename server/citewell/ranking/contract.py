@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns
-from citewell.model import Query, Work
+from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 
 
@@ -138,3 +141,16 @@ class Ranker(Protocol):
     ) -> Ordering:
         """Every candidate once. Raises `Cancelled`; any other error leaves the fused order."""
         ...
+
+
+@contextmanager
+def weights_file(path: Path, weights: str) -> Iterator[Any]:
+    """Opens a file of arrays. Raises `CitewellError`, which names the `weights`, where the file
+    cannot be read, and for a `ValueError` or `KeyError` of the block."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            yield file
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        message = f"{weights} cannot be read ({error})."
+        hint = "Reinstall citewell, or set `retrieval.ranker` to none."
+        raise CitewellError(Problem("ranker-weights", message, hint, path=str(path))) from error

@@ -10,18 +10,17 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import MARK, near_part, topic_part
 from citewell.ranking.confidence import SentenceConfidence, known_inputs, lowest
-from citewell.ranking.contract import Candidates, Ordering, Signals
+from citewell.ranking.contract import Candidates, Ordering, Signals, weights_file
 from citewell.ranking.features import (
     UNKNOWN,
     Company,
@@ -400,25 +399,15 @@ class Model:
     """The trained file: trees, the names of their features, and the calibration."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
-                self.encoder = str(file["encoder"])
-                self._calibration = file["calibration"].astype(np.float64)
-                names = tuple(str(name) for name in file["names"])
+        with weights_file(path, "The ranker's weights") as file:
+            self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
+            self.encoder = str(file["encoder"])
+            self._calibration = file["calibration"].astype(np.float64)
+            names = tuple(str(name) for name in file["names"])
             if names != feature_names(PRIOR_SIGNALS):
                 raise ValueError("it was trained with other features")
             if int(self.trees.feature.max(initial=0)) >= len(names):
                 raise ValueError("a tree asks for a feature that does not exist")
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise CitewellError(
-                Problem(
-                    "ranker-weights",
-                    f"The ranker's weights cannot be read ({error}).",
-                    "Reinstall citewell, or set `retrieval.ranker` to none.",
-                    path=str(path),
-                )
-            ) from error
 
     def confidence(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """Probability that an author would cite each candidate, from its score and its rivals'.

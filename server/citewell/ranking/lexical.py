@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
-from citewell.corpus.columns import Columns, name_hash, word_hash
+from citewell.corpus.columns import Columns, name_hash, word_hash, year_match
 from citewell.model import Query
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import normalise_title
@@ -244,15 +244,6 @@ def lexical(passage: HashedQuery, columns: Columns, words: TitleWords) -> NDArra
         out[filled, 10] = named[first]
         out[filled, 12] = named_before[first]
     out[:, 11] = _sum((named > 0).astype(np.float32), columns.surname_starts)
-    out[:, 13] = _closest_year(columns.year, passage.years)
+    out[:, 13] = year_match(columns.year, passage.years, other=0.0, none=-1.0)
     out[:, 14] = _sum(matched.astype(np.float32), starts)
     return out
-
-
-def _closest_year(years: NDArray[np.int16], named: Iterable[int]) -> NDArray[np.float32]:
-    """1 for a year that is named, 0.5 for one beside it, -1 where no year is named."""
-    out = np.full(len(years), -1.0, np.float32)
-    for year in named:
-        gap = np.abs(years.astype(np.int32) - year)
-        out = np.maximum(out, np.where(gap == 0, 1.0, np.where(gap == 1, 0.5, 0.0)))
-    return out.astype(np.float32)

@@ -9,14 +9,12 @@ score and such features, fitted to the listwise likelihood of the answers of Aut
 from __future__ import annotations
 
 from pathlib import Path
-from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Problem
-from citewell.ranking.contract import Ordering
+from citewell.ranking.contract import Ordering, weights_file
 from citewell.ranking.features import UNKNOWN, places
 
 NAMES = (
@@ -106,22 +104,12 @@ class LiteratureModel:
     @classmethod
     def read(cls, path: Path) -> LiteratureModel:
         """Raises `CitewellError` for a file that does not fit."""
-        try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                names = tuple(str(name) for name in file["names"])
-                order = file["order"].astype(np.float64)
-                calibration = file["calibration"].astype(np.float64)
+        with weights_file(path, "The weights for literature questions") as file:
+            names = tuple(str(name) for name in file["names"])
+            order = file["order"].astype(np.float64)
+            calibration = file["calibration"].astype(np.float64)
             if names != NAMES or order.shape != (len(NAMES) + 1,) or calibration.shape != (4,):
                 raise ValueError("it was trained with other features")
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise CitewellError(
-                Problem(
-                    "ranker-weights",
-                    f"The weights for literature questions cannot be read ({error}).",
-                    "Reinstall citewell, or set `retrieval.ranker` to none.",
-                    path=str(path),
-                )
-            ) from error
         return cls(order, calibration)
 
     def scores(self, head: NDArray[np.float32], table: NDArray[np.float64]) -> NDArray[np.float64]:

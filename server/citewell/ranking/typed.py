@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Problem
-from citewell.ranking.contract import Ordering
+from citewell.ranking.contract import Ordering, weights_file
 from citewell.ranking.identity import Bounds, unbounded
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed_features import NAMES
@@ -55,12 +53,11 @@ class TypedModel:
     """The trained file: trees, the names of their features, and the calibration."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                self.trees = _trees_of(file)
-                self.calibration = file["calibration"].astype(np.float64)
-                self.short_calibration = file["short_calibration"].astype(np.float64)
-                names = tuple(str(name) for name in file["names"])
+        with weights_file(path, "The weights for typed words") as file:
+            self.trees = _trees_of(file)
+            self.calibration = file["calibration"].astype(np.float64)
+            self.short_calibration = file["short_calibration"].astype(np.float64)
+            names = tuple(str(name) for name in file["names"])
             if names != NAMES:
                 raise ValueError("it was trained with other features")
             if int(self.trees.feature.max(initial=0)) >= len(names):
@@ -68,15 +65,6 @@ class TypedModel:
             shapes = {self.calibration.shape, self.short_calibration.shape}
             if shapes != {(calibration_width(),)}:
                 raise ValueError("its calibration has another length")
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise CitewellError(
-                Problem(
-                    "ranker-weights",
-                    f"The weights for typed words cannot be read ({error}).",
-                    "Reinstall citewell, or set `retrieval.ranker` to none.",
-                    path=str(path),
-                )
-            ) from error
 
     def order(self, table: NDArray[np.float32], trusted: Bounds | None = None) -> Ordering:
         """The candidates of one query, by their features of shape (n, len(NAMES)); how far each can

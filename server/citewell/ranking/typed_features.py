@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.aliases import NO_ALIASES, Alias, Aliases
 from citewell.corpus.arrays import is_among
-from citewell.corpus.columns import Columns, name_hash, title_key, word_hash
+from citewell.corpus.columns import Columns, name_hash, title_key, word_hash, year_match
 from citewell.model.titles import normalise_title
 from citewell.ranking.features import places
 from citewell.ranking.lexical import TitleWords
@@ -148,7 +148,9 @@ class _Match:
         for at in range(len(spelled)):
             self._in_title(at, [int(hashes[at])], met)
         for at, word in enumerate(spelled):
-            if not years[at]:
+            if years[at]:
+                self.dated[at] = np.abs(columns.year.astype(np.int32) - years[at]) <= 1
+            else:
                 self._parted(at, word, met)
         for at in range(len(spelled) - 1):
             self._joined(at, spelled[at] + spelled[at + 1], met)
@@ -160,7 +162,8 @@ class _Match:
         if spelled:
             entire = np.uint32(name_hash("".join(spelled)))
             self.opening_whole = (columns.opening == entire).astype(np.float32)
-        self.year = self._years(years)
+        typed_years = [year for year in years if year]
+        self.year = year_match(columns.year, typed_years, other=-1.0, none=0.0)
         idf = words.idf(columns.word)
         whole = np.bincount(self._owner, idf, count)
         part = np.bincount(self._owner, idf * met, count)
@@ -223,18 +226,6 @@ class _Match:
         short = np.flatnonzero(self._columns.initials == np.uint32(zlib.crc32(word.encode())))
         self.named[at, short] = True
         self.initials[short] = 1
-
-    def _years(self, years: list[int]) -> NDArray[np.float32]:
-        """1 for a typed year, 0.5 for one beside it, 0 where none is typed, -1 for another."""
-        own = self._columns.year.astype(np.int32)
-        typed = [year for year in years if year]
-        best = np.full(len(own), -1.0 if typed else 0.0, np.float32)
-        for at, year in enumerate(years):
-            if year:
-                gap = np.abs(own - year)
-                self.dated[at] = gap <= 1
-                best = np.maximum(best, np.where(gap == 0, 1.0, np.where(gap == 1, 0.5, -1.0)))
-        return best.astype(np.float32)
 
 
 class _Hits:

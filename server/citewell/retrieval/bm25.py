@@ -14,9 +14,8 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
-from citewell.retrieval.bm25_segment import Bm25Segment, IndexSegment, open_segment
-from citewell.retrieval.compact_terms import BM25
-from citewell.retrieval.contract import Mask, Ranking, Retriever
+from citewell.retrieval.bm25_segment import BM25, Bm25Segment, IndexSegment, open_segment
+from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
 from citewell.retrieval.select import BestRows, top
 from citewell.retrieval.understand import Weights, wanted
 from citewell.retrieval.words import split
@@ -246,7 +245,7 @@ class Bm25Retriever(Retriever):
             return best_of_parts(self._segments, columns, k, allowed, cancel)
         scores = self.scores(query, cancel)
         if scores is None:
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+            return NOTHING
         dead = [segment for segment in self._segments if segment.dead is not None]
         if len(self._affordable(query)) == len(self._terms(query)):
             self._scored = query, scores

@@ -27,7 +27,7 @@ from citewell.retrieval.citation_priors import (
     QueryVectors,
     derived_arrays,
 )
-from citewell.retrieval.contract import Mask, Ranking, Retriever
+from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.opening import Opening
@@ -157,7 +157,7 @@ class CitationContextRetriever(Retriever):
         signals = self._ask(query)
         cancel.check()
         if not signals.has_words:
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+            return NOTHING
         allowed = None if self._mask is None else self._mask(query)
         good = None if allowed is None else (self._row >= 0) & allowed[self._row]
         return self._ranking(*signals.best(k, good))

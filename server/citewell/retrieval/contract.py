@@ -33,6 +33,9 @@ class Ranking(msgspec.Struct, frozen=True):
         )
 
 
+NOTHING = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
 class Retriever(Protocol):
     name: str
     waits: bool = False

@@ -20,8 +20,9 @@ from citewell.corpus.library import Library
 from citewell.model import Evidence, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.query import TypedQuery
+from citewell.retrieval.attributes import wishes
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.contract import Ranking, Retriever
+from citewell.retrieval.contract import NOTHING, Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.select import top
@@ -78,8 +79,8 @@ def _holds(work: Work | _Texts, wanted: list[bytes]) -> bool:
 
 
 NAME = "criteria"
-AUTHOR, VENUE, YEAR, NEAR_YEAR, TOPIC, PHRASE, RELATED = 4.0, 1.5, 1.5, 0.75, 3.0, 2.0, 4.0
-"""What each condition adds for a paper that meets it; all authors together count once."""
+TOPIC, PHRASE, RELATED = 3.0, 2.0, 4.0
+"""What each condition adds for a paper that meets it, beside those of `attributes`."""
 STEPS = 4
 """Steps in which the share of the topic's words counts: finer differences are the ranker's."""
 TOPIC_WORDS = 0.1
@@ -141,12 +142,8 @@ class Criteria(Retriever):
     def _points(self, typed: TypedQuery) -> NDArray[np.float32]:
         count = len(self._years)
         points = np.zeros(count, np.float32)
-        for name in typed.authors:
-            points[np.flatnonzero(self._filters.by(name))] += AUTHOR / len(typed.authors)
-        for venue in typed.venues:
-            points[np.flatnonzero(self._filters.at(venue))] += VENUE / len(typed.venues)
-        if typed.year_from is not None or typed.year_to is not None:
-            self._add_years(typed.year_from, typed.year_to, points)
+        for wish in wishes(typed):
+            points[np.flatnonzero(self._filters.meeting(wish.requirements))] += wish.points
         for phrase in typed.phrases:
             points[self._holding(phrase)] += PHRASE / len(typed.phrases)
         for direction, works in relations(typed):
@@ -189,21 +186,12 @@ class Criteria(Retriever):
                 self._phrases.popitem(last=False)
         return rows
 
-    def _add_years(self, low: int | None, high: int | None, points: NDArray[np.float32]) -> None:
-        least, most = _span(low, high)
-        years = self._years
-        points[np.flatnonzero((years >= least) & (years <= most))] += YEAR
-        if low == high:
-            near = (years == least + 1) | ((years == least - 1) & (years > 0))
-            points[np.flatnonzero(near)] += NEAR_YEAR
-
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The `k` rows that meet the most; of equal ones those whose words fit the topic best, then
         in row order."""
         points = self.points(query)
-        empty = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         if points is None:
-            return empty
+            return NOTHING
         cancel.check()
         mask = self._filters(query)
         rows = np.flatnonzero(points > 0)
@@ -221,35 +209,20 @@ class Criteria(Retriever):
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the conditions the paper meets."""
-        typed = query.typed_query
-        fields, words = [], []
-        by = [name for name in typed.authors if self._filters.by(name)[row]]
-        at = [venue for venue in typed.venues if self._filters.at(venue)[row]]
-        if by:
-            fields.append("authors")
-        if at:
-            fields.append("venue")
-        low, high = typed.year_from, typed.year_to
-        if low is not None or high is not None:
-            least, most = _span(low, high)
-            if least <= (year := int(self._years[row])) <= most:
-                fields.append("year")
-                words.append(str(year))
-        return Evidence(self.name, rank, score, tuple(fields), (*by, *at, *words))
-
-
-def _span(low: int | None, high: int | None) -> tuple[int, int]:
-    """The first and the last year of a range with open ends; a paper of unknown year, 0, is in
-    none."""
-    return max(1, low or 1), 9999 if high is None else high
+        met = [
+            wish
+            for wish in wishes(query.typed_query)
+            if wish.field and self._filters.meeting(wish.requirements)[row]
+        ]
+        fields = dict.fromkeys(wish.field for wish in met)
+        words = (wish.text or str(self._years[row]) for wish in met)
+        return Evidence(self.name, rank, score, tuple(fields), tuple(words))
 
 
 def has_criteria(typed: TypedQuery) -> bool:
     """Whether a typed query has conditions that bring papers of their own."""
     return bool(
-        typed.authors or typed.venues or typed.phrases
-        or typed.year_from is not None or typed.year_to is not None
-        or any(works for _, works in relations(typed))
+        wishes(typed) or typed.phrases or any(works for _, works in relations(typed))
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from citewell.model import Work
 from citewell.retrieval.arrays import flush, new_array, open_array, save_array
 from citewell.retrieval.encoders.contract import Encoder
-from citewell.retrieval.vectors import usearch_index
+from citewell.retrieval.scan import usearch_index
 
 FORMAT = 1
 HNSW_ABOVE = 16_000_000

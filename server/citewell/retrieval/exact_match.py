@@ -24,7 +24,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
-from citewell.retrieval.contract import Mask, Ranking, Retriever
+from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.words import split
 
@@ -74,7 +74,7 @@ class ExactMatchRetriever(Retriever):
         """The best `k` rows; the oftener cited of those that match alike first."""
         words = split(query.text) if query.typed else []
         if not words:
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+            return NOTHING
         key = title_key(query.text)
         titled = np.flatnonzero(self._keys == np.uint64(key)) if key else np.zeros(0, np.int64)
         found, weights = [titled], [np.full(len(titled), WHOLE_TITLE)]

@@ -7,7 +7,6 @@ names, and nothing for a search without filters.
 
 from __future__ import annotations
 
-import re
 import threading
 import zlib
 from array import array
@@ -26,14 +25,12 @@ from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.codec import load_table, starts_of
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import unreadable_index
 from citewell.corpus.library import Library
-from citewell.model import Author, CitewellError, Problem, Query, Work
-from citewell.model.languages import language_code
+from citewell.model import Author, Work
 from citewell.model.names import NameForm, forms_of, given_forms
-from citewell.model.venues import ACRONYMS, content_words, work_venues
 from citewell.retrieval.arrays import open_array, save_array
-from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS
-from citewell.retrieval.words import split
+from citewell.retrieval.attributes import KIND, LANGUAGE, venue_terms
 
 # Authors and venues of a compact segment: by the numbers that its records have anyway.
 
@@ -49,11 +46,6 @@ class CompactFacets:
         self._columns = CompactColumns(view.path, view.count, lambda _: [])
         self._records = CompactCatalogue(self._folder, view.count)
         self._surname: NDArray[np.uint32] = open_array(self._folder / "surname.npy")
-
-    @staticmethod
-    def is_in(view: SegmentView) -> bool:
-        """True for a compact segment."""
-        return CompactColumns.is_in(view.path)
 
     def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
         """Rows with an author whose name fits one of the forms, rising."""
@@ -90,12 +82,11 @@ class CompactFacets:
         }
         return np.array([fits[given] for given in given_names], np.bool_)
 
-    def of_terms(self, terms: Sequence[Any]) -> NDArray[np.int64]:
-        """Rows whose venue has one of the terms, given by their hashes, rising."""
-        has = np.isin(self._term, np.array(terms, np.uint32))
+    def of_term(self, term: np.uint32) -> NDArray[np.int64]:
+        """Rows whose venue has the term, given by its hash, rising."""
         owner = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         groups = np.zeros(len(self._starts) - 1, np.bool_)
-        groups[owner[has]] = True
+        groups[owner[self._term == term]] = True
         return np.flatnonzero(groups[self._venue_of])
 
     @cached_property
@@ -127,8 +118,6 @@ class CompactFacets:
 # Each segment holds both as 32-bit hashes beside its facets. The records of a segment that was
 # built before there were any are read once, when the first such filter comes.
 
-KIND, LANGUAGE = "kind", "language"
-"""Names of the columns in the folder of the facets."""
 _FACETS = "facets"
 _AT_ONCE = 5_000
 Hashes = NDArray[np.uint32]
@@ -149,15 +138,10 @@ class KindsAndLanguages:
         self._columns: tuple[Hashes, Hashes] | None = None
         self._lock = threading.Lock()
 
-    def of_types(self, types: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Which rows are of one of the entry types, shape (rows,)."""
-        return np.isin(self._read()[0], np.array([text_hash(one) for one in types], np.uint32))
-
-    def in_language(self, code: str, *, strict: bool) -> NDArray[np.bool_]:
-        """Which rows are in the language; unless strict, also those of which none is stated."""
-        languages = self._read()[1]
-        found = languages == np.uint32(text_hash(code)) if code else np.zeros_like(languages, bool)
-        return found if strict or not code else found | (languages == 0)
+    def stating(self, column: str, terms: Sequence[str]) -> NDArray[np.bool_]:
+        """Which rows state one of the terms in the column `KIND` or `LANGUAGE`, shape (rows,)."""
+        hashes = np.array([text_hash(term) for term in terms], np.uint32)
+        return np.isin(self._read()[column == LANGUAGE], hashes)
 
     def _read(self) -> tuple[Hashes, Hashes]:
         with self._lock:
@@ -199,41 +183,10 @@ def text_hash(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) if text else 0
 
 
-def entry_types(kind: str) -> tuple[str, ...]:
-    """The entry types of a kind that records state: "thesis" is ("phdthesis", "mastersthesis")."""
-    name = kind.strip().lower()
-    return ENTRY_TYPES.get(name, (name,))
-
-
-def title_words(kind: str) -> tuple[str, ...]:
-    """The words of titles by which a paper is of a kind such as "survey"; empty for entry types."""
-    return TITLE_WORDS.get(KINDS.get(kind.strip().lower(), ""), ())
-
-
-def passes_kind_and_language(query: Query, work: Work) -> bool:
-    """Whether a record passes a query's filters by kind and language."""
-    if query.kind.strip() and not _is_of_kind(query.kind, work):
-        return False
-    if not query.language.strip():
-        return True
-    code = language_code(query.language)
-    unstated = not work.language and not query.strict_language
-    return bool(code) and (work.language == code or unstated)
-
-
-def _is_of_kind(kind: str, work: Work) -> bool:
-    words = title_words(kind)
-    if not words:
-        return work.kind in entry_types(kind)
-    own = {word.decode() for word in split(work.title)}
-    return any(word in own or f"{word}s" in own for word in words)
-
-
 FORMAT = 1
 NAME = "facets"
 _REPORTED = 4096
-_CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+")
-_ONCE_TAKEN_FOR = {"aaai": "aistats", "icdm": "sdm"}
+_ONCE_TAKEN_FOR = {"=aaai": "=aistats", "=icdm": "=sdm"}
 """Venues that older libraries hold for each paper of another one: the names of AISTATS and SDM end
 with those of AAAI and ICDM."""
 _FILES = {
@@ -247,35 +200,9 @@ _FILES = {
 """`given` and `initial` are 0 where the record has none; rows rise."""
 
 
-def venues_in(work: Work) -> frozenset[str]:
-    """Ids of the venues of a record; also of those that its venue names only by an acronym
-    ("Findings of the Association for Computational Linguistics: EMNLP 2020")."""
-    found = set(work_venues(work))
-    for text in (work.venue, work.booktitle, work.journal):
-        if text:
-            found |= _named_by_acronym(text)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=16384)
-def _named_by_acronym(text: str) -> frozenset[str]:
-    names = (name.lower() for name in _CAPITALS.findall(text))
-    return frozenset(ACRONYMS[name] for name in names if name in ACRONYMS)
-
-
-def _venue_terms(work: Work) -> Iterable[str]:
-    yield from (f"={name}" for name in venues_in(work))
-    yield from _distinctive_words(f"{work.venue} {work.booktitle} {work.journal}")
-
-
-@lru_cache(maxsize=16384)
-def _distinctive_words(texts: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(content_words(texts)))
-
-
 def venue_term_hashes(work: Work) -> set[int]:
     """What the facets hold of the venue of a record."""
-    return {text_hash(term) for term in _venue_terms(work)}
+    return {text_hash(term) for term in venue_terms(work)}
 
 
 def _form_hashes(author: Author) -> tuple[tuple[int, int, int], ...]:
@@ -316,7 +243,7 @@ class FacetsBuilder:
                 for column, value in zip(names, form, strict=True):
                     column.append(value)
                 columns["author_row"].append(row)
-            for term in _venue_terms(work):
+            for term in venue_terms(work):
                 columns["venue"].append(hashed(term))
                 columns["venue_row"].append(row)
             kinds.append(hashed(work.kind))
@@ -373,39 +300,31 @@ class Facets:
                 return True
         return False
 
-    def of_venues(self, ids: Collection[str], rows: int) -> NDArray[np.bool_]:
-        """Which rows are of one of the venues with these ids, shape (rows,)."""
+    def at(self, terms: Collection[str], rows: int) -> NDArray[np.bool_]:
+        """Which rows have one of the terms of venues, shape (rows,)."""
         found = np.zeros(rows, np.bool_)
-        for name in ids:
-            own = self._any([f"={name}"], rows)
-            if name in _ONCE_TAKEN_FOR:
-                own &= ~self._any([f"={_ONCE_TAKEN_FOR[name]}"], rows)
+        for term in terms:
+            own = self._has(term, rows)
+            if term in _ONCE_TAKEN_FOR:
+                own &= ~self._has(_ONCE_TAKEN_FOR[term], rows)
             found |= own
         return found
 
-    def named(self, words: Sequence[str], rows: int) -> NDArray[np.bool_]:
-        """Which rows have all the words in the name of their venue, shape (rows,)."""
-        found = np.full(rows, bool(words))
-        for word in dict.fromkeys(words):
-            found &= self._any([word], rows)
-        return found
-
-    def _any(self, terms: Sequence[str], rows: int) -> NDArray[np.bool_]:
+    def _has(self, term: str, rows: int) -> NDArray[np.bool_]:
         found = np.zeros(rows, np.bool_)
-        wanted = [np.uint32(text_hash(term)) for term in terms]
+        wanted = np.uint32(text_hash(term))
         for base, columns in self._parts:
             if isinstance(columns, CompactFacets):
-                found[base + columns.of_terms(wanted)] = True
-                continue
-            for term in wanted:
-                found[base + columns["venue_row"][columns["venue"] == term]] = True
+                found[base + columns.of_term(wanted)] = True
+            else:
+                found[base + columns["venue_row"][columns["venue"] == wanted]] = True
         return found
 
 
 def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
     folder = view.index(NAME)
     try:
-        if CompactFacets.is_in(view):
+        if CompactColumns.is_in(view.path):
             return CompactFacets(view)
         columns = {name: open_array(folder / f"{name}.npy") for name in _FILES}
         for group in (("family", "given", "initial", "author_row"), ("venue", "venue_row")):
@@ -415,12 +334,5 @@ def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
             if len(columns[name]) and int(columns[name][-1]) >= view.count:
                 raise ValueError("it refers to papers that the library does not have")
     except (OSError, ValueError) as error:
-        raise CitewellError(
-            Problem(
-                "index-unreadable",
-                f"The index of authors and venues cannot be read ({error}).",
-                "Run `citewell library build` to rebuild it.",
-                path=str(folder),
-            )
-        ) from error
+        raise unreadable_index("The index of authors and venues", error, folder) from error
     return columns

@@ -19,8 +19,10 @@ from citewell.model.languages import STOPWORDS
 from citewell.model.names import NameForm
 from citewell.model.titles import fold, fold_name, without_special_letters
 from citewell.model.venues import ACRONYMS, shown_venue, venue_ids
+from citewell.retrieval.attributes import authors_named, venue_named
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.query_grammar.cursor import Names
 from citewell.retrieval.words import split
 
 LEAST_PAPERS = 5
@@ -38,7 +40,7 @@ Counts = Callable[[Sequence[int]], NDArray[np.int64]]
 """Of word hashes, in how many titles each stands."""
 
 
-class LibraryNames:
+class LibraryNames(Names):
     """Over one open library. Safe to call from any thread."""
 
     def __init__(
@@ -83,7 +85,11 @@ class LibraryNames:
             return 0
         papers = min(self._terms.frequency(b"a:" + piece) for piece in pieces)
         # The index leaves out the "o" of "O'Connor", so that it has those of "Connor", too.
-        return min(papers, self._filters.count_by(word)) if has_prefix and papers else papers
+        return (
+            min(papers, self._filters.count(authors_named(word)))
+            if has_prefix and papers
+            else papers
+        )
 
     def titled(self, word: str) -> int:
         """Number of titles with this word; of several joined by hyphens, with the rarest."""
@@ -111,7 +117,7 @@ class LibraryNames:
 
     def has_author(self, name: str) -> bool:
         """Whether a live paper has an author with this name, in any order and abbreviation."""
-        return self._filters.count_by(name) > 0
+        return self._filters.count(authors_named(name)) > 0
 
     def has_person(self, given: str, family: str) -> bool:
         """Whether a paper has an author with exactly these names."""
@@ -134,14 +140,14 @@ class LibraryNames:
         word = fold(text)
         if is_marked:
             ids = venue_ids(text)
-            if len(ids) == 1 and self._filters.count_at(text):
+            if len(ids) == 1 and self._filters.count(venue_named(text)):
                 return shown_venue(next(iter(ids)))
             return text if not ids and self._is_held(text) else ""
         if word in NO_VENUE or " " in word or len(word) > LONGEST_ACRONYM:
             return ""
         has_capitals = sum(letter.isupper() for letter in text) > 1
         if word in ACRONYMS:
-            papers = self._filters.count_at(word)
+            papers = self._filters.count(venue_named(word))
             is_topic = not has_capitals and self.titled(word) > papers / 5
             return "" if not papers or is_topic else shown_venue(ACRONYMS[word])
         return text if has_capitals and self._is_held(text) else ""
@@ -151,7 +157,7 @@ class LibraryNames:
         capitals = sum(letter.isupper() for letter in text)
         if capitals < 2 or len(text) < 3 or self.is_system(text):
             return False
-        papers = self._filters.count_at(text)
+        papers = self._filters.count(venue_named(text))
         return papers >= LEAST_PAPERS and papers > self.titled(text)
 
     def is_system(self, word: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.options import Options
-from citewell.retrieval.encoders.naming import FURTHER, further_name
+from citewell.retrieval.encoders.registry import FURTHER, further_name
 
 if TYPE_CHECKING:
     from citewell.corpus.contract import IndexBuilder
@@ -52,14 +52,19 @@ class RetrieverSpec(Struct, frozen=True, kw_only=True):
         return not self.option or bool(getattr(options.retrieval, self.option))
 
 
+def _over_backend(opening: Opening, found: Retriever) -> Retriever:
+    """The retriever, over the back end where the settings name one."""
+    if not opening.options.library.url:
+        return found
+    from citewell.retrieval.backend.retrievers import over_backend
+
+    return over_backend(opening, found)
+
+
 def _bm25(opening: Opening) -> Retriever:
     terms = opening.terms()
-    if opening.options.library.url:
-        from citewell.retrieval.backend.retrievers import bm25_over_backend
-
-        terms = bm25_over_backend(opening, terms)
     terms.mask = opening.mask
-    return terms
+    return _over_backend(opening, terms)
 
 
 def _bm25_builder(options: Options) -> IndexBuilder:
@@ -71,12 +76,7 @@ def _bm25_builder(options: Options) -> IndexBuilder:
 def _dense(opening: Opening) -> Retriever:
     from citewell.retrieval.dense import open_dense
 
-    found = open_dense(opening)
-    if opening.options.library.url:
-        from citewell.retrieval.backend.retrievers import dense_over_backend
-
-        found = dense_over_backend(opening, found)
-    return found
+    return _over_backend(opening, open_dense(opening))
 
 
 def _dense_builder(options: Options) -> IndexBuilder:
@@ -109,11 +109,7 @@ def _citation_context(opening: Opening) -> Retriever | None:
     from citewell.retrieval.citation_context import open_citation_context
 
     found = open_citation_context(opening)
-    if found is not None and opening.options.library.url:
-        from citewell.retrieval.backend.retrievers import citation_context_over_backend
-
-        found = citation_context_over_backend(opening, found)
-    return found
+    return None if found is None else _over_backend(opening, found)
 
 
 def _full_text(opening: Opening) -> Retriever | None:

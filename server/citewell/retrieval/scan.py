@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.retrieval.select import within
+
+# The one place that imports usearch and onnxruntime, in the order that does not crash.
+#
+# usearch 2.26.6 imported before onnxruntime or tokenizers segfaults the interpreter (Python 3.11 to
+# 3.13 on Linux). Versions before 2.25, to which it is limited, do not; the order is kept here too,
+# and a test runs it in a process of its own.
+
+
+def usearch_index() -> Any:
+    """The module `usearch.index`, imported after onnxruntime if that is installed at all."""
+    if importlib.util.find_spec("onnxruntime") is not None:
+        with contextlib.suppress(ImportError):
+            importlib.import_module("onnxruntime")
+    return importlib.import_module("usearch.index")
+
+
+def onnxruntime() -> Any:
+    """The module `onnxruntime`. Raises ImportError when it is not installed."""
+    return importlib.import_module("onnxruntime")
+
 
 _BLOCK = 8192
 _CACHED = 512

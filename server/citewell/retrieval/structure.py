@@ -6,9 +6,11 @@ and stays one.
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -17,7 +19,99 @@ from citewell.model import Query
 from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import QueryPart, TypedQuery, Understood
 from citewell.model.tex import tex_to_unicode
-from citewell.retrieval.query_grammar.reading import Reading, read_query
+from citewell.retrieval.query_grammar import people, rules
+from citewell.retrieval.query_grammar.cursor import Cursor, Names, Rule
+from citewell.retrieval.query_grammar.words import is_sentence, topic_of
+
+# Reads typed words by rules: who, where, when, and which topic is left.
+#
+# The text becomes tokens; at each token the rules of `RULES` are tried in order, and the
+# first that fits takes its tokens as one part. What no rule takes is the topic. Names count only if
+# the library knows them, so that "markov" in "markov decision process" stays a word. No text fails
+# and none is read beyond a bound. docs/queries.md has the grammar.
+
+MOST_PARTS = 24
+"""Parts of one text; what follows is topic."""
+RULES: tuple[Rule, ...] = (
+    rules.field,
+    rules.excluded,
+    rules.phrase,
+    rules.citations,
+    rules.relation,
+    rules.recency,
+    rules.influential,
+    rules.years,
+    people.marked_authors,
+    rules.venue,
+    rules.kind,
+    people.bare_authors,
+)
+"""Tried in order at each token; the first that fits takes it."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The words to search for, what is a filter, and what was understood."""
+
+    words: str
+    """Topic, surnames and single years: what retrievers and rankers look for."""
+    understood: Understood = Understood()
+    filters: dict[str, Any] = {}
+    """Fields of a query: those named as fields, and the years of a range. "title_kind" is a kind
+    known by words of titles, a filter where no topic is."""
+    has_bare_names_only: bool = True
+    """Nothing but surnames and years was understood, which may as well be words of a title."""
+
+
+def read_query(text: str, names: Names | None = None, now: int | None = None) -> Reading:
+    """The parts of typed words; `now` is the year that "last three years" counts from."""
+    cursor = Cursor(text, names or Names(), now or datetime.date.today().year)
+    chosen = (rules.field,) if is_sentence(text) else RULES
+    parts: list[QueryPart] = []
+    kept: list[tuple[int, int, str]] = []
+    query: dict[str, object] = {}
+    filters: dict[str, object] = {}
+    is_bare = True
+    at = 0
+    while at < len(cursor.tokens):
+        token = cursor.tokens[at]
+        if token.kind == "plus":
+            # The next token is a word, whatever it may mean.
+            kept.append((token.start, token.end, ""))
+            at += 2
+            continue
+        found = None
+        if len(parts) < MOST_PARTS:
+            found = next((one for rule in chosen if (one := rule(cursor, at))), None)
+        if found is None:
+            at += 1
+            continue
+        end = found.last or cursor.tokens[found.end - 1].end
+        part = QueryPart(start=token.start, end=end, kind=found.kind, value=found.value)
+        parts.append(part)
+        if found.kept is not None:
+            kept.append((part.start, part.end, found.kept))
+        for name, value in found.change.items():
+            if isinstance(value, tuple):
+                value = (*query.get(name, ()), *value)  # type: ignore[misc]
+            query[name] = value
+        filters.update(found.filters)
+        is_bare = is_bare and found.is_bare
+        at = found.end
+    words = topic_of(cursor.text, kept, has_parts=bool(parts))
+    bare: list[tuple[int, int, str]] = [
+        (p.start, p.end, "") for p in parts if p.kind not in ("phrase", "kind")
+    ]
+    starts = {start for start, _, _ in bare}
+    bare += [one for one in kept if one[0] not in starts]
+    topic = topic_of(cursor.text, sorted(bare), has_parts=bool(parts))
+    typed = msgspec.convert({**query, "topic": topic}, TypedQuery) if parts else TypedQuery()
+    return Reading(
+        words=words,
+        understood=Understood(query=typed, parts=tuple(parts)),
+        filters=filters,
+        has_bare_names_only=is_bare,
+    )
+
 
 # Typed words in the spelling in which they are read, with the way back to what was typed.
 #
@@ -212,38 +306,31 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
             typed, year_from=typed.year_from - 1, year_to=typed.year_to + 1
         )
     words = query.text if is_plain else reading.words
-    year_from, year_to = reading.year_from, reading.year_to
-    author, venue = reading.author, reading.venue
-    kind, language = query.kind or reading.kind, query.language or reading.language
-    has_topic = typed.topic and (kind or typed.topic != reading.title_kind)
+    filters = dict(reading.filters)
+    title_kind = filters.pop("title_kind", "")
+    has_topic = typed.topic and (query.kind or "kind" in filters or typed.topic != title_kind)
     if not has_topic and not query.sentence:
         related = [part.value for part in understood.parts if part.kind in _RELATIONS]
         if related:
             words = " ".join(related)  # "papers citing BERT": its name is the only word there is
         elif not typed.authors and not typed.phrases:
             # "NeurIPS 2017": the conditions are all that is asked.
-            venue = venue or next(iter(typed.venues), "")
-            kind = kind or reading.title_kind
-            if typed.venues or reading.title_kind or typed.min_citations is not None:
-                words, year_from, year_to = "", typed.year_from, typed.year_to
-    given = (
-        query.author, query.venue, author, venue, kind, language, year_from, year_to,
-        typed.min_citations,
-    )  # fmt: skip
-    if not words.strip() and not any(given):
+            filters.setdefault("venue", next(iter(typed.venues), ""))
+            filters.setdefault("kind", title_kind)
+            if typed.venues or title_kind or typed.min_citations is not None:
+                words = ""
+                filters |= {"year_from": typed.year_from, "year_to": typed.year_to}
+    given = (query.author, query.venue, query.kind, query.language, *filters.values())
+    if not words.strip() and not any((*given, typed.min_citations)):
         words = query.text
     if words == query.text and not understood.parts:
         return query, understood
+    own = {name for name in filters if getattr(query, name) not in ("", None)}
     changed = msgspec.structs.replace(
         query,
         text=words,
         typed_query=typed,
-        year_from=year_from if query.year_from is None else query.year_from,
-        year_to=year_to if query.year_to is None else query.year_to,
-        author=query.author or author,
-        venue=query.venue or venue,
-        kind=kind,
-        language=language,
+        **{name: value for name, value in filters.items() if name not in own},
     )
     return changed, understood
 

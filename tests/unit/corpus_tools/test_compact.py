@@ -41,9 +41,8 @@ from citewell.model.cancel import Cancel
 from citewell.model.names import wanted_forms
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.compact_vectors import CompactVectors
 from citewell.retrieval.criteria import rows_with_phrase
-from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.dense import CompactVectors, DenseRetriever
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
@@ -224,10 +223,10 @@ def test_a_filter_by_venue_passes_the_same_rows(both: Pair) -> None:
     full, small = both
     wanted, found = Facets(full.segments), Facets(small.segments)
     for ids in (["acl"], ["neurips"], ["icml", "acl"]):
-        rows = wanted.of_venues(ids, full.rows)
+        rows = wanted.at([f"={name}" for name in ids], full.rows)
         assert rows.any()
-        assert found.of_venues(ids, small.rows).tolist() == rows.tolist()
-    assert found.named(["elms"], small.rows).tolist() == wanted.named(["elms"], full.rows).tolist()
+        assert found.at([f"={name}" for name in ids], small.rows).tolist() == rows.tolist()
+    assert found.at(["elms"], small.rows).tolist() == wanted.at(["elms"], full.rows).tolist()
 
 
 def test_words_of_titles_names_and_years_score_as_in_the_full_index(both: Pair) -> None:

@@ -17,7 +17,7 @@ from citewell.model import CitewellError, Problem, Query
 from citewell.options import Options
 from citewell.retrieval import registry
 from citewell.retrieval.encoders import registry as encoders
-from citewell.retrieval.encoders.naming import further_name
+from citewell.retrieval.encoders.registry import further_name
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
 from citewell_lab.evaluation import methods

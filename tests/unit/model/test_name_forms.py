@@ -2,7 +2,13 @@
 
 import pytest
 
-from citewell.model.names import forms_of, is_by, parse_author
+from citewell.model import Author, Work
+from citewell.model.names import forms_of, parse_author
+from citewell.retrieval.attributes import authors_named, meets
+
+
+def is_by(text: str, authors: list[Author]) -> bool:
+    return meets(Work(id="w:1", title="", authors=tuple(authors)), authors_named(text))
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,12 @@ from citewell.corpus.columns import title_key
 from citewell.corpus.contract import SegmentView
 from citewell.model import Author, Query, Work
 from citewell.model.query import TypedQuery
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend.contract import (
     CITATIONS,
     KEY,
     RETRACTED,
-    YEAR,
     AnyOf,
-    Between,
     Condition,
     Payload,
 )

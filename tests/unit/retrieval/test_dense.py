@@ -16,7 +16,7 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.dense_build import DenseBuilder, quantise
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.static import StaticEncoder
-from citewell.retrieval.vectors import usearch_index
+from citewell.retrieval.scan import usearch_index
 
 BuildSegments = Callable[..., list[SegmentView]]
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 pytest.importorskip("qdrant_edge", reason="needs the extra `qdrant`")
 
 from citewell.model import CitewellError
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend import edge
-from citewell.retrieval.backend.address import restore
-from citewell.retrieval.backend.contract import YEAR, Batch, Between, Payload, State, TermWeights
+from citewell.retrieval.backend.connection import restore
+from citewell.retrieval.backend.contract import Batch, Payload, State, TermWeights
 from citewell.retrieval.backend.edge import EdgeBackend
 
 DIM = 16

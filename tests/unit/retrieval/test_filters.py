@@ -11,16 +11,12 @@ from citewell.corpus.layout import digest, snapshot_id
 from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
-from citewell.retrieval import facets
+from citewell.retrieval import attributes
+from citewell.retrieval.attributes import YEAR, Between, passes, venue_named
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
-from citewell.retrieval.facets import (
-    Facets,
-    FacetsBuilder,
-    KindsAndLanguages,
-    passes_kind_and_language,
-)
-from citewell.retrieval.filters import Filters, is_of_venue, venue_filter
+from citewell.retrieval.facets import Facets, FacetsBuilder, KindsAndLanguages
+from citewell.retrieval.filters import Filters
 from citewell.retrieval.structure import structured
 from citewell.sources.formats import record_line
 from citewell_corpus.build import build_library
@@ -104,7 +100,7 @@ def test_a_venue_is_found_by_acronym_full_and_old_name(
     filters: Filters, venue: str, expected: list[int]
 ) -> None:
     assert rows(filters, venue=venue) == expected
-    assert [n for n, work in enumerate(WORKS) if is_of_venue(venue, work)] == expected
+    assert [n for n, work in enumerate(WORKS) if passes(Query(venue=venue), work)] == expected
 
 
 def test_a_library_that_took_aistats_for_aaai_filters_them_apart(
@@ -112,7 +108,7 @@ def test_a_library_that_took_aistats_for_aaai_filters_them_apart(
 ) -> None:
     names = {"w:0": {"aaai", "aistats"}, "w:1": {"aaai"}, "w:2": {"icdm", "sdm"}}
     works = [Work(id=name, title=name) for name in names]
-    monkeypatch.setattr(facets, "venues_in", lambda work: frozenset(names[work.id]))
+    monkeypatch.setattr(attributes, "venues_in", lambda work: frozenset(names[work.id]))
     (tmp_path / "facets").mkdir()
     FacetsBuilder().build(lambda: iter(works), 3, tmp_path / "facets", lambda n: None)
     found = Facets([SegmentView(path=tmp_path, base=0, count=3)])
@@ -120,7 +116,8 @@ def test_a_library_that_took_aistats_for_aaai_filters_them_apart(
         (["aaai"], [1]), (["aistats"], [0]), (["aaai", "aistats"], [0, 1]), (["icdm"], []),
         (["sdm"], [2]),
     ):  # fmt: skip
-        assert np.flatnonzero(found.of_venues(ids, 3)).tolist() == expected
+        terms = [f"={name}" for name in ids]
+        assert np.flatnonzero(found.at(terms, 3)).tolist() == expected
 
 
 def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters) -> None:
@@ -153,10 +150,10 @@ def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
 
 
 def test_a_venue_with_a_year_is_read_as_both() -> None:
-    assert venue_filter("NeurIPS 2017").year == 2017
-    assert venue_filter("ICLR'18").year == 2018
-    assert venue_filter("ICML99").year == 1999
-    assert venue_filter("Area 51").year is None
+    assert venue_named("NeurIPS 2017")[1:] == (Between(YEAR, 2017, 2017),)
+    assert venue_named("ICLR'18")[1:] == (Between(YEAR, 2018, 2018),)
+    assert venue_named("ICML99")[1:] == (Between(YEAR, 1999, 1999),)
+    assert all(one.field != YEAR for one in venue_named("Area 51"))
 
 
 STATED = [
@@ -234,7 +231,7 @@ def test_kinds_and_languages(
     # Rows are in the order of the source.
     assert {STATED[row].id for row in rows(stated, **parameters)} == works
     query = Query(**parameters)  # type: ignore[arg-type]
-    assert {work.id for work in STATED if passes_kind_and_language(query, work)} == works
+    assert {work.id for work in STATED if passes(query, work)} == works
 
 
 def test_a_kind_that_no_paper_has_is_named(stated: Filters) -> None:

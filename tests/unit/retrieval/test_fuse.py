@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citewell.retrieval.contract import Ranking
-from citewell.retrieval.fuse import fuse
+from citewell.retrieval.select import fuse
 
 
 def ranking(rows: list[int], scores: list[float] | None = None) -> Ranking:

@@ -13,30 +13,29 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 from qdrant_client import QdrantClient
 
 from citewell.model import CitewellError
+from citewell.retrieval.attributes import AUTHOR, LANGUAGE, YEAR, Between
 from citewell.retrieval.backend import qdrant
-from citewell.retrieval.backend.address import open_backend, open_target, restore
 from citewell.retrieval.backend.connection import (
     CHECK_SECONDS,
     PAUSE_SECONDS,
     Connection,
     HeldSegments,
+    open_backend,
+    open_target,
+    restore,
 )
 from citewell.retrieval.backend.contract import (
-    AUTHOR,
     CITED,
-    LANGUAGE,
-    YEAR,
     AnyOf,
     Backend,
     Batch,
-    Between,
     Payload,
     ScoredPoints,
     State,
     TermWeights,
     point_numbers,
+    server_address,
 )
-from citewell.retrieval.backend.server_address import server_address
 
 STATE = State(dim=4, encoder="e", words="w", segments={"000001-a": 20}, left_out={"000001-a": "/"})
 VECTOR = np.array([1, 0, 0, 0], np.float32)

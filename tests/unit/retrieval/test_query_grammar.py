@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.query_grammar.reading import Reading, read_query
 from citewell.retrieval.query_grammar.words import asks_for_papers
+from citewell.retrieval.structure import Reading, read_query
 
 NOW = 2024
 

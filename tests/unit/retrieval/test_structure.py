@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.model import CitingPaper, Query
-from citewell.retrieval.query_grammar.reading import read_query
-from citewell.retrieval.structure import structured, with_conditions
+from citewell.retrieval.structure import read_query, structured, with_conditions
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
-"""The back end of an open library: asked while it can answer, left alone for a while when not."""
+"""Back ends by address, and that of an open library: asked while it can answer, else left alone
+for a while."""
 
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -15,17 +19,92 @@ from citewell.corpus.contract import SegmentView
 from citewell.corpus.layout import SegmentUse
 from citewell.corpus.library import Library
 from citewell.model import CitewellError, Problem
-from citewell.retrieval.backend.address import open_backend
 from citewell.retrieval.backend.contract import (
     FORMAT,
     Backend,
     ScoredPoints,
     State,
+    WriteTarget,
     backend_error,
+    is_server,
+    malformed_address,
     places_of,
+    server_address,
 )
-from citewell.retrieval.backend.server_address import is_server
 from citewell.retrieval.contract import Ranking
+
+if TYPE_CHECKING:
+    from citewell.retrieval.backend.edge import EdgeBackend
+
+# Addresses of back ends, as `library.url` has them.
+
+EDGE = "edge:"
+_SECONDS = 10.0
+
+
+def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
+    """The back end at an address; `seconds` limits each request to a server.
+
+    Raises `CitewellError` with a code backend-*.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend.qdrant import QdrantBackend, connect
+
+        return QdrantBackend(server, connect(server, seconds), seconds)
+    return _edge(text)
+
+
+def open_target(text: str, wanted: State, *, fresh: bool = False) -> WriteTarget:
+    """Where a library is written. `fresh`: on a server, into a new collection.
+
+    A folder that holds a library of another format, or with other weights or vectors, is emptied.
+    Raises `CitewellError` with a code backend-*.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend import qdrant
+
+        return qdrant.open_target(server, wanted, fresh=fresh)
+    edge = _edge(text)
+    state = edge.state()
+    if state is not None and not state.fits(wanted):
+        edge.clear()
+    return WriteTarget(edge, lambda: None)
+
+
+def restore(text: str, snapshot: Path) -> Backend:
+    """The back end at an address, which now holds what a snapshot does.
+
+    A server has it under a new collection, and searches see no gap; a folder must be free. Raises
+    `CitewellError` with a code backend-*, or `OSError`.
+    """
+    server = server_address(text)
+    if server is not None:
+        from citewell.retrieval.backend import qdrant
+
+        return qdrant.restore(server, snapshot)
+    from citewell.retrieval.backend.edge import occupied, snapshot_at
+
+    folder = _folder(text)
+    if folder.exists():
+        raise occupied(folder)
+    shutil.copytree(snapshot_at(snapshot), folder)
+    return _edge(text)
+
+
+def _edge(text: str) -> EdgeBackend:
+    from citewell.retrieval.backend.edge import open_edge
+
+    return open_edge(_folder(text))
+
+
+def _folder(text: str) -> Path:
+    folder = text.removeprefix(EDGE).strip()
+    if not text.startswith(EDGE) or not folder:
+        raise malformed_address(text)
+    return Path(folder).expanduser()
+
 
 # The segments of a library that a back end holds: from points to rows of the library.
 

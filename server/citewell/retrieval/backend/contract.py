@@ -1,4 +1,4 @@
-"""What Citewell needs of a back end, and the problems that one may have.
+"""The contract of back ends, the problems that they may have, and the addresses of servers.
 
 A point stands for one row of one segment. Segments never change, so points keep their numbers from
 snapshot to snapshot, and a row that is superseded is deleted.
@@ -6,23 +6,26 @@ snapshot to snapshot, and a row that is superseded is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.retrieval.attributes import AUTHOR, KIND, LANGUAGE, VENUE, Between
 
 FORMAT = 3
 DENSE, WORDS, CITED = "dense", "bm25", "cited"
 """Names of the vectors of a point; the last one is that of works that others cite (`cited`)."""
-YEAR, KIND, LANGUAGE, VENUE, AUTHOR, RETRACTED = (
-    "year", "kind", "language", "venue", "author", "retracted",
-)  # fmt: skip
-"""Fields of a point's payload by which a back end filters; `payload` says what they hold."""
+RETRACTED = "retracted"
+"""A field of a point's payload by which a back end filters, beside those of the attributes;
+`payload` says what they hold."""
 HASHES = (KIND, LANGUAGE, VENUE, AUTHOR)
 """Those that hold hashes, which only `AnyOf` compares."""
 KEY, CITATIONS = "key", "citations"
@@ -68,14 +71,6 @@ class AnyOf(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
 
 
-class Between(msgspec.Struct, frozen=True):
-    """Points with a number of the range in a field."""
-
-    field: str
-    least: int
-    most: int
-
-
 Condition = AnyOf | Between
 """What must hold of a point."""
 
@@ -94,10 +89,24 @@ class Batch(msgspec.Struct, frozen=True):
     cited: NDArray[np.float32] | None = None
     """Shape (n, d + 1), 0 for a paper without; None where no paper has one."""
 
-    @property
-    def cited_rows(self) -> NDArray[np.float32]:
-        """One row per point: that of `cited`, or an empty one."""
-        return np.zeros((len(self.points), 0), np.float32) if self.cited is None else self.cited
+    def rows(
+        self, sparse: Callable[[list[int], list[float]], Any]
+    ) -> Iterator[tuple[int, dict[str, Any], Payload]]:
+        """Number, vectors by name and payload of each point; a vector of zeros is left out.
+        `sparse` makes a sparse vector."""
+        nothing = np.zeros((len(self.points), 0), np.float32)
+        cited_rows = nothing if self.cited is None else self.cited
+        for number, dense, words, payload, cited in zip(
+            self.points.tolist(), self.dense, self.words, self.payloads, cited_rows, strict=True
+        ):
+            vectors: dict[str, Any] = {}
+            if dense.any():
+                vectors[DENSE] = dense.tolist()
+            if cited.any():
+                vectors[CITED] = cited.tolist()
+            if len(words.hashes):
+                vectors[WORDS] = sparse(words.hashes.tolist(), words.weights.tolist())
+            yield number, vectors, payload
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,3 +211,70 @@ def places_of(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 def backend_error(code: str, message: str) -> CitewellError:
     """The exception for a problem of a back end, with its standard hint."""
     return CitewellError(Problem(code, message, _HINTS[code]))
+
+
+# Addresses of Qdrant servers, `qdrant://HOST:PORT/NAME` and `qdrants://` with TLS.
+
+_SCHEMES = {"qdrant": False, "qdrants": True}
+"""Whether the connection is encrypted."""
+_PORT = 6333
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+class ServerAddress(msgspec.Struct, frozen=True):
+    """A collection, or an alias of one, on a Qdrant server."""
+
+    host: str
+    port: int
+    tls: bool
+    collection: str
+
+    @property
+    def url(self) -> str:
+        """The server's URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing leaves this machine."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"qdrant{'s' * self.tls}://{host}:{self.port}/{self.collection}"
+
+
+def server_address(text: str) -> ServerAddress | None:
+    """The address of a server; None for another kind of address.
+
+    Raises `CitewellError` for one that is malformed, which the message does not repeat where it
+    may hold a password.
+    """
+    if not is_server(text):
+        return None
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port or _PORT
+    except ValueError:
+        raise malformed_address(text) from None
+    name = parts.path.strip("/")
+    if "@" in text or parts.query or parts.fragment or not host or not _NAME.fullmatch(name):
+        raise malformed_address(text)
+    return ServerAddress(host, port, _SCHEMES[parts.scheme], name)
+
+
+def is_server(text: str) -> bool:
+    """Whether the back end at an address is asked over a network."""
+    return text.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES))
+
+
+def malformed_address(text: str) -> CitewellError:
+    """The exception for an address that is none; it repeats no password."""
+    shown = "This" if "@" in text else repr(text)
+    return backend_error("backend-address", f"{shown} is no address of a back end.")

@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend.contract import (
-    CITED,
     DENSE,
     HASHES,
     RETRACTED,
     STATE,
     WORDS,
-    YEAR,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
     State,
@@ -103,19 +101,7 @@ class EdgeBackend:
     def upsert(self, batch: Batch) -> None:
         """Write points; one that is there is replaced."""
         edge = self._edge
-        points = []
-        for number, dense, words, payload, cited in zip(
-            batch.points.tolist(), batch.dense, batch.words, batch.payloads, batch.cited_rows,
-            strict=True,
-        ):  # fmt: skip
-            vector: dict[str, Any] = {}
-            if dense.any():
-                vector[DENSE] = dense.tolist()
-            if cited.any():
-                vector[CITED] = cited.tolist()
-            if len(words.hashes):
-                vector[WORDS] = edge.SparseVector(words.hashes.tolist(), words.weights.tolist())
-            points.append(edge.Point(number, vector, payload))
+        points = [edge.Point(*one) for one in batch.rows(edge.SparseVector)]
         with self._failing():
             self._shard.update(edge.UpdateOperation.upsert_points(points))
 

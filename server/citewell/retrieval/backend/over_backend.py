@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from citewell.model import Problem
-from citewell.retrieval.contract import Ranking
+from citewell.retrieval.contract import NOTHING, Ranking, Retriever
 
 if TYPE_CHECKING:
     from citewell.model import Query
     from citewell.retrieval.backend.connection import Ask, Connection
     from citewell.retrieval.backend.contract import Condition
 
-NOTHING = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
-
-class OverBackend:
+class OverBackend(Retriever):
     """A retriever whose candidates a back end proposes."""
 
     waits = True
 
-    _connection: Connection
-    _has_facets: bool
-    """Whether the embedded indexes compare authors and venues as the back end does."""
+    def __init__(self, embedded: Retriever, connection: Connection, *, has_facets: bool) -> None:
+        """`has_facets`: the embedded indexes compare authors and venues as the back end does."""
+        self.__dict__.update(vars(embedded))
+        self._connection, self._has_facets = connection, has_facets
 
     @property
     def problem(self) -> Problem | None:

@@ -24,24 +24,22 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError
 from citewell.model.display_text import visible
+from citewell.retrieval.attributes import YEAR, Between
 from citewell.retrieval.backend.contract import (
-    CITED,
     DENSE,
     HASHES,
     RETRACTED,
     STATE,
     WORDS,
-    YEAR,
     Batch,
-    Between,
     Condition,
     ScoredPoints,
+    ServerAddress,
     State,
     TermWeights,
     WriteTarget,
     backend_error,
 )
-from citewell.retrieval.backend.server_address import ServerAddress
 from citewell.sources.web.keys import find_key
 
 if TYPE_CHECKING:
@@ -293,21 +291,12 @@ class QdrantBackend:
     def upsert(self, batch: Batch) -> None:
         """Write points; one that is there is replaced."""
         models = self._models
-        points = []
-        for number, dense, words, payload, cited in zip(
-            batch.points.tolist(), batch.dense, batch.words, batch.payloads, batch.cited_rows,
-            strict=True,
-        ):  # fmt: skip
-            vector: dict[str, Any] = {}
-            if dense.any():
-                vector[DENSE] = dense.tolist()
-            if cited.any():
-                vector[CITED] = cited.tolist()
-            if len(words.hashes):
-                vector[WORDS] = models.SparseVector(
-                    indices=words.hashes.tolist(), values=words.weights.tolist()
-                )
-            points.append(models.PointStruct(id=number, vector=vector, payload=payload))
+        points = [
+            models.PointStruct(id=number, vector=vectors, payload=payload)
+            for number, vectors, payload in batch.rows(
+                lambda hashes, weights: models.SparseVector(indices=hashes, values=weights)
+            )
+        ]
         for start in range(0, len(points), _POINTS):
             self._upsert(points[start : start + _POINTS])
 

@@ -19,26 +19,19 @@ from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.backend.connection import Connection, held_segments
 from citewell.retrieval.backend.contract import CITED, TermWeights
-from citewell.retrieval.backend.over_backend import NOTHING, OverBackend
+from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.backend.write import cited_query, cited_works, words_fingerprint
 from citewell.retrieval.bm25 import MAX_POSTINGS, MAX_TERMS, Bm25Retriever
 from citewell.retrieval.bm25_build import lucene_idf_of
+from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import CitationContextRetriever
-from citewell.retrieval.compact_terms import term_hash
-from citewell.retrieval.contract import Ranking
+from citewell.retrieval.contract import NOTHING, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.opening import Opening
 
 
 class BackendBm25(OverBackend, Bm25Retriever):
     """BM25 with the inverse document frequencies of the whole library in the query."""
-
-    def __init__(
-        self, embedded: Bm25Retriever, connection: Connection, *, has_facets: bool
-    ) -> None:
-        super().__init__(())
-        self.__dict__.update(vars(embedded))
-        self._connection, self._has_facets = connection, has_facets
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; ties in row order."""
@@ -99,9 +92,7 @@ class BackendDense(OverBackend, DenseRetriever):
     def __init__(
         self, embedded: DenseRetriever, connection: Connection, *, has_facets: bool
     ) -> None:
-        super().__init__((), embedded.encoder)
-        self.__dict__.update(vars(embedded))
-        self._connection, self._has_facets = connection, has_facets
+        super().__init__(embedded, connection, has_facets=has_facets)
         self._lower: DenseRetriever | None = None
         lower = {view.base for view in connection.held.lower}
         segments = [one for one in self._segments if one.base in lower]
@@ -132,12 +123,6 @@ class BackendCitationContext(OverBackend, CitationContextRetriever):
     """Works that others cite: the back end proposes by likeness and popularity, votes add more, and
     the blend is exact."""
 
-    def __init__(
-        self, embedded: CitationContextRetriever, connection: Connection, *, has_facets: bool
-    ) -> None:
-        self.__dict__.update(vars(embedded))
-        self._connection, self._has_facets = connection, has_facets
-
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for a query without a known word."""
         signals = self._ask(query)
@@ -157,25 +142,23 @@ class BackendCitationContext(OverBackend, CitationContextRetriever):
         return self._ranking(place[known], score[known])
 
 
-def citation_context_over_backend(
-    opening: Opening, embedded: CitationContextRetriever
-) -> CitationContextRetriever:
-    """As `bm25_over_backend`; the embedded one where the back end need not have such vectors, or
-    works of a library below are cited, too."""
+_OVER_BACKEND: dict[type[Retriever], type[OverBackend]] = {
+    Bm25Retriever: BackendBm25,
+    DenseRetriever: BackendDense,
+    CitationContextRetriever: BackendCitationContext,
+}
+
+
+def over_backend(opening: Opening, embedded: Retriever) -> Retriever:
+    """The retriever over the back end that the settings name, where the embedded one answers what
+    that cannot; `embedded` itself for works that others cite, where the back end need not have
+    their vectors, or works of a library below are cited, too."""
     connection = _connection(opening)
-    if not connection.held.cited or connection.held.lower:
+    kind = _OVER_BACKEND[type(embedded)]
+    held = connection.held
+    if kind is BackendCitationContext and (not held.cited or held.lower):
         return embedded
-    return BackendCitationContext(embedded, connection, has_facets=opening.mask.has_facets)
-
-
-def bm25_over_backend(opening: Opening, embedded: Bm25Retriever) -> Bm25Retriever:
-    """Over the back end that the settings name; the embedded one answers where that cannot."""
-    return BackendBm25(embedded, _connection(opening), has_facets=opening.mask.has_facets)
-
-
-def dense_over_backend(opening: Opening, embedded: DenseRetriever) -> DenseRetriever:
-    """As `bm25_over_backend`."""
-    return BackendDense(embedded, _connection(opening), has_facets=opening.mask.has_facets)
+    return kind(embedded, connection, has_facets=opening.mask.has_facets)
 
 
 def _connection(opening: Opening) -> Connection:

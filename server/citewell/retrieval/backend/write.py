@@ -28,9 +28,9 @@ from citewell.retrieval.backend.contract import (
 from citewell.retrieval.backend.payload import payloads_of
 from citewell.retrieval.bm25_build import TITLE, Bm25Builder
 from citewell.retrieval.bm25_build import Terms as TermNumbers
+from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import library_priors
 from citewell.retrieval.citation_priors import LIKENESS, POPULARITY
-from citewell.retrieval.compact_terms import term_hash
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
 

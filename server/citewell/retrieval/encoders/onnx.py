@@ -41,7 +41,7 @@ class OnnxEncoder(Encoder):
         try:
             import tokenizers
 
-            from citewell.retrieval.vectors import onnxruntime
+            from citewell.retrieval.scan import onnxruntime
 
             runtime = onnxruntime()
         except ImportError as error:

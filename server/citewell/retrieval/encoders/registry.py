@@ -1,15 +1,36 @@
-"""Which encoder a name means."""
+"""Encoders and their retrievers by name. Imports nothing heavy: front ends read it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from citewell.retrieval.encoders.contract import Encoder
-
 if TYPE_CHECKING:
+    from citewell.retrieval.encoders.contract import Encoder
     from citewell.retrieval.encoders.static import StaticEncoder
+
+FURTHER = "dense-"
+"""Begins the name of the retriever, and of the index, of an encoder beside the static one."""
+
+
+def further_name(encoder: str) -> str:
+    """The retriever and index of an encoder beside the static one, as a file name.
+
+    A Hugging Face name is written as in its cache: "dense-intfloat--e5-small-v2". That of a folder
+    ends with a hash of its path: "dense-model-3f2a1c".
+    """
+    parts = [part for part in re.split(r"[/\\]+", encoder) if part]
+    is_folder = len(parts) > 2 or encoder[:1] in "/\\.~" or encoder[1:2] == ":"
+    slug = parts[-1] if is_folder and parts else "--".join(parts)
+    slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", slug)
+    if is_folder:
+        import hashlib
+
+        slug += f"-{hashlib.sha256(encoder.encode()).hexdigest()[:6]}"
+    return FURTHER + slug
+
 
 _open: WeakValueDictionary[str, StaticEncoder] = WeakValueDictionary()
 """The static encoder while something uses it: the stages of a build share it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -73,97 +73,57 @@ def tokens_of(text: str) -> list[QueryToken]:
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-class Names(Protocol):
-    """What the library knows."""
+class Names:
+    """The names that a library knows; this one, without a library, knows none."""
 
     def surname(self, word: str) -> int:
         """Number of papers by authors with this surname; a look-up in an index."""
-        ...
+        return 0
 
     def spelling(self, word: str) -> str:
         """The word as the library writes it: "Mikolajczyk" for "Mikołajczyk"."""
-        ...
+        return word
 
     def titled(self, word: str) -> int:
         """Number of titles with this word."""
-        ...
+        return 0
 
     def titles_with(self, phrase: str) -> int:
         """Number of titles in which these words are adjacent, as far as it is counted."""
-        ...
+        return 0
 
     def papers_on(self, topic: str) -> int:
         """Number of papers that hold all words of the topic in title or abstract."""
-        ...
+        return 0
 
     def has_author(self, name: str) -> bool:
         """Whether a paper has an author with this name, however it is written."""
-        ...
+        return False
 
     def has_person(self, given: str, family: str) -> bool:
         """Whether a paper has an author with exactly these names."""
-        ...
+        return False
 
     def are_coauthors(self, surnames: Sequence[str]) -> bool:
         """Whether a paper has authors with all of these surnames, two at least."""
-        ...
+        return False
 
     def venue(self, text: str, *, is_marked: bool) -> str:
         """Short name of the venue that the text names, if the library has papers of it, else "".
         A word common in topics names a venue only if the preceding words mark it as one
         (`is_marked`)."""
-        ...
-
-    def is_system(self, word: str) -> bool:
-        """Whether other papers refer to a paper by this word: "bert"."""
-        ...
-
-    def is_called(self, name: str) -> bool:
-        """Whether other papers call a paper so."""
-        ...
-
-    def work(self, text: str) -> str:
-        """Id of the work that an identifier, a title or a name stands for, or ""."""
-        ...
-
-
-class NoNames:
-    """Names for a text that is parsed without a library: none is known."""
-
-    def surname(self, word: str) -> int:
-        return 0
-
-    def spelling(self, word: str) -> str:
-        return word
-
-    def titled(self, word: str) -> int:
-        return 0
-
-    def titles_with(self, phrase: str) -> int:
-        return 0
-
-    def papers_on(self, topic: str) -> int:
-        return 0
-
-    def has_author(self, name: str) -> bool:
-        return False
-
-    def has_person(self, given: str, family: str) -> bool:
-        return False
-
-    def are_coauthors(self, surnames: Sequence[str]) -> bool:
-        return False
-
-    def venue(self, text: str, *, is_marked: bool) -> str:
         return ""
 
     def is_system(self, word: str) -> bool:
+        """Whether other papers refer to a paper by this word: "bert"."""
         return False
 
     def is_called(self, name: str) -> bool:
+        """Whether other papers call a paper so."""
         return False
 
     def work(self, text: str) -> str:
+        """Id of the work that an identifier, a title or a name stands for, or ""."""
         return ""
 
 

@@ -12,20 +12,10 @@ from citewell.engine.contract import Engine
 from citewell.engine.online_search import EVERY
 from citewell.features.text.evidence import reason, why
 from citewell.model import CitewellError, SearchResult, Work
-from citewell.model.names import is_by
 from citewell.model.query import Direction, TypedQuery, Understood
 from citewell.model.titles import normalise_title
-from citewell.retrieval.criteria import (
-    AUTHOR,
-    NEAR_YEAR,
-    PHRASE,
-    RELATED,
-    VENUE,
-    YEAR,
-    holds_phrase,
-    relations,
-)
-from citewell.retrieval.filters import is_of_venue
+from citewell.retrieval.attributes import meets, wishes
+from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.sources.merge import same_works
 from citewell.usecases.explore.contract import (
@@ -68,13 +58,9 @@ class QuestionConditions:
         self._known: dict[str, float] = {}
         self.names_author = bool(typed.authors)
         """Whether the question names an author."""
-        self.most = (
-            AUTHOR * bool(typed.authors)
-            + VENUE * bool(typed.venues)
-            + YEAR * (typed.year_from is not None or typed.year_to is not None)
-            + PHRASE * bool(typed.phrases)
-            + RELATED * len(self._linked)
-        )
+        self._wishes = wishes(typed)
+        most = sum(wish.points for wish in self._wishes if wish.field)
+        self.most = round(most + PHRASE * bool(typed.phrases) + RELATED * len(self._linked), 3)
         """The points of a paper that meets all conditions; 0 where there are none."""
 
     def points(self, work: Work) -> float:
@@ -86,23 +72,10 @@ class QuestionConditions:
         return self._known[work.id]
 
     def _points(self, work: Work) -> float:
-        typed = self._typed
-        by = [is_by(name, work.authors) for name in typed.authors]
-        at = [is_of_venue(venue, work) for venue in typed.venues]
-        held = [holds_phrase(work, phrase) for phrase in typed.phrases]
-        found = 0.0
-        for weight, met in ((AUTHOR, by), (VENUE, at), (PHRASE, held)):
-            found += weight * sum(met) / len(met) if met else 0.0
-        found += RELATED * sum(work.id in ids for ids in self._linked)
-        return round(found + self._of_year(work.year or 0), 3)
-
-    def _of_year(self, year: int) -> float:
-        low, high = self._typed.year_from, self._typed.year_to
-        if low is None and high is None:
-            return 0.0
-        if (low or 1) <= year <= (9999 if high is None else high):
-            return YEAR
-        return NEAR_YEAR if low == high and year and abs(year - (low or 0)) == 1 else 0.0
+        held = [holds_phrase(work, phrase) for phrase in self._typed.phrases]
+        found = sum(wish.points for wish in self._wishes if meets(work, wish.requirements))
+        found += PHRASE * sum(held) / len(held) if held else 0.0
+        return round(found + RELATED * sum(work.id in ids for ids in self._linked), 3)
 
 
 def _linked(engine: Engine, name: str, direction: Direction) -> frozenset[str] | None:

@@ -6,13 +6,13 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95570,
-    "server: files": 554,
+    "server: lines": 94500,
+    "server: files": 537,
     "corpus tools and lab: lines": 25150,
     "corpus tools and lab: files": 133,
-    "files with fewer than 60 lines": 39,
+    "files with fewer than 60 lines": 34,
     "class names that occur more than once": 4,
-    "most files in one folder": 37,
+    "most files in one folder": 35,
 }
 """The figures of `scripts/size.py` that were reached: they only fall."""
 

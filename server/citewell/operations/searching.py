@@ -140,14 +140,14 @@ def query_of(request: SearchRequest, options: Options) -> Query | None:
 
     Raises `CitewellError` when `year` is given with one of the others.
     """
-    given = (request.query, request.author, request.venue, request.kind)
-    if not any(one.strip() for one in given):
-        return None
     years = [request.year_from, request.year_to]
     if request.year is not None:
         if years != [None, None]:
             raise CitewellError(_YEARS)
         years = [request.year, request.year]
+    given = (request.query, request.author, request.venue, request.kind)
+    if not any(one.strip() for one in given):
+        return None
     first, last = years
     if first is not None and last is not None and first > last:
         first, last = last, first

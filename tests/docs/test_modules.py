@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95812,
-    "server: files": 574,
+    "server: lines": 95367,
+    "server: files": 573,
     "corpus tools and lab: lines": 25507,
     "corpus tools and lab: files": 160,
-    "files with fewer than 60 lines": 67,
+    "files with fewer than 60 lines": 68,
     "class names that occur more than once": 18,
     "most files in one folder": 37,
 }

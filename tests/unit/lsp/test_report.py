@@ -46,7 +46,7 @@ def test_each_diagnostic_is_encoded_and_let_go_before_the_next_is_found():
             yield made[number]
             kept.append([sys.getrefcount(made[one]) - known_here for one in range(number)])
 
-    items = encoded(found(), Path("refs.bib"), lambda _: LineIndex.of("abcdef", "utf-8"))
+    items = encoded(found(), Path("refs.bib"), lambda _: LineIndex("abcdef", "utf-8"))
     assert kept == [[], [0], [0, 0]]
     assert [one["message"] for one in json.loads(items)] == ["At 0", "At 2", "At 4"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95367,
+    "server: lines": 95363,
     "server: files": 573,
     "corpus tools and lab: lines": 25507,
     "corpus tools and lab: files": 160,

@@ -6,6 +6,8 @@ conversion of such a list takes seconds, all of them on the event loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -69,15 +71,15 @@ class DocumentSymbol(msgspec.Struct, frozen=True, rename="camel", gc=False):
     selection_range: Range
 
 
-class LensCommand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class LspCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
     command: str
-    arguments: tuple[str, ...] = ()
+    arguments: Sequence[object] = ()
 
 
-class CodeLens(msgspec.Struct, frozen=True, gc=False):
+class CodeLens(msgspec.Struct, frozen=True):
     range: Range
-    command: LensCommand
+    command: LspCommand
 
 
 class FoldingRange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -101,12 +103,6 @@ class LspTextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
 class LabelDetails(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     detail: str | None = None
     description: str | None = None
-
-
-class LspCommand(msgspec.Struct, frozen=True):
-    title: str
-    command: str
-    arguments: list[object]
 
 
 class ListPlace(msgspec.Struct, frozen=True, gc=False):

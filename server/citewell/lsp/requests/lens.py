@@ -85,7 +85,7 @@ def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> wire.Encode
     )
 
 
-def _command(lens: Lens, uri: str) -> wire.LensCommand:
+def _command(lens: Lens, uri: str) -> wire.LspCommand:
     if not lens.key:
-        return wire.LensCommand(lens.title, "")
-    return wire.LensCommand(lens.title, SHOW_USES, (uri, lens.key))
+        return wire.LspCommand(lens.title, "")
+    return wire.LspCommand(lens.title, SHOW_USES, (uri, lens.key))

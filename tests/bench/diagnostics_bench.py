@@ -59,7 +59,7 @@ def in_process(folder: Path, entries: int) -> None:
         reading = DocumentInput(
             path, texts[path], texts, (folder,), options, epoch, is_bib=path.suffix == ".bib"
         )
-        index = LineIndex.of(texts[path], "utf-16")
+        index = LineIndex(texts[path], "utf-16")
         start = time.thread_time()
         found = reports.of(subject_of(papers, reading, index), wanted)
         return time.thread_time() - start, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -61,7 +61,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     A file may have a hundred thousand of them, and all live as long as it is open. So the text is
     not copied from the file's, the offsets are packed, and what is asked of every body is kept as
-    numbers. What is asked of a few may be kept in `notes`.
+    numbers. (What is kept of a few, as cached properties, takes 200 bytes each.)
     """
 
     source: str
@@ -80,7 +80,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
     """The digest of what is to be looked up of the entry (`features.checking.verify`), None for
     nothing; unset while that is not known."""
     linted: int = 0
-    """Bits of `features.checking.lint_bibs`: what it found, so that most bodies need no notes."""
+    """Bits of `features.checking.lint_bibs`: whether it has all fields for BibTeX, for biblatex."""
     _identity: bytes = b""
 
     @classmethod
@@ -142,19 +142,12 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
             return ""
         return plain_value(name, self.raw(self.names.index(name)), self.strings)
 
-    @property
-    def notes(self) -> dict[str, Any]:
-        """What others computed from this body alone, by name; lives as long as the body. (The
-        dictionary that holds the properties below: it takes 200 bytes, so it is not for what is
-        asked of every body.)"""
-        return self.__dict__
-
     def set_question(self, digest: bytes | None) -> None:
         """Remember the digest of what is to be looked up."""
         force_setattr(self, "question", digest)
 
     def set_linted(self, bit: int) -> None:
-        """Remember a finding of the lint."""
+        """Remember that the lint misses nothing."""
         force_setattr(self, "linted", self.linted | bit)
 
     @property

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.features.navigation.links import entry_links
+from citewell.features.navigation.links import bib_links
 
 
 def links(field: str) -> list[tuple[str, str, tuple[str, ...]]]:
     bib = parse_bib("@misc{k,\n  " + field + ",\n}\n", "/paper/refs.bib")
     return [(bib.text[s.start : s.end], url, files) for s, url, files in
-            ((link.span, link.url, link.files) for link in entry_links(bib.entries[0], Path(bib.path).parent))]  # fmt: skip
+            ((link.span, link.url, link.files) for link in bib_links(bib))]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ class Workbench:
             inside = (text[at - 1 : at + 1] == "\r\n" for at in (span.start, span.end))
             if any(inside):
                 return
-            range_ = LineIndex.of(text, document.encoding).range(span)
+            range_ = LineIndex(text, document.encoding).range(span)
             document.apply_change(types.TextDocumentContentChangePartial(range=range_, text=new))
             self.texts[path] = text[: span.start] + new + text[span.end :]
         assert document.source == self.texts[path]

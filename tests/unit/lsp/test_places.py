@@ -1,21 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.lsp.documents.positions import Positions
 from citewell.lsp.protocol.line_index import LineIndex, units
 from citewell.model.document import Span
 
 TEXT = st.text(alphabet="ab\n\ré神🎉\u2028\x0c ", max_size=60)
-
-
-@given(
-    TEXT, st.lists(st.integers(0, 60), max_size=20), st.sampled_from(["utf-8", "utf-16", "utf-32"])
-)
-def test_positions_are_those_of_the_line_index_in_any_order(text, offsets, encoding):
-    places, index = Positions(text, encoding), LineIndex.of(text, encoding)
-    for offset in offsets:
-        found, right = places.position(offset), index.position(offset)
-        assert (found.line, found.character) == (right.line, right.character)
 
 
 @given(
@@ -26,13 +15,13 @@ def test_positions_are_those_of_the_line_index_in_any_order(text, offsets, encod
 )
 def test_columns_of_a_long_line_are_counted_from_its_beginning(parts, times, offsets, encoding):
     text = "first\n" + "".join(parts) * times
-    index = LineIndex.of(text, encoding)
+    index = LineIndex(text, encoding)
     for offset in offsets:
         end = max(6, min(offset, len(text)))
         column = units(text[6:end], encoding)
         found = index.position(end)
         assert (found.line, found.character) == (1, column)
-        assert index.places(Span(6, end)) == (1, 0, 1, column)
+        assert list(index.places([Span(6, end)])) == [(1, 0, 1, column)]
 
 
 @given(
@@ -41,6 +30,6 @@ def test_columns_of_a_long_line_are_counted_from_its_beginning(parts, times, off
     st.sampled_from(["utf-8", "utf-16", "utf-32"]),
 )
 def test_many_spans_have_the_places_that_each_has_alone(text, pairs, encoding):
-    index = LineIndex.of(text, encoding)
+    index = LineIndex(text, encoding)
     spans = [Span(*sorted(min(offset, len(text)) for offset in pair)) for pair in pairs]
-    assert list(index.places_of_all(spans)) == [index.places(span) for span in spans]
+    assert list(index.wire_ranges(spans)) == [index.wire_range(span) for span in spans]

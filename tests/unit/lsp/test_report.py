@@ -15,7 +15,7 @@ def test_each_diagnostic_is_encoded_at_its_place():
         Diagnostic(code="unused-entry", span=Span(at, at + 1), message=f"At {at}", level=Level.HINT)
         for at in (0, 2, 4)
     ]
-    items = json.loads(encoded(found, Path("r.bib"), lambda _: LineIndex.of("abcdef", "utf-8")))
+    items = json.loads(encoded(found, Path("r.bib"), lambda _: LineIndex("abcdef", "utf-8")))
     assert [one["message"] for one in items] == ["At 0", "At 2", "At 4"]
     assert [one["range"]["start"]["character"] for one in items] == [0, 2, 4]
 

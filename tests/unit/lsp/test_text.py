@@ -33,7 +33,7 @@ def test_a_position_inside_a_character_is_the_start_of_that_character():
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_every_offset_survives_the_way_to_the_client_and_back(encoding):
     text = "x = é 漢 😋 \\cite<a>\r\nüb\n\n😋"
-    index = LineIndex.of(text, encoding)
+    index = LineIndex(text, encoding)
     for offset in range(len(text) + 1):
         if text[offset - 1 : offset + 1] == "\r\n":
             continue  # between CR and LF no position exists
@@ -41,7 +41,7 @@ def test_every_offset_survives_the_way_to_the_client_and_back(encoding):
 
 
 def test_positions_outside_of_the_text_are_held_inside():
-    index = LineIndex.of("ab\ncd", "utf-16")
+    index = LineIndex("ab\ncd", "utf-16")
     assert index.offset(types.Position(line=0, character=99)) == 2
     assert index.offset(types.Position(line=9, character=0)) == 5
     assert index.position(99) == types.Position(line=1, character=2)
@@ -51,7 +51,7 @@ def test_positions_outside_of_the_text_are_held_inside():
 
 
 def test_a_lone_surrogate_from_a_careless_client_does_no_harm():
-    index = LineIndex.of("a\ud83db", "utf-8")
+    index = LineIndex("a\ud83db", "utf-8")
     assert index.offset(index.position(3)) == 3
 
 
@@ -61,7 +61,7 @@ def test_ten_thousand_random_edits_leave_the_text_that_plain_replacement_gives(e
     document = OpenDocument("file:///a.tex", "", 1, "latex", encoding)
     text = ""
     for step in range(10_000):
-        index = LineIndex.of(text, encoding)
+        index = LineIndex(text, encoding)
         start = rng.randint(0, len(text))
         end = min(len(text), start + rng.choice([0, 0, 1, 2, 7]))
         new = "".join(rng.choices(ALPHABET, k=rng.choice([0, 1, 1, 2, 5])))
@@ -91,7 +91,7 @@ def test_the_offsets_that_follow_edits_are_those_of_a_fresh_index():
             new = "".join(dice.choices(pieces, k=dice.randrange(3)))
             document.apply_change(types.TextDocumentContentChangePartial(range=change, text=new))
         if dice.random() < 0.8:
-            fresh = LineIndex.of("".join(document.lines), "utf-16")
+            fresh = LineIndex("".join(document.lines), "utf-16")
             assert document.index.starts == fresh.starts, step
         if dice.random() < 0.8:
             assert document.source == "".join(document.lines), step
@@ -113,7 +113,7 @@ def test_a_document_keeps_an_equal_text_as_the_object_that_others_hold():
 def test_the_lines_of_a_large_text_are_those_of_a_small_one():
     for line in ("plain text\n", "é🎉\n", "a\r\nb\r"):
         text = line * 30_000 + "end"
-        index = LineIndex.of(text, "utf-16")
+        index = LineIndex(text, "utf-16")
         assert [text[a:b] for a, b in pairwise(index.starts)] == split_lines(text)
 
 

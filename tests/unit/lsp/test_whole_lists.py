@@ -1,5 +1,4 @@
-"""Lists of all entries are put together from what is kept of each: they must say the same as lists
-that are made from nothing, whatever was edited before."""
+"""Lists of all entries stand where each of their spans stands alone, whatever was edited before."""
 
 import json
 import random
@@ -8,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.features.navigation.folding import block_folds, body_folds, comment_folds
-from citewell.features.navigation.links import entry_links
-from citewell.features.navigation.symbols import entry_symbol, macro_symbols
-from citewell.lsp.documents import positions
+from citewell.features.navigation.folding import folds
+from citewell.features.navigation.links import bib_links
+from citewell.features.navigation.symbols import outline
+from citewell.lsp.protocol import line_index
 from citewell.lsp.protocol.line_index import LineIndex, units
 from citewell.lsp.requests.folding import _folds
-from citewell.lsp.requests.links import _bib_links
+from citewell.lsp.requests.links import _links
 from citewell.lsp.requests.symbols import _outline
-from citewell.model.document import Span
 
 REFS = r"""% A comment
 % of two lines
@@ -47,39 +45,34 @@ def edited(text, dice):
 
 
 def range_of(index, span):
-    line, character, last, end = index.places(span)
+    start, end = index.position(span.start), index.position(span.end)
     return {
-        "start": {"line": line, "character": character},
-        "end": {"line": last, "character": end},
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
     }
 
 
-def outline(bib, index):
-    found = [*macro_symbols(bib), *map(entry_symbol, bib.entries)]
+def symbols(bib, index):
     return [
         (one.name, one.detail, range_of(index, one.span), range_of(index, one.name_span))
-        for one in sorted(found, key=lambda one: one.span)
+        for one in outline(bib)
     ]
 
 
 def links(bib, index):
-    folder = Path(bib.path).parent
-    found = [link for entry in bib.entries for link in entry_links(entry, folder)]
     return [
         (range_of(index, one.span), one.url or None, list(one.files) or None)
-        for one in sorted(found, key=lambda one: one.span)
+        for one in sorted(bib_links(bib), key=lambda one: one.span)
     ]
 
 
-def folds(bib, index):
-    spans = [
-        (Span(entry.start + span.start, entry.start + span.end), False)
-        for entry in bib.entries
-        for span in body_folds(entry.body)
-    ]
-    spans += [(one.span, one.is_comment) for one in (*block_folds(bib), *comment_folds(bib))]
-    lines = [(index.places(span)[0], index.places(span)[2], c) for span, c in spans]
+def lines_of_folds(bib, index):
+    lines = [(*line_numbers(index, fold.span), fold.is_comment) for fold in folds(bib)]
     return sorted(line for line in lines if line[1] > line[0])
+
+
+def line_numbers(index, span):
+    return index.position(span.start).line, index.position(span.end).line
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
@@ -92,31 +85,20 @@ def test_lists_of_all_entries_are_those_of_a_fresh_start_after_any_edit(line_end
     for number in range(120):
         if number % 40 == 0:
             bib = parse_bib(text, path)
-        index = LineIndex.of(bib.text, encoding)
+        index = LineIndex(bib.text, encoding)
         found = json.loads(_outline(bib, encoding, None).data)
         shown = [(s["name"], s["detail"], s["range"], s["selectionRange"]) for s in found]
-        assert shown == outline(bib, index)
+        assert shown == symbols(bib, index)
         flat = json.loads(_outline(bib, encoding, "file:///refs.bib").data)
         assert [s["location"] for s in flat] == [
             {"uri": "file:///refs.bib", "range": place} for _, _, place, _ in shown
         ]
-        found = json.loads(_bib_links(bib, encoding).data)
+        found = json.loads(_links(bib_links(bib), bib.text, encoding).data)
         assert [(s["range"], s.get("target"), s.get("data")) for s in found] == links(bib, index)
         found = json.loads(_folds(bib, 0).data)
         lines = [(f["startLine"], f["endLine"], f.get("kind") == "comment") for f in found]
-        assert lines == folds(bib, index)
+        assert lines == lines_of_folds(bib, index)
         bib = reparse(bib, edited(bib.text, dice))
-
-
-def test_entries_of_a_large_file_stand_where_the_line_index_has_them():
-    dice = random.Random(5)
-    gaps = (" ", "\n", "\n\n", "% a\n ", "\f\n")
-    text = "".join(f"{dice.choice(gaps)}@misc{{k{n},\n title={{T}}}}" for n in range(3_000))
-    bib = parse_bib(text)
-    index = LineIndex.of(text, "utf-16")
-    found = [(line, column) for _, line, column in positions.placed(bib, "utf-16")]
-    assert found == [index.places(Span(e.start, e.start + 1))[:2] for e in bib.entries]
-    assert len(set(found)) == 3_000
 
 
 def test_macros_stand_among_the_entries_of_an_outline_in_the_order_of_the_file():
@@ -133,10 +115,14 @@ def test_where_a_client_takes_few_folds_it_gets_the_entries():
 
 def test_each_character_of_a_bib_in_one_line_is_counted_once(monkeypatch):
     text = " ".join(f"@misc{{k{n}, title = {{Größe}}}}" for n in range(400))
-    bib, counted = parse_bib(text), []
-    monkeypatch.setattr(
-        positions, "units", lambda part, of: (counted.append(len(part)), units(part, of))[1]
-    )
-    places = [(line, column) for _, line, column in positions.placed(bib, "utf-8")]
-    assert places == [(0, units(text[: entry.start], "utf-8")) for entry in bib.entries]
-    assert sum(counted) <= len(text)
+    index = LineIndex(text, "utf-8")
+    monkeypatch.setattr(line_index, "units", None)
+    spans = [entry.span for entry in parse_bib(text).entries]
+    found = [line_and_columns(place) for place in index.wire_ranges(spans)]
+    assert found == [
+        (0, units(text[: s.start], "utf-8"), units(text[: s.end], "utf-8")) for s in spans
+    ]
+
+
+def line_and_columns(place):
+    return place.start.line, place.start.character, place.end.character

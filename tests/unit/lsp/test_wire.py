@@ -1,18 +1,9 @@
 """Answers that are encoded already, and how they are sent."""
 
-import json
 import os
 import threading
 
-import pytest
-
 from citewell.lsp.protocol.jsonrpc import _PipeWriter
-from citewell.lsp.protocol.wire import Encoded
-
-
-@pytest.mark.parametrize("items", [[], [b"1"], [b'{"a":1}', b"[]", b"null"]])
-def test_a_list_of_encoded_values_is_their_json(items):
-    assert json.loads(Encoded.array(items).data) == [json.loads(item) for item in items]
 
 
 def test_a_message_in_parts_arrives_whole_and_in_order_before_the_next_one():

@@ -325,12 +325,12 @@ def _values(
     values: Callable[[BibFile, str], Counter[str]],
     more: Iterable[str],
 ) -> Iterator[BibItem]:
-    spec = BIB_FIELDS.get(site.field)
-    if spec is None:
+    sources = BIB_FIELDS[site.field].values_of.split() if site.field in BIB_FIELDS else ()
+    if not sources:
         return
     counts: Counter[str] = Counter()
     for bib in bibs:
-        for name in spec.values_of.split():
+        for name in sources:
             counts.update(values(bib, name))
     seen: set[str] = set()
     for value, count in counts.most_common():

@@ -194,21 +194,15 @@ def _same_work(entry: BibEntry, first: BibEntry) -> str:
 def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """An entry without a field that its type needs; what it inherits by `crossref` counts."""
     biblatex = paper.is_biblatex
-    note, complete = ("missing-biblatex", 2) if biblatex else ("missing-bibtex", 1)
-    incomplete = complete << 2
+    complete = 2 if biblatex else 1
     for entry in cooperative(bib.entries):
         body = entry.body
         if body.linted & complete:
             continue
-        missing: tuple[str, ...]
-        if body.linted & incomplete:
-            missing = body.notes[note]
-        else:
-            missing = _missing(entry, biblatex)
-            body.set_linted(incomplete if missing else complete)
-            if not missing:
-                continue
-            body.notes[note] = missing
+        missing = _missing(entry, biblatex)
+        if not missing:
+            body.set_linted(complete)
+            continue
         if "crossref" in body.names or "xdata" in body.names:
             missing = _missing(entry, biblatex, inherited(bib.by_key, entry))
         if missing and not _is_broken(entry):
@@ -226,15 +220,13 @@ def _uses(project: Project, path: Path, bib: BibFile) -> bool:
     return project.declares_bibs or any(key in bib.by_key for key in project.cited_keys())
 
 
-def _missing(
-    entry: BibEntry, biblatex: bool, fields: Mapping[str, str] | None = None
-) -> tuple[str, ...]:
+def _missing(entry: BibEntry, biblatex: bool, fields: Mapping[str, str] | None = None) -> list[str]:
     names = [
         name
         for name in (entry.body.names if fields is None else fields)
         if (_is_filled(entry, name) if fields is None else fields[name].strip())
     ]
-    return tuple(missing_fields(entry.type, names, biblatex=biblatex))
+    return missing_fields(entry.type, names, biblatex=biblatex)
 
 
 def _is_filled(entry: BibEntry, name: str) -> bool:
@@ -252,7 +244,7 @@ def _is_broken(entry: BibEntry) -> bool:
     )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else ", no ".join(names[:-1]) + " and no " + names[-1]
 
 

@@ -134,33 +134,19 @@ def entry_candidate(
     check: Check | None = None,
 ) -> Candidate:
     """A candidate for an entry in a .bib of the project; `check` is its check, where known."""
-    title, year, venue, authors = _shown(entry)
+    venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
     return Candidate(
         key=entry.key,
         text=text,
-        title=title,
-        year=year,
-        venue=venue,
-        authors=authors,
+        title=entry.get("title"),
+        year=entry.body.year,
+        venue=venue or entry.get("publisher"),
+        authors=family_names(tuple(a.family or a.given for a in entry.body.first_authors(3))),
         entry=entry,
         bib=bib,
         evidence=evidence,
         check=check if doubt(check) else None,
     )
-
-
-def _shown(entry: BibEntry) -> tuple[str, int | None, str, str]:
-    """What a list shows of an entry: read once, since the next letter shows most of it again."""
-    known: tuple[str, int | None, str, str] | None = entry.body.notes.get("shown")
-    if known is None:
-        venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
-        known = entry.body.notes["shown"] = (
-            entry.get("title"),
-            entry.body.year,
-            venue or entry.get("publisher"),
-            family_names(tuple(a.family or a.given for a in entry.body.first_authors(3))),
-        )
-    return known
 
 
 def _breaks_line(text: str, start: int, end: int) -> bool:

@@ -311,15 +311,11 @@ class ZoteroLibrary:
 
     def work(self, entry: BibEntry) -> Work:
         """An entry as the work that accepting it cites."""
-        notes = entry.body.notes
-        known: Work | None = notes.get("shelf")
-        if known is None or known.bibkey != entry.key:
-            known = notes["shelf"] = msgspec.structs.replace(
-                entry_work(self.bib, entry),
-                id=SCHEME + entry.key,
-                provenance=(Provenance(source=NAME, source_id=entry.key),),
-            )
-        return known
+        return msgspec.structs.replace(
+            entry_work(self.bib, entry),
+            id=SCHEME + entry.key,
+            provenance=(Provenance(source=NAME, source_id=entry.key),),
+        )
 
     def entries_for(
         self,

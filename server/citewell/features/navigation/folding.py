@@ -8,38 +8,30 @@ from collections.abc import Iterator
 import msgspec
 
 from citewell.model.bib import BibFile
-from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Fold(msgspec.Struct, frozen=True):
-    """A range of more than one line."""
+    """A range that is folded where it has more than one line."""
 
     span: Span
     is_comment: bool = False
 
 
-def body_folds(body: BibBody) -> list[Span]:
-    """The spans of an entry and of its multi-line fields, relative to the entry's start; empty when
-    the entry is on one line."""
-    text = body.text
-    if not _breaks(text, 0, len(text)):
-        return []
-    marks = body.marks
-    fields = ((marks[4 * index], marks[4 * index + 3]) for index in range(len(body.names)))
-    return [Span(0, len(text)), *(Span(*field) for field in fields if _breaks(text, *field))]
+def folds(bib: BibFile) -> Iterator[Fold]:
+    """What can be folded, the entries first; ranges within one line among them."""
+    yield from (Fold(entry.span) for entry in bib.entries)
+    yield from (Fold(block.span, block.type == "comment") for block in bib.blocks)
+    for entry in bib.entries:
+        start, marks = entry.start, entry.body.marks
+        for at in range(0, len(marks), 4):
+            yield Fold(Span(start + marks[at], start + marks[at + 3]))
+    yield from _comments(bib)
 
 
-def block_folds(bib: BibFile) -> Iterator[Fold]:
-    """The @string, @preamble and @comment blocks, in order."""
-    for block in bib.blocks:
-        if _breaks(bib.text, block.start, block.span.end):
-            yield Fold(block.span, block.type == "comment")
-
-
-def comment_folds(bib: BibFile) -> Iterator[Fold]:
+def _comments(bib: BibFile) -> Iterator[Fold]:
     """Text between entries and blocks, in order: a .bib takes all that for a comment."""
     text = bib.text
     pieces = [(entry.start, entry.end) for entry in bib.entries]
@@ -66,7 +58,3 @@ def _paragraphs(text: str, at: int, end: int) -> Iterator[Fold]:
         if not text[at:stop].strip():
             count = 0
         at = found.end() if found is not None else end
-
-
-def _breaks(text: str, start: int, end: int) -> bool:
-    return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0

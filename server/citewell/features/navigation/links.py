@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import msgspec
 
 from citewell.documents.project.paper_project import Project
-from citewell.model.bib import BibEntry, BibField
+from citewell.model.bib import BibEntry, BibField, BibFile
 from citewell.model.document import Span
 from citewell.model.fields import with_trait
 from citewell.model.identifiers import arxiv_id, normalise_doi
@@ -32,9 +32,10 @@ class Link(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
-def entry_links(entry: BibEntry, folder: Path) -> Iterator[Link]:
-    """The links of an entry of a .bib in `folder`."""
-    if not _LINKED.keys().isdisjoint(entry.body.names):
+def bib_links(bib: BibFile) -> Iterator[Link]:
+    """The links of the entries of a .bib."""
+    folder = Path(bib.path).parent
+    for entry in bib.entries:
         for field in entry.fields_of(_LINKED):
             yield from _of_field(entry, field, folder)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
 
 from citewell.documents.keys.index import KeyIndex
-from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib import BibBlock, BibEntry, BibFile
 from citewell.model.bib_body import BibBody
 from citewell.model.document import Span
 
@@ -48,29 +47,28 @@ class Symbol(msgspec.Struct, frozen=True):
     path: str = ""
 
 
-def macro_symbols(bib: BibFile) -> Iterator[Symbol]:
-    """Every @string."""
-    blocks = [block for block in bib.blocks if block.type == "string" and block.body.names]
-    for block in blocks:
-        marks = block.body.marks
-        place = Span(block.start + marks[0], block.start + marks[1])
-        shown = bib.text[place.start : place.end]
-        value = block.body.get(block.body.names[0])
-        yield Symbol(shown, value, SymbolKind.MACRO, block.span, place)
+def outline(bib: BibFile) -> list[Symbol]:
+    """Every entry and @string, in the order of the file."""
+    found = [_entry(entry) for entry in bib.entries]
+    macros = [_macro(bib, one) for one in bib.blocks if one.type == "string" and one.body.names]
+    return sorted([*found, *macros], key=lambda symbol: symbol.span) if macros else found
 
 
-def entry_symbol(entry: BibEntry) -> Symbol:
-    """An entry with its title."""
+def _macro(bib: BibFile, block: BibBlock) -> Symbol:
+    marks = block.body.marks
+    place = Span(block.start + marks[0], block.start + marks[1])
+    shown = bib.text[place.start : place.end]
+    value = block.body.get(block.body.names[0])
+    return Symbol(shown, value, SymbolKind.MACRO, block.span, place)
+
+
+def _entry(entry: BibEntry) -> Symbol:
     place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
-    return Symbol(entry_title(entry), byline(entry.body), entry_kind(entry), entry.span, place)
+    kind = _KINDS.get(entry.type, SymbolKind.OTHER)
+    return Symbol(_title(entry), byline(entry.body), kind, entry.span, place)
 
 
-def entry_kind(entry: BibEntry) -> SymbolKind:
-    """What kind of thing an entry is."""
-    return _KINDS.get(entry.type, SymbolKind.OTHER)
-
-
-def entry_title(entry: BibEntry) -> str:
+def _title(entry: BibEntry) -> str:
     """Key and title: some editors show and search the name of a symbol alone."""
     name, title = entry.key or f"@{entry.type}", entry.body.get("title")
     return f"{name} · {title}" if title else name

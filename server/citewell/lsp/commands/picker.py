@@ -400,7 +400,7 @@ def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> 
     for edit in plan.edits:
         if Path(edit.path) == Path(document.path):
             text = apply_edits(text, edit.edits)
-    return LineIndex.of(text, encoding).position(offset)
+    return LineIndex(text, encoding).position(offset)
 
 
 def _unknown() -> Problem:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from citewell.lsp.documents.positions import Locator
 from citewell.lsp.documents.projects import Projects
+from citewell.lsp.documents.snapshot import Locator
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Encoded, Location
 from citewell.lsp.registration.registry import Command, Handlers
@@ -53,11 +53,11 @@ def _answer(editor: Editor, checks: ReferenceChecks, snapshot: WorkspaceSnapshot
         return check
 
     found = document_references(snapshot.keys, snapshot.path, check_of)
-    return Encoded(_wire(snapshot, found, editor.encoding))
+    return Encoded(_wire(snapshot, found))
 
 
-def _wire(snapshot: WorkspaceSnapshot, found: DocumentReferences, encoding: str) -> dict[str, Any]:
-    locator = Locator(snapshot, encoding)
+def _wire(snapshot: WorkspaceSnapshot, found: DocumentReferences) -> dict[str, Any]:
+    locator = Locator(snapshot)
     return {
         "uri": snapshot.uri,
         "total": found.total,

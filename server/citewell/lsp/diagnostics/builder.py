@@ -135,7 +135,7 @@ class DiagnosticsBuilder:
                 text = next((p.bibs[path].text for p in projects if path in p.bibs), None)
                 if text is None and path == Path(source.path):
                     text = source.text
-                indexes[path] = LineIndex.of(text, wanted.encoding) if text is not None else None
+                indexes[path] = LineIndex(text, wanted.encoding) if text is not None else None
             return indexes[path]
 
         items = encoded(

@@ -12,7 +12,6 @@ from pygls.uris import from_fs_path
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.file_version import read_file_version
-from citewell.lsp.documents.positions import Ranges
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
@@ -28,7 +27,7 @@ ANNOTATION = "citewell"
 class TextOf:
     """What an edit of one file refers to: its present text and, if it is open, its version."""
 
-    def __init__(self, uri: str, index: LineIndex | Ranges, version: int | None) -> None:
+    def __init__(self, uri: str, index: LineIndex, version: int | None) -> None:
         self.uri = uri
         self.index = index
         self.version = version
@@ -142,7 +141,7 @@ class EditApplier:
             document = self._buffers.open_document(path)
             if document is not None:
                 return TextOf(document.uri, document.index, document.version)
-            index = LineIndex.of(texts[path], self._editor.encoding)
+            index = LineIndex(texts[path], self._editor.encoding)
             return TextOf(from_fs_path(str(path)) or "", index, None)
 
         return workspace_edit(edits, text_of, self._editor.flags, label)

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from pygls.uris import from_fs_path
 
 from citewell.lsp.documents.file_version import read_file_version
 from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.wire import Location, Range
 from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.documents.keys.table import KeyTable
     from citewell.lsp.documents.project_state import LinkedProjects, ProjectState
-    from citewell.model.document import Document
+    from citewell.model.document import Document, Span
 
 
 class OpenFile:
@@ -62,3 +64,31 @@ class WorkspaceSnapshot(Struct, frozen=True, eq=False):
     def keys(self) -> KeyTable:
         """Every key of the projects that hold the file: for each where it is cited and defined."""
         return self.linked.keys
+
+
+class Locator:
+    """Places in the files of a snapshot as the protocol's locations."""
+
+    def __init__(self, snapshot: WorkspaceSnapshot) -> None:
+        self._snapshot = snapshot
+        self._indexes = {snapshot.path: snapshot.index}
+
+    def uri(self, path: Path) -> str:
+        """The address under which the editor knows a file."""
+        opened = self._snapshot.opened.get(path)
+        return opened.uri if opened is not None else from_fs_path(str(path)) or ""
+
+    def index(self, path: Path) -> LineIndex:
+        """The positions in a file of the snapshot; of no text for one that was not read."""
+        found = self._indexes.get(path)
+        if found is None:
+            file = self._snapshot.linked.all_keys.files.get(path)
+            text = file.source.text if file is not None else ""
+            found = self._indexes[path] = LineIndex(text, self._snapshot.index.encoding)
+        return found
+
+    def range(self, path: Path, span: Span) -> Range:
+        return self.index(path).wire_range(span)
+
+    def location(self, path: Path, span: Span) -> Location:
+        return Location(self.uri(path), self.range(path, span))

@@ -11,20 +11,23 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from typing import overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
 
 from lsprotocol import types
 
 from citewell.lsp.protocol.wire import Position, Range
 from citewell.model.document import Span
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LONG_LINE = 4096
+"""Beyond so many characters of a line, units are looked up, not counted."""
 _LARGE_TEXT = 1 << 16
 """From this length on, numpy looks for the line ends of an ASCII text."""
-_STEP = 1024
-"""In a longer line than `_LONG_LINE`, units are counted from a multiple of this many characters."""
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
@@ -115,119 +118,97 @@ class LineIndex:
     """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
 
     def __init__(self, text: str, encoding: str, starts: array[int] | None = None) -> None:
-        """`starts`, if they are known, are the offsets of the lines and of the text's end."""
+        self.encoding = encoding
+        # An array: as objects, the numbers of a large file would take as much memory as its text.
+        self.starts = line_starts(text) if starts is None else starts
+        """The offsets of the lines, and of the text's end. Not to be changed."""
         self._text = text
-        self._encoding = encoding
         self._is_plain = encoding == "utf-32" or text.isascii()
         """Each character is one unit."""
-        # An array: as objects, the numbers of a large file would take as much memory as its text.
-        self._starts = line_starts(text) if starts is None else starts
-        self._lines = Lines(text, self._starts)
-        self._long: dict[int, array[int]] = {}
-        """Of long lines that are not ASCII: the units before each `_STEP` characters."""
-
-    @property
-    def encoding(self) -> str:
-        """The position encoding of the index."""
-        return self._encoding
-
-    @property
-    def starts(self) -> array[int]:
-        """The offsets of the lines, and of the text's end. Not to be changed."""
-        return self._starts
-
-    @classmethod
-    def of(cls, text: str, encoding: str) -> LineIndex:
-        """The index of a text that is not open in the editor."""
-        return cls(text, encoding)
 
     def offset(self, position: types.Position) -> int:
         """The offset of a position, clamped to the end of its line and to the end of the text."""
-        if position.line >= len(self._lines):
-            return self._starts[-1]
-        start, end = self._starts[position.line], self.line_end(position.line)
+        end = self.line_end(position.line)
+        if position.line >= len(self.starts) - 1:
+            return end
+        start = self.starts[position.line]
         if self._is_plain:
             return min(start + max(0, position.character), end)
-        return start + code_points(self._text[start:end], position.character, self._encoding)
-
-    def position(self, offset: int) -> types.Position:
-        """The position of an offset, which is clamped to the text."""
-        offset = max(0, min(offset, self._starts[-1]))
-        line = self._line_at(offset)
-        return types.Position(line=line, character=self._units(line, offset - self._starts[line]))
+        return start + code_points(self._text[start:end], position.character, self.encoding)
 
     def line_end(self, line: int) -> int:
         """The offset at which a line's text ends, before its line end."""
-        if line >= len(self._lines):
-            return self._starts[-1]
-        start, end = self._starts[line], self._starts[line + 1]
+        if line >= len(self.starts) - 1:
+            return self.starts[-1]
+        start, end = self.starts[line], self.starts[line + 1]
         while end > start and self._text[end - 1] in "\r\n":
             end -= 1
         return end
 
-    def places(self, span: Span) -> tuple[int, int, int, int]:
-        """Line and character of both ends. Fast for the many spans that lie within one line."""
-        last = self._starts[-1]
-        begin, end = min(max(0, span.start), last), min(max(0, span.end), last)
-        line = self._line_at(begin)
-        start = self._starts[line]
-        if begin <= end < self._starts[line + 1]:
-            if self._is_plain:
-                return line, begin - start, line, end - start
-            return line, self._units(line, begin - start), line, self._units(line, end - start)
-        one, other = self.position(begin), self.position(end)
-        return one.line, one.character, other.line, other.character
+    def span(self, range_: types.Range) -> Span:
+        return Span(self.offset(range_.start), self.offset(range_.end))
 
-    def places_of_all(self, spans: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
-        """`places` of each of many spans, whose lines are looked up together."""
-        import numpy as np
-
-        starts = np.frombuffer(self._starts, np.int64)
-        begins = np.fromiter((span.start for span in spans), np.int64, len(spans))
-        ends = np.fromiter((span.end for span in spans), np.int64, len(spans))
-        rows = np.searchsorted(starts[:-1], begins, side="right") - 1
-        within = (rows >= 0) & (begins <= ends) & (ends < starts[rows + 1])
-        firsts = starts[rows]
-        columns = (begins - firsts).tolist(), (ends - firsts).tolist()
-        lines = self._lines
-        for span, row, column, end, inside in zip(
-            spans, rows.tolist(), *columns, within.tolist(), strict=True
-        ):
-            if inside and (self._is_plain or lines[row].isascii()):
-                yield row, column, row, end
-            else:
-                yield self.places(span)
-
-    def wire_range(self, span: Span) -> Range:
-        """The range of a span in the form that is encoded without the library."""
-        line, character, last, end = self.places(span)
-        return Range(Position(line, character), Position(last, end))
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset, which is clamped to the text."""
+        return types.Position(*self._place(offset))
 
     def range(self, span: Span) -> types.Range:
         return types.Range(start=self.position(span.start), end=self.position(span.end))
 
-    def span(self, range_: types.Range) -> Span:
-        return Span(self.offset(range_.start), self.offset(range_.end))
+    def wire_range(self, span: Span) -> Range:
+        """The range of a span in the form that is encoded without the library."""
+        return Range(Position(*self._place(span.start)), Position(*self._place(span.end)))
 
-    def _units(self, line: int, column: int) -> int:
-        """How many units the first `column` characters of a line have."""
-        start = self._starts[line]
-        length = self._starts[line + 1] - start
-        column = min(column, length)
+    def wire_ranges(self, spans: Sequence[Span]) -> Iterator[Range]:
+        """`wire_range` of each of many spans, whose lines are looked up together."""
+        for line, character, last, end in self.places(spans):
+            yield Range(Position(line, character), Position(last, end))
+
+    def places(self, spans: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
+        """Line and character of both ends of each span."""
+        import numpy as np
+
+        starts = np.frombuffer(self.starts, np.int64)
+        ends: list[list[int]] = []
+        for offsets in ((span.start for span in spans), (span.end for span in spans)):
+            at = np.fromiter(offsets, np.int64, len(spans)).clip(0, starts[-1])
+            lines = np.searchsorted(starts[:-1], at, side="right") - 1
+            first = starts[lines]
+            columns = at - first
+            if not self._is_plain:
+                columns += self._further_units(at) - self._further_units(first)
+            ends += lines.tolist(), columns.tolist()
+        return zip(*ends, strict=True)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        """Line and character of an offset."""
+        offset = max(0, min(offset, self.starts[-1]))
+        line = bisect_right(self.starts, offset, 0, len(self.starts) - 1) - 1
+        start = self.starts[line]
         if self._is_plain:
-            return column
-        if length < _LONG_LINE:
-            return units(self._text[start : start + column], self._encoding)
-        counts = self._long.get(line)
-        if counts is None:
-            text = self._lines[line]
-            parts = (text[at : at + _STEP] for at in range(0, length, _STEP))
-            sizes = (units(part, self._encoding) for part in parts)
-            self._long[line] = counts = array("q", accumulate(sizes, initial=0))
-        number = column // _STEP
-        return counts[number] + units(
-            self._text[start + number * _STEP : start + column], self._encoding
-        )
+            return line, offset - start
+        if offset - start < _LONG_LINE:
+            return line, units(self._text[start:offset], self.encoding)
+        further = self._further_units(offset) - self._further_units(start)
+        return line, offset - start + int(further)
 
-    def _line_at(self, offset: int) -> int:
-        return min(bisect_right(self._starts, offset) - 1, len(self._lines) - 1)
+    def _further_units(self, offsets: Any) -> Any:
+        """The units before each offset, less its characters."""
+        import numpy as np
+
+        at, sums = self._wide
+        return sums[np.searchsorted(at, offsets)]
+
+    @cached_property
+    def _wide(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Offsets of the characters that have more than one unit, and the sums of their further
+        units."""
+        import numpy as np
+
+        codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        limits = (0xFFFF,) if self.encoding == "utf-16" else (0x7F, 0x7FF, 0xFFFF)
+        further = np.zeros(len(codes), np.int64)
+        for limit in limits:
+            further += codes > limit
+        at = np.flatnonzero(further)
+        return at, np.append(0, np.cumsum(further[at]))

@@ -6,7 +6,7 @@ conversion of such a list takes seconds, all of them on the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,20 +17,7 @@ class Encoded:
     __slots__ = ("data",)
 
     def __init__(self, value: object) -> None:
-        self.data: bytes | bytearray = msgspec.json.encode(value)
-
-    @classmethod
-    def array(cls, items: Iterable[bytes]) -> Encoded:
-        """A list of values that are encoded already. Each is let go before the next one is made:
-        those of a large file have several megabytes."""
-        data = bytearray(b"[")
-        for item in items:
-            data += item
-            data += b","
-        data[max(1, len(data) - 1) :] = b"]"
-        found = cls.__new__(cls)
-        found.data = data
-        return found
+        self.data = msgspec.json.encode(value)
 
 
 class Refused:
@@ -50,16 +37,6 @@ class Position(msgspec.Struct, frozen=True, gc=False):
 class Range(msgspec.Struct, frozen=True, gc=False):
     start: Position
     end: Position
-
-
-def range_json(line: int, character: int, last_line: int, last_character: int) -> bytes:
-    """A `Range` as JSON, for lists of many thousands."""
-    return b'{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}}' % (
-        line,
-        character,
-        last_line,
-        last_character,
-    )
 
 
 class Location(msgspec.Struct, frozen=True):
@@ -86,6 +63,25 @@ class SymbolInformation(msgspec.Struct, frozen=True, rename="camel", omit_defaul
     container_name: str = ""
 
 
+class DocumentSymbol(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    detail: str
+    kind: int
+    range: Range
+    selection_range: Range
+
+
+class LspCommand(msgspec.Struct, frozen=True, omit_defaults=True):
+    title: str
+    command: str
+    arguments: Sequence[object] = ()
+
+
+class CodeLens(msgspec.Struct, frozen=True):
+    range: Range
+    command: LspCommand
+
+
 class FoldingRange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     start_line: int
     end_line: int
@@ -95,7 +91,7 @@ class FoldingRange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 class DocumentLink(msgspec.Struct, frozen=True, omit_defaults=True):
     range: Range
     target: str | None = None
-    data: list[str] | None = None
+    data: tuple[str, ...] | None = None
 
 
 class LspTextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -107,12 +103,6 @@ class LspTextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
 class LabelDetails(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     detail: str | None = None
     description: str | None = None
-
-
-class LspCommand(msgspec.Struct, frozen=True):
-    title: str
-    command: str
-    arguments: list[object]
 
 
 class ListPlace(msgspec.Struct, frozen=True, gc=False):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from lsprotocol import types
 
 from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.documents.positions import Locator
 from citewell.lsp.documents.projects import Projects
+from citewell.lsp.documents.snapshot import Locator
+from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.wire import Encoded, range_json
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import ReferenceChecks
 
@@ -29,7 +27,7 @@ def handlers(
     """The lenses of a .bib, and the command that leads to the places that cite an entry."""
     visited: dict[str, int] = {}
 
-    async def code_lens(params: types.CodeLensParams) -> Encoded | None:
+    async def code_lens(params: types.CodeLensParams) -> wire.Encoded | None:
         snapshot = await projects.workspace(params.text_document.uri)
         if snapshot is None or snapshot.linked.bib is None:
             return None
@@ -37,12 +35,12 @@ def handlers(
         buffers.refuse_outdated(snapshot)
         return found
 
-    async def show_uses(uri: Any, key: Any) -> Encoded | None:
+    async def show_uses(uri: Any, key: Any) -> wire.Encoded | None:
         """The places that cite a key; an editor that can is shown the next one at each call."""
         snapshot = await projects.workspace(str(uri))
         if snapshot is None:
             return None
-        locator = Locator(snapshot, editor.encoding)
+        locator = Locator(snapshot)
         places = [
             locator.location(place.path, place.span)
             for place in snapshot.linked.all_keys.uses(str(key))
@@ -56,7 +54,7 @@ def handlers(
                 types.Position(end.line, end.character),
             )
             await editor.show_document(place.uri, selection)
-        return Encoded(places)
+        return wire.Encoded(places)
 
     return (
         Request(
@@ -66,7 +64,7 @@ def handlers(
     )
 
 
-def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> Encoded:
+def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> wire.Encoded:
     from citewell.features.display.lens import entry_lenses
 
     options, bib = snapshot.options.lens, snapshot.linked.bib
@@ -78,24 +76,16 @@ def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> Encoded:
         checks.answers.source_of(bib) if options.source else None,
         citations=options.citations,
     )
-    uri = msgspec.json.encode(snapshot.uri)
-    encode = lru_cache(msgspec.json.encode)  # the few different titles come again and again
-    places = snapshot.index.places_of_all([lens.span for lens in found])
-    return Encoded.array(
-        _lens(lens, range_json(*place), uri, encode(lens.title))
-        for lens, place in zip(found, places, strict=True)
+    places = snapshot.index.wire_ranges([lens.span for lens in found])
+    return wire.Encoded(
+        [
+            wire.CodeLens(place, _command(lens, snapshot.uri))
+            for lens, place in zip(found, places, strict=True)
+        ]
     )
 
 
-def _lens(lens: Lens, place: bytes, uri: bytes, title: bytes) -> bytes:
-    """A lens as JSON: of a large file there are tens of thousands."""
+def _command(lens: Lens, uri: str) -> wire.LspCommand:
     if not lens.key:
-        return b'{"range":%b,"command":{"title":%b,"command":""}}' % (place, title)
-    key = msgspec.json.encode(lens.key)
-    return b'{"range":%b,"command":{"title":%b,"command":"%b","arguments":[%b,%b]}}' % (
-        place,
-        title,
-        SHOW_USES.encode(),
-        uri,
-        key,
-    )
+        return wire.LspCommand(lens.title, "")
+    return wire.LspCommand(lens.title, SHOW_USES, (uri, lens.key))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from citewell.lsp.documents.positions import Locator
 from citewell.lsp.documents.projects import Projects
+from citewell.lsp.documents.snapshot import Locator
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import DocumentHighlight, Encoded, LocationLink
 from citewell.lsp.registration.registry import Handlers, Request
@@ -25,7 +25,7 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
             return None
         offset = snapshot.index.offset(params.position)
         links = editor.flags.definition_links
-        return await projects.read(lambda: _define(snapshot, offset, editor.encoding, links))
+        return await projects.read(lambda: _define(snapshot, offset, links))
 
     async def references(params: types.ReferenceParams) -> Encoded | None:
         snapshot = await projects.workspace(params.text_document.uri)
@@ -33,16 +33,14 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
             return None
         offset = snapshot.index.offset(params.position)
         declarations = params.context.include_declaration
-        return await projects.read(
-            lambda: _references(snapshot, offset, editor.encoding, declarations)
-        )
+        return await projects.read(lambda: _references(snapshot, offset, declarations))
 
     async def document_highlight(params: types.DocumentHighlightParams) -> Encoded | None:
         snapshot = await projects.workspace(params.text_document.uri)
         if snapshot is None:
             return None
         offset = snapshot.index.offset(params.position)
-        return await projects.read(lambda: _highlights(snapshot, offset, editor.encoding))
+        return await projects.read(lambda: _highlights(snapshot, offset))
 
     return (
         Request(types.TEXT_DOCUMENT_DEFINITION, definition, switches=("definition",)),
@@ -53,14 +51,14 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
     )
 
 
-def _define(snapshot: WorkspaceSnapshot, offset: int, encoding: str, links: bool) -> Encoded | None:
+def _define(snapshot: WorkspaceSnapshot, offset: int, links: bool) -> Encoded | None:
     from citewell.features.navigation.definition import define
 
     linked = snapshot.linked
     found = define(linked.all_keys, linked.projects, snapshot.path, offset)
     if found is None or not found.targets:
         return None
-    locator = Locator(snapshot, encoding)
+    locator = Locator(snapshot)
     if not links:
         return Encoded([locator.location(t.path, t.name) for t in found.targets])
     origin = locator.range(snapshot.path, found.origin)
@@ -77,27 +75,25 @@ def _define(snapshot: WorkspaceSnapshot, offset: int, encoding: str, links: bool
     )
 
 
-def _references(
-    snapshot: WorkspaceSnapshot, offset: int, encoding: str, declarations: bool
-) -> Encoded | None:
+def _references(snapshot: WorkspaceSnapshot, offset: int, declarations: bool) -> Encoded | None:
     from citewell.features.navigation.definition import references
 
     table = snapshot.linked.all_keys
     found = references(table, snapshot.path, offset, declarations=declarations)
     if not found:
         return None
-    locator = Locator(snapshot, encoding)
+    locator = Locator(snapshot)
     return Encoded([locator.location(place.path, place.span) for place in found])
 
 
-def _highlights(snapshot: WorkspaceSnapshot, offset: int, encoding: str) -> Encoded | None:
+def _highlights(snapshot: WorkspaceSnapshot, offset: int) -> Encoded | None:
     from citewell.features.navigation.definition import highlights
 
     found = highlights(snapshot.keys, snapshot.path, offset)
     if not found:
         return None
     kinds = types.DocumentHighlightKind
-    locator = Locator(snapshot, encoding)
+    locator = Locator(snapshot)
     return Encoded(
         [
             DocumentHighlight(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.lsp.documents.edit_applier import TextOf, workspace_edit
-from citewell.lsp.documents.positions import Locator, Ranges
 from citewell.lsp.documents.projects import Projects
+from citewell.lsp.documents.snapshot import Locator
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Refused
 from citewell.lsp.registration.registry import Handlers, Request
@@ -88,13 +88,12 @@ def _edit(
     texts = {edit.path: files[Path(edit.path)].source.text for edit in plan.edits}
     known = {path: file.source for path, file in files.items() if isinstance(file, BibKeys)}
     check_edits(plan.edits, texts, lambda path, text: known.get(path) or parse_bib(text, str(path)))
-    locator = Locator(snapshot, editor.encoding)
+    locator = Locator(snapshot)
 
     def text_of(path: Path) -> TextOf:
         opened = snapshot.opened.get(path)
-        index = Ranges(files[path].source.text, editor.encoding)
         version = opened.version if opened is not None else None
-        return TextOf(locator.uri(path), index, version)
+        return TextOf(locator.uri(path), locator.index(path), version)
 
     def label_of(edit: FileEdit) -> str:
         if edit.path in plan.elsewhere:

@@ -112,4 +112,4 @@ def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
     else:
         tokens = []
 
-    return encode(tokens, snapshot.index.places_of_all([token.span for token in tokens]))
+    return encode(tokens, snapshot.index.places([token.span for token in tokens]))

@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 94500,
-    "server: files": 537,
+    "server: lines": 94050,
+    "server: files": 536,
     "corpus tools and lab: lines": 25150,
     "corpus tools and lab: files": 133,
-    "files with fewer than 60 lines": 34,
+    "files with fewer than 60 lines": 35,
     "class names that occur more than once": 4,
     "most files in one folder": 35,
 }

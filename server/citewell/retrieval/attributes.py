@@ -58,7 +58,7 @@ Requirements = tuple[Requirement, ...]
 
 @lru_cache(maxsize=256)
 def authors_named(text: str) -> Requirements:
-    """Everybody whom the text names must be an author; nobody meets a text without a name."""
+    """Require every author that the text names; a text without a name is met by no work."""
     return tuple(HasTerm(AUTHOR, forms) for forms in wanted_forms(text)) or (HasTerm(AUTHOR, ()),)
 
 

@@ -391,7 +391,7 @@ def test_a_damaged_index_costs_its_own_retriever_only(options: Options, tmp_path
 
 
 def test_another_encoder_than_the_librarys_is_named_with_its_cure(options: Options) -> None:
-    retrieval = replace(options.retrieval, encoder="onnx")
+    retrieval = replace(options.retrieval, encoders=("onnx",))
     engine = LocalEngine.open(replace(options, retrieval=retrieval))
     result = engine.find(Query(text="attention parsing"))
     assert result.hits

@@ -152,7 +152,7 @@ async def test_a_search_of_which_a_part_failed_does_not_say_that_there_is_nothin
 ) -> None:
     from msgspec.structs import replace
 
-    retrieval = replace(mcp_options.retrieval, encoder="there-is-no-such-encoder")
+    retrieval = replace(mcp_options.retrieval, encoders=("there-is-no-such-encoder",))
     broken = LocalEngine.open(replace(mcp_options, retrieval=retrieval))
     async with agent(engine=broken) as client:
         for name, arguments in (

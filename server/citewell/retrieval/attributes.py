@@ -58,7 +58,7 @@ Requirements = tuple[Requirement, ...]
 
 @lru_cache(maxsize=256)
 def authors_named(text: str) -> Requirements:
-    """Everybody whom the text names must be an author; nobody meets a text without a name."""
+    """All people whom the text names must be authors; no work meets a text without a name."""
     return tuple(HasTerm(AUTHOR, forms) for forms in wanted_forms(text)) or (HasTerm(AUTHOR, ()),)
 
 

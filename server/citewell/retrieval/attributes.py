@@ -58,7 +58,7 @@ Requirements = tuple[Requirement, ...]
 
 @lru_cache(maxsize=256)
 def authors_named(text: str) -> Requirements:
-    """Require every author that the text names; a text without a name is met by no work."""
+    """All people whom the text names must be authors; no work meets a text without a name."""
     return tuple(HasTerm(AUTHOR, forms) for forms in wanted_forms(text)) or (HasTerm(AUTHOR, ()),)
 
 

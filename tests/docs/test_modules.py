@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95460,
-    "server: files": 572,
+    "server: lines": 95290,
+    "server: files": 567,
     "corpus tools and lab: lines": 25510,
     "corpus tools and lab: files": 160,
     "files with fewer than 60 lines": 68,

@@ -22,9 +22,9 @@ from citewell.corpus.library import Library
 from citewell.engine.contract import Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage
 from citewell.engine.history import NAME as HISTORY
-from citewell.engine.history import History, considered
+from citewell.engine.history import History
 from citewell.engine.lookup import TELLING_TITLE
-from citewell.engine.query_expansion import variant_of
+from citewell.engine.query_preprocessor import variant_of
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
@@ -56,7 +56,7 @@ STEP = np.float32(100.0)
 
 
 class CriteriaOrder:
-    """Over one library. Safe to call from any thread."""
+    """Orders the papers of one library. Safe to call from any thread."""
 
     def __init__(self, opened: Opened, signals: LibrarySignals) -> None:
         found = opened.typed.get(NAME)
@@ -93,7 +93,7 @@ class CriteriaOrder:
         return (Evidence("conditions", new + 1, float(after.scores[new]), before=old + 1),)
 
     def _preferred(self, typed: TypedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """What is preferred of each row, higher first; None where nothing is."""
+        """The preference for each row, higher first; None where nothing is preferred."""
         if not (typed.recency or typed.influential or typed.kinds):
             return None
         out = np.zeros(len(rows), np.float64)
@@ -258,7 +258,9 @@ class Cascade:
         if ranked is not None:
             ordering = self._criteria.reorder(query, fused.rows, own.ordering)
         met = None if ordering is own.ordering else ordering
-        remembered = considered(self._history, query, fused.rows, ordering)
+        remembered = (
+            None if self._history is None else self._history.reorder(query, fused.rows, ordering)
+        )
         ordering = ordering if remembered is None else remembered.ordering
         timings["history"] = (time.perf_counter() - begin) * 1e3
         read = None
@@ -315,7 +317,7 @@ class Cascade:
     def _read_own(
         self, query: Query, fused: Fused, ordering: Ordering, tier: Tier, cancel: Cancel
     ) -> CrossEncoderAnswer:
-        """What Citewell's own cross-encoder adds to the ranker's scores, before the history does;
+        """The ordering by Citewell's own cross-encoder, which the history may change later;
         the ordering alone where it is not asked."""
         reader = self._reader
         if tier == "fast" or reader is None or not reader.is_own:

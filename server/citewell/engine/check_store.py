@@ -44,7 +44,7 @@ _DECODER = msgspec.msgpack.Decoder(Check)
 
 
 def world_of(options: Options) -> bytes | None:
-    """What an answer depends on beside the entry; None without a library."""
+    """A key for everything but the entry that an answer depends on; None without a library."""
     try:
         snapshot = snapshot_of(options)
     except (CitewellError, OSError):

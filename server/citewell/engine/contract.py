@@ -21,14 +21,14 @@ Tier = Literal["fast", "full", "deep"]
 
 
 class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What answers, and what does not."""
+    """The parts of the engine that answer, and the problems of those that do not."""
 
     library: str = ""
     """Folder of the open library; empty when there is none."""
     snapshot: str = ""
     works: int = 0
     covers: tuple[LibraryCoverage, ...] = ()
-    """What the library and those below it cover; none of one that is not open."""
+    """Coverage of the library and of those below it; none of one that is not open."""
     retrievers: tuple[str, ...] = ()
     encoder: str = ""
     ranker: str = ""
@@ -41,7 +41,7 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     explores: bool = False
     """Whether the language model takes part in literature searches."""
     budget: Budget = Budget()
-    """What the language model has cost today."""
+    """Cost of the language model today."""
     timings: dict[str, float] = {}
     """Milliseconds of each stage of the last search that was no completion; empty before one."""
     rss_mb: float = 0.0
@@ -54,7 +54,7 @@ class Checks(msgspec.Struct, frozen=True, omit_defaults=True):
 
     checks: tuple[Check, ...] = ()
     snapshot: str = ""
-    """Of the library with whose records they were compared."""
+    """Snapshot of the library with whose records they were compared."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -84,7 +84,7 @@ class LinkedPapers(msgspec.Struct, frozen=True):
 
 
 class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the allowed sources gave for a literature search."""
+    """Answers of the allowed sources to a literature search."""
 
     works: tuple[Work, ...] = ()
     """Best first, each once; the library's own record where it holds the work."""

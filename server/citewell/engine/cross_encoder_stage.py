@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
 
-from citewell.engine.background_load import BackgroundLoad
-from citewell.engine.runs import Runner
+from citewell.engine.threads import BackgroundLoad, Runner
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.options.tree import RetrievalOptions
@@ -72,23 +72,21 @@ class CrossEncoderStage:
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
-        self._load = load
-        self._starting = threading.Lock()
-        self._begun: BackgroundLoad[PairModel | CitationCrossEncoder] | None = None
+        name = self._name
+        self._model = BackgroundLoad("reranker", partial(load, name), partial(_missing, name))
         if self._name != SHIPPED:
-            self._begin()
+            self._model.begin()
 
     @property
     def loaded(self) -> str:
         """The model's name once it is loaded, else empty."""
-        begun = self._begun
-        return self._name if begun is not None and begun.value is not None else ""
+        return self._name if self._model.value is not None else ""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Why it could not be loaded, once that is known."""
-        begun = self._begun
-        return () if begun is None or begun.problem is None else (begun.problem,)
+        problem = self._model.problem
+        return () if problem is None else (problem,)
 
     def reads(self, query: Query, ordering: Ordering) -> bool:
         """Whether it has something to say of a query in this ordering."""
@@ -96,8 +94,7 @@ class CrossEncoderStage:
 
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long; at once if nothing is being loaded."""
-        if self._begun is not None:
-            self._begun.wait(seconds)
+        self._model.wait(seconds)
 
     def close(self) -> None:
         """Let what is being read come to its next stop: the end of a process that is inside of a
@@ -130,7 +127,7 @@ class CrossEncoderStage:
     def _read(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
     ) -> tuple[Ordering, list[Moved]]:
-        model = self._begin().get(cancel)
+        model = self._model.get(cancel)
         with self._idle:
             self._reading += 1
         try:
@@ -142,15 +139,6 @@ class CrossEncoderStage:
                 self._reading -= 1
                 self._idle.notify_all()
 
-    def _begin(self) -> BackgroundLoad[PairModel | CitationCrossEncoder]:
-        """The loading, which begins now if it has not."""
-        with self._starting:
-            if self._begun is None:
-                self._begun = BackgroundLoad(
-                    "reranker", lambda: self._load(self._name), self._missing
-                )
-            return self._begun
-
     def _why(self, problems: Sequence[Problem], seconds: float) -> Problem | None:
         """The runner's first problem, reworded: the runner's messages are about retrievers. None
         where the model that ships is late: the author did not ask for it."""
@@ -158,7 +146,7 @@ class CrossEncoderStage:
         if first.code == "retriever-late":
             if self._name == SHIPPED:
                 return None
-            state = "did not answer" if self._begin().is_done else "was not loaded"
+            state = "did not answer" if self._model.is_done else "was not loaded"
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
@@ -175,9 +163,10 @@ class CrossEncoderStage:
             )
         return first
 
-    def _missing(self, error: Exception) -> Problem:
-        return Problem(
-            "reranker-missing",
-            f"The cross-encoder {self._name!r} cannot be used ({type(error).__name__}: {error}).",
-            "Searches continue without it.",
-        )
+
+def _missing(name: str, error: Exception) -> Problem:
+    return Problem(
+        "reranker-missing",
+        f"The cross-encoder {name!r} cannot be used ({type(error).__name__}: {error}).",
+        "Searches continue without it.",
+    )

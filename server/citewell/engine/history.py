@@ -77,7 +77,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class History:
-    """What the events of a store mean for searches in one library. Safe across threads."""
+    """Applies the events of a store to searches in one library. Safe across threads."""
 
     def __init__(self, store: HistoryStore, signals: LibrarySignals | None) -> None:
         """Without `signals` (no library) events are kept all the same."""
@@ -90,7 +90,7 @@ class History:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the store."""
+        """Problems of the store."""
         return self._store.problems
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
@@ -121,10 +121,17 @@ class History:
     def reorder(
         self, query: Query, rows: NDArray[np.int64], ordering: Ordering
     ) -> Remembered | None:
-        """The ordering of the candidate rows with the past considered; None where it says nothing.
+        """The ordering of the candidate rows with the past considered; None where it says nothing,
+        and where that fails, which costs no answer. Takes less than a millisecond."""
+        try:
+            return self._reordered(query, rows, ordering)
+        except Exception:
+            logger.exception("The history cannot be considered")
+            return None
 
-        Costs less than a millisecond.
-        """
+    def _reordered(
+        self, query: Query, rows: NDArray[np.int64], ordering: Ordering
+    ) -> Remembered | None:
         if self._signals is None or not len(ordering.order):
             return None
         past, cited = self._current(), cited_by(query)
@@ -225,14 +232,3 @@ def cited_by(query: Query) -> CitationHistory | None:
 
 def _keys_of(titles: Iterable[str]) -> NDArray[np.uint64]:
     return np.array([_key_of(title) for title in titles], np.uint64)
-
-
-def considered(
-    history: History | None, query: Query, rows: NDArray[np.int64], ordering: Ordering
-) -> Remembered | None:
-    """`History.reorder`; None, too, without a history and where it fails, which costs no answer."""
-    try:
-        return None if history is None else history.reorder(query, rows, ordering)
-    except Exception:
-        logger.exception("The history cannot be considered")
-        return None

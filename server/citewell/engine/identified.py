@@ -25,7 +25,7 @@ PUBLISHED_WITHIN = (-1, 6)
 
 
 class WorkLookup(Protocol):
-    """What an engine and a look-up have in common."""
+    """Finds records by identifier: an engine, or its look-up."""
 
     def works(self, ids: Sequence[str]) -> list[Work | None]: ...
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 import numpy as np
 
-from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer
-from citewell.engine.runs import Runner
+from citewell.engine.threads import BackgroundLoad, Runner
 from citewell.llm import literature
 from citewell.llm.assistant import LanguageModel, ModelOrder, Rewritten
 from citewell.model import Problem, Query, Work
@@ -50,7 +50,7 @@ OFF = Problem(
     "Set `llm.provider` and `llm.model`.",
 )
 
-T = TypeVar("T")
+A = TypeVar("A", Picked, Supported, Rewritten, ModelOrder, Summary, SuggestedQueries, Interpreted)
 
 
 class LlmStage:
@@ -63,7 +63,7 @@ class LlmStage:
         self._runner = Runner()
         self._failures = 0
         self._not_before = 0.0
-        self._loaded = BackgroundLoad("llm", model.load, self._broken)
+        self._loaded = BackgroundLoad("llm", model.load, self._broken).begin()
 
     @classmethod
     def open(cls, options: LlmOptions) -> LlmStage | None:
@@ -80,7 +80,7 @@ class LlmStage:
         return self._model.name
 
     def budget(self) -> Budget:
-        """What was spent today, and what may be."""
+        """The cost of today, and its limit."""
         return self._model.budget()
 
     @property
@@ -90,7 +90,7 @@ class LlmStage:
 
     @property
     def spent(self) -> Usage:
-        """What was spent by this engine, without a look at the day's count."""
+        """The cost of this engine, without a look at the day's count."""
         return self._model.account.session
 
     def wait(self, seconds: float) -> None:
@@ -103,60 +103,44 @@ class LlmStage:
 
     def pick(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Picked:
         """One of the works, or none. Raises `Cancelled` alone."""
-        self._be_loaded(cancel)
-        picked, problem = self._run(lambda own: self._model.pick(query, works, own), cancel)
-        if picked is None:
-            first = works[0].id if works else ""
-            picked = Picked(work=first, model=self.name, problem=problem)
-        self._note(picked.problem)
-        return picked
+        first = works[0].id if works else ""
+        failed = partial(Picked, work=first, model=self.name)
+        return self._explicit(lambda own: self._model.pick(query, works, own), failed, cancel)
 
     def verify(self, sentence: str, work: Work, cancel: Cancel) -> Supported:
         """Whether the work's abstract supports the sentence. Raises `Cancelled` alone."""
-        self._be_loaded(cancel)
-        found, problem = self._run(lambda own: self._model.verify(sentence, work, own), cancel)
-        found = found or Supported(model=self.name, problem=problem)
-        self._note(found.problem)
-        return found
+        failed = partial(Supported, model=self.name)
+        return self._explicit(lambda own: self._model.verify(sentence, work, own), failed, cancel)
 
     def rewrite(self, query: Query, cancel: Cancel) -> Rewritten:
         """Other queries for a passage. Raises `Cancelled` alone."""
-        found, problem = self._run(lambda own: self._model.rewrite(query, own), cancel)
-        found = found or Rewritten(problem=problem)
-        self._note(found.problem)
-        return found
+        return self._ask(lambda own: self._model.rewrite(query, own), Rewritten, cancel)
 
     def summarize(self, question: str, works: Sequence[Work], cancel: Cancel) -> Summary:
         """A summary of the works for the question. Raises `Cancelled` alone."""
-        self._be_loaded(cancel)
-        found, problem = self._run(
-            lambda own: literature.summarize(self._model, question, works, own), cancel
+        return self._explicit(
+            lambda own: literature.summarize(self._model, question, works, own),
+            partial(Summary, model=self.name),
+            cancel,
         )
-        found = found or Summary(model=self.name, problem=problem)
-        self._note(found.problem)
-        return found
 
     def suggest_queries(
         self, question: str, works: Sequence[Work], cancel: Cancel
     ) -> SuggestedQueries:
         """Queries for further papers. Raises `Cancelled` alone."""
-        self._be_loaded(cancel)
-        found, problem = self._run(
-            lambda own: literature.suggest_queries(self._model, question, works, own), cancel
+        return self._explicit(
+            lambda own: literature.suggest_queries(self._model, question, works, own),
+            partial(SuggestedQueries, model=self.name),
+            cancel,
         )
-        found = found or SuggestedQueries(model=self.name, problem=problem)
-        self._note(found.problem)
-        return found
 
     def interpret(self, question: str, cancel: Cancel) -> Interpreted:
         """The conditions of a question. Raises `Cancelled` alone."""
-        self._be_loaded(cancel)
-        found, problem = self._run(
-            lambda own: literature.interpret(self._model, question, own), cancel
+        return self._explicit(
+            lambda own: literature.interpret(self._model, question, own),
+            partial(Interpreted, model=self.name),
+            cancel,
         )
-        found = found or Interpreted(model=self.name, problem=problem)
-        self._note(found.problem)
-        return found
 
     def reorder(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
@@ -174,17 +158,26 @@ class LlmStage:
                 return self._model.judge(query, head, own)
             return self._model.rank(query, head, own)
 
-        ranked, problem = self._run(ask, cancel)
-        if ranked is not None:
-            problem = ranked.problem
-        self._note(problem)
+        ranked = self._ask(ask, ModelOrder, cancel)
         spent = (time.perf_counter() - begin) * 1e3
-        if ranked is None or not ranked.order:
-            return CrossEncoderAnswer(ordering, (), problem, spent, NAME)
+        if not ranked.order:
+            return CrossEncoderAnswer(ordering, (), ranked.problem, spent, NAME)
         reordered, moved = permuted(ordering, ranked.order)
         return CrossEncoderAnswer(reordered, moved, None, spent, NAME, ranked.program)
 
-    def _run(self, task: Callable[[Cancel], T], cancel: Cancel) -> tuple[T | None, Problem | None]:
+    def _explicit(self, task: Callable[[Cancel], A], failed: Callable[..., A], cancel: Cancel) -> A:
+        """The answer to an explicit request, which also waits for DSPy."""
+        self._loaded.wait(min(LOADING_SECONDS, cancel.remaining), cancel)
+        return self._ask(task, failed, cancel)
+
+    def _ask(self, task: Callable[[Cancel], A], failed: Callable[..., A], cancel: Cancel) -> A:
+        """The task's answer; without one, what `failed` makes of the problem."""
+        answer, problem = self._run(task, cancel)
+        answer = failed(problem=problem) if answer is None else answer
+        self._note(answer.problem)
+        return answer
+
+    def _run(self, task: Callable[[Cancel], A], cancel: Cancel) -> tuple[A | None, Problem | None]:
         """The task's answer if it comes in time, else why not. Raises `Cancelled`."""
         cancel.check()
         if (wait := self._not_before - time.monotonic()) > 0:
@@ -197,7 +190,7 @@ class LlmStage:
         seconds = min(self._seconds, cancel.remaining)
         answers, problems, _ = self._runner.run({NAME: task}, seconds, cancel)
         if NAME in answers:
-            answer: T = answers[NAME]
+            answer: A = answers[NAME]
             return answer, None
         problem = problems[0]
         if problem.code == "retriever-late":
@@ -227,9 +220,6 @@ class LlmStage:
         if self._failures >= FAILURES:
             self._failures = 0
             self._not_before = time.monotonic() + PAUSE
-
-    def _be_loaded(self, cancel: Cancel) -> None:
-        self._loaded.wait(min(LOADING_SECONDS, cancel.remaining), cancel)
 
 
 def permuted(ordering: Ordering, order: Sequence[int]) -> tuple[Ordering, tuple[Moved, ...]]:

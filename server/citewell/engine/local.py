@@ -15,20 +15,20 @@ from citewell.corpus.card import coverage_of
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
-from citewell.engine.contract import Checks, EngineStatus, RelatedWorks, Tier
+from citewell.engine.contract import Checks, EngineStatus, RelatedWorks, SourcesFound, Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.lookup import LookUp, Relations
+from citewell.engine.online import OFF, Online, shared
+from citewell.engine.online_search import OnlineSearch, SourceSearch
 from citewell.engine.paper_groups import PaperGroups
 from citewell.engine.process_memory import rss_mb
-from citewell.engine.query_expansion import QueryExpansion
-from citewell.engine.query_preprocessor import QueryPreprocessor
+from citewell.engine.query_preprocessor import QueryExpansion, QueryPreprocessor
 from citewell.engine.retrievers import LateRetriever, Opened, open_retrievers
 from citewell.engine.search import Finder, Search
 from citewell.engine.signals import LibrarySignals
-from citewell.engine.source_methods import SourceMethods
-from citewell.engine.which_library import open_library
+from citewell.engine.which_library import keeps_accepted, open_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
@@ -49,62 +49,6 @@ from citewell.sources.service import ONLINE_SECONDS
 if TYPE_CHECKING:
     from citewell.engine.accepted import AcceptedRecords
     from citewell.engine.llm_stage import LlmStage
-    from citewell.engine.online import Online
-    from citewell.engine.online_search import OnlineSearch
-
-# What an engine asks its language model: each answer is checked, or says why there is none.
-
-
-class ModelMethods:
-    """The methods of the engine that ask the language model."""
-
-    _llm_stage: LlmStage | None
-    _problems: tuple[Problem, ...]
-
-    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
-        """Which of the works the place of the query should cite; the first without a model."""
-        if self._llm_stage is None:
-            return Picked(work=works[0].id if works else "", problem=self._no_llm())
-        return self._llm_stage.pick(query, works, cancel or Cancel())
-
-    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
-        """Whether the work's abstract supports the sentence."""
-        if self._llm_stage is None:
-            return Supported(problem=self._no_llm())
-        return self._llm_stage.verify(sentence, work, cancel or Cancel())
-
-    def summarize(
-        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
-    ) -> Summary:
-        """A summary of the works for the question."""
-        if self._llm_stage is None:
-            return Summary(problem=self._no_llm())
-        return self._llm_stage.summarize(question, works, cancel or Cancel())
-
-    def suggest_queries(
-        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
-    ) -> SuggestedQueries:
-        """Queries for methods, applications and limitations of what was found."""
-        if self._llm_stage is None:
-            return SuggestedQueries(problem=self._no_llm())
-        return self._llm_stage.suggest_queries(question, works, cancel or Cancel())
-
-    def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
-        """The conditions of a question, as a query that the rules read."""
-        if self._llm_stage is None:
-            return Interpreted(problem=self._no_llm())
-        return self._llm_stage.interpret(question, cancel or Cancel())
-
-    def spent(self) -> Usage:
-        """What this engine's language model has cost."""
-        return Usage() if self._llm_stage is None else self._llm_stage.spent
-
-    def _no_llm(self) -> Problem:
-        from citewell.engine.llm_stage import OFF
-
-        known = (one for one in self._problems if one.code.startswith("llm-"))
-        return next(known, OFF)
-
 
 # Parts of an engine that only some settings name: sources on the network and a language model.
 #
@@ -127,8 +71,6 @@ def open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
     """The allowed sources; None, and no problem, where none is allowed."""
     if not options.sources.allow:
         return None, ()
-    from citewell.engine.online import shared
-
     try:
         sources = shared(options)
     except CitewellError as error:
@@ -144,8 +86,6 @@ def online_search(sources: Online | None, options: Options) -> OnlineSearch | No
     """
     if sources is None or not options.sources.search:
         return None
-    from citewell.engine.online_search import OnlineSearch
-
     with _LOCK:
         for closed in [one for one in _SEARCHES if one.is_closed]:
             del _SEARCHES[closed]
@@ -154,8 +94,6 @@ def online_search(sources: Online | None, options: Options) -> OnlineSearch | No
 
 def accepted_records(options: Options) -> AcceptedRecords | None:
     """Where accepted records are kept; None where they are not."""
-    from citewell.engine.which_library import keeps_accepted
-
     if not keeps_accepted(options):
         return None
     from citewell.engine.accepted import AcceptedRecords
@@ -176,8 +114,8 @@ LITERATURE = WEIGHTS / "literature.npz"
 CONFIDENCE = WEIGHTS / "confidence.npz"
 
 
-class LocalEngine(ModelMethods, SourceMethods):
-    """Searches one library. Safe to call from any thread."""
+class LocalEngine:
+    """Searches one library: an `Engine`, whose docstrings describe the methods."""
 
     def __init__(
         self,
@@ -210,6 +148,11 @@ class LocalEngine(ModelMethods, SourceMethods):
         self._check = None if library is None else LibraryCheck(library, self._traffic, size)
         self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)
+        self._source_search = None
+        if sources is not None and self._online is not None:
+            self._source_search = SourceSearch(
+                sources, self._online, self._lookup.held, self._signals
+            )
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
@@ -302,7 +245,6 @@ class LocalEngine(ModelMethods, SourceMethods):
     def find(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
     ) -> SearchResult:
-        """The best `k` works for the query. Raises only `Cancelled`."""
         with self._traffic:
             return self._finder.find(query, k, tier, cancel or Cancel())
 
@@ -323,7 +265,6 @@ class LocalEngine(ModelMethods, SourceMethods):
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> list[SearchResult]:
-        """The results, each joined with what the allowed sources find for its query's words."""
         if self._online is None:
             problem = self._sources_problem()
             return [
@@ -334,10 +275,31 @@ class LocalEngine(ModelMethods, SourceMethods):
         pairs = zip(queries, results, strict=True)
         return [self._finder.with_sources(query, result, k) for query, result in pairs]
 
+    def search_sources(
+        self,
+        query: Query,
+        around: Sequence[Work] = (),
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> SourcesFound:
+        if self._source_search is None:
+            return SourcesFound(problems=(self._sources_problem(),))
+        return self._source_search.search(query, around, seconds, cancel or Cancel())
+
+    def follow_citations(
+        self,
+        works: Sequence[Work],
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> SourcesFound:
+        if self._source_search is None:
+            return SourcesFound(problems=(self._sources_problem(),))
+        return self._source_search.links(works, seconds, cancel or Cancel())
+
     def _sources_problem(self) -> Problem:
         """Why no source is asked."""
-        from citewell.engine.online import OFF
-
         if self._sources is None:
             return next(iter(open_sources(self._options)[1]), OFF)
         message = "The sources are excluded from searches; nothing was sent."
@@ -352,37 +314,27 @@ class LocalEngine(ModelMethods, SourceMethods):
         cancel: Cancel | None = None,
         explained: int | None = None,
     ) -> list[SearchResult]:
-        """The best `k` works for each query, in order; retrievers share work between queries.
-
-        Only the first `explained` hits carry their evidence, which costs more than finding them;
-        None: all of them.
-        """
         return self._finder.find_batch(queries, k, tier, cancel or Cancel(), explained)
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by id, in order, of the library or of a source that has been asked; else None."""
         return self._lookup.works(ids)
 
     def lookup(
         self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
     ) -> list[Work]:
-        """Works with this DOI, arXiv id, normalised title or source key."""
         return self._lookup.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
 
     def related(
         self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
     ) -> RelatedWorks:
-        """The papers beside one in the citation graph."""
         if self._relations is None:
             return RelatedWorks(problems=self._problems)
         return self._relations.related(identifier, direction, k, offset)
 
     def citations(self, ids: Sequence[str]) -> list[int]:
-        """How often each work is cited, in order; 0 where nothing is known."""
         return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
 
     def cluster(self, ids: Sequence[str], most: int) -> list[int]:
-        """The group of each work by its dense vector, from 0; -1 without one."""
         return self._groups.of(ids, most)
 
     def check(
@@ -393,12 +345,8 @@ class LocalEngine(ModelMethods, SourceMethods):
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> Checks:
-        """Check whether each reference exists and is correct, against the library and, if `online`
-        is true, the sources."""
         cancel = cancel or Cancel()
         if online and self._sources is None:
-            from citewell.engine.online import OFF
-
             return Checks(problems=(*self._problems, *open_sources(self._options)[1]) or (OFF,))
         if online and self._sources is not None:
             limit = ONLINE_SECONDS if seconds is None else seconds
@@ -424,8 +372,46 @@ class LocalEngine(ModelMethods, SourceMethods):
         new = [work for work in offered if work is not None and self._lookup.held(work) is None]
         return self._accepted.keep(new) if new else ()
 
+    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
+        if self._llm_stage is None:
+            return Picked(work=works[0].id if works else "", problem=self._no_llm())
+        return self._llm_stage.pick(query, works, cancel or Cancel())
+
+    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
+        if self._llm_stage is None:
+            return Supported(problem=self._no_llm())
+        return self._llm_stage.verify(sentence, work, cancel or Cancel())
+
+    def summarize(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> Summary:
+        if self._llm_stage is None:
+            return Summary(problem=self._no_llm())
+        return self._llm_stage.summarize(question, works, cancel or Cancel())
+
+    def suggest_queries(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> SuggestedQueries:
+        if self._llm_stage is None:
+            return SuggestedQueries(problem=self._no_llm())
+        return self._llm_stage.suggest_queries(question, works, cancel or Cancel())
+
+    def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
+        if self._llm_stage is None:
+            return Interpreted(problem=self._no_llm())
+        return self._llm_stage.interpret(question, cancel or Cancel())
+
+    def spent(self) -> Usage:
+        """Cost of this engine's language model."""
+        return Usage() if self._llm_stage is None else self._llm_stage.spent
+
+    def _no_llm(self) -> Problem:
+        from citewell.engine.llm_stage import OFF
+
+        known = (one for one in self._problems if one.code.startswith("llm-"))
+        return next(known, OFF)
+
     def status(self) -> EngineStatus:
-        """What answers and what does not."""
         library = self._library
         return EngineStatus(
             library="" if library is None else str(library.path),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.columns import LibraryColumns, title_key
-from citewell.corpus.graph import CitationGraph
+from citewell.corpus.graph import CitationGraph, GraphNeighbours
 from citewell.corpus.library import Library
 from citewell.engine.contract import RelatedWorks
 from citewell.model import CitewellError, Work
@@ -45,15 +45,12 @@ class Relations:
         self._lock = threading.Lock()
 
     def related(self, identifier: str, direction: Direction, k: int, offset: int) -> RelatedWorks:
-        """A page of them. Papers are known to the graph by their titles."""
-        row = int(self._library.rows_of([identifier])[0])
-        if row < 0 or self._columns is None:
-            return RelatedWorks()
-        title = self._library.works([row])[0].title
-        if len(plain_title(title)) < TELLING_TITLE:
+        """A page of them."""
+        row, title = self._row_and_title(identifier)
+        if not title:
             return RelatedWorks()
         try:
-            found = self._opened(self._columns).neighbours(title_key(title), direction)
+            found = self._neighbours(title, direction)
         except CitewellError as error:
             return RelatedWorks(problems=(error.problem,))
         others = found.rows != row
@@ -70,23 +67,29 @@ class Relations:
         """Rows of the papers that cite one, that it cites, or that are cited with it: `relation`
         is "cites", "cited_by" or "like". None where the graph does not know it."""
         nothing = np.zeros(0, np.int64)
-        row = int(self._library.rows_of([identifier])[0])
-        if row < 0 or self._columns is None:
-            return nothing
-        title = self._library.works([row])[0].title
-        if len(plain_title(title)) < TELLING_TITLE:
+        row, title = self._row_and_title(identifier)
+        if not title:
             return nothing
         try:
-            found = self._opened(self._columns).neighbours(title_key(title), DIRECTIONS[relation])
+            found = self._neighbours(title, DIRECTIONS[relation])
         except CitewellError:
             return nothing
         return np.asarray(found.rows[found.rows != row], np.int64)
 
-    def _opened(self, columns: LibraryColumns) -> CitationGraph:
+    def _row_and_title(self, identifier: str) -> tuple[int, str]:
+        """The paper's row, and its title, by which the graph knows it; "" where it cannot."""
+        row = int(self._library.rows_of([identifier])[0])
+        if row < 0 or self._columns is None:
+            return row, ""
+        title = self._library.works([row])[0].title
+        return row, title if len(plain_title(title)) >= TELLING_TITLE else ""
+
+    def _neighbours(self, title: str, direction: Direction) -> GraphNeighbours:
         with self._lock:
             if self._graph is None:
-                self._graph = open_graph(self._library, columns)
-            return self._graph
+                assert self._columns is not None
+                self._graph = open_graph(self._library, self._columns)
+        return self._graph.neighbours(title_key(title), direction)
 
 
 def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
@@ -101,7 +104,7 @@ _MOST_KNOWN = 5_000
 
 
 class LookUp:
-    """Over one library, or none, and what sources offered. Safe to call from any thread."""
+    """Finds records of one library, or none, and of sources. Safe to call from any thread."""
 
     def __init__(self, library: Library | None, online: OnlineSearch | None) -> None:
         self._library = library

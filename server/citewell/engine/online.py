@@ -72,8 +72,6 @@ class Online:
         self._web: Any = None
         self._closed = False
 
-    # -- questions, as values ---------------------------------------------------------------
-
     def within(self, seconds: float | None) -> OnlineAct:
         """The sources for one act, which ends after `seconds` with the answers received by then.
 
@@ -81,51 +79,23 @@ class Online:
         """
         return OnlineAct(self, seconds)
 
-    def by_ids(
-        self,
-        wanted: Sequence[SourceQuery],
-        cancel: Cancel | None = None,
-        budget: TimeBudget | None = None,
-    ) -> list[SourceAnswers]:
-        """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.by_ids(wanted, budget), cancel)
-
-    def notices(
-        self,
-        dois: Sequence[str],
-        cancel: Cancel | None = None,
-        budget: TimeBudget | None = None,
-    ) -> list[tuple[Answer, ...]]:
-        """The records of DOIs from a source that reports retractions. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.notices(dois, budget), cancel)
-
-    def match(
-        self,
-        wanted: Sequence[SourceQuery],
-        done: Callable[[int], None] | None = None,
-        cancel: Cancel | None = None,
-        budget: TimeBudget | None = None,
-    ) -> list[SourceAnswers]:
-        """What the sources have under the titles. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
-
     def search(
         self, text: str, limit: int, budget: TimeBudget | None = None
     ) -> Future[list[Answer]]:
-        """What the sources find for words, once they have answered. Never blocks."""
+        """Search the sources for words. Never blocks."""
         return self._submit(lambda sources: sources.search(text, limit, budget))
 
     def search_each(
         self, texts: Mapping[str, str], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[Answer]:
-        """What each named source finds for its own text. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
+        """Search each named source for its own text. Raises only `Cancelled`."""
+        return self.wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
 
     def links(
         self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget, cancel: Cancel
     ) -> list[list[tuple[Direction, Answer]]]:
         """References and citers of works. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.links(wanted, limit, budget), cancel)
+        return self.wait(lambda sources: sources.links(wanted, limit, budget), cancel)
 
     def look_up(
         self, wanted: SourceQuery, budget: TimeBudget | None = None
@@ -142,7 +112,7 @@ class Online:
     def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
         """Whether each source answers now."""
         budget = TimeBudget(ONLINE_SECONDS)
-        return self._wait(lambda sources: sources.reach(budget), cancel)
+        return self.wait(lambda sources: sources.reach(budget), cancel)
 
     def close(self) -> None:
         """Abandon pending requests, and close connections and cache."""
@@ -175,9 +145,8 @@ class Online:
         """True once nothing can be asked any more."""
         return self._closed
 
-    # -- inside -----------------------------------------------------------------------------
-
-    def _wait(self, ask: Callable[[Sources], Coroutine[Any, Any, T]], cancel: Cancel | None) -> T:
+    def wait(self, ask: Callable[[Sources], Coroutine[Any, Any, T]], cancel: Cancel | None) -> T:
+        """Ask the sources and wait. Raises only `Cancelled`."""
         future = self._submit(ask)
         while True:
             try:
@@ -254,12 +223,14 @@ class OnlineAct:
     def by_ids(
         self, wanted: Sequence[SourceQuery], cancel: Cancel | None = None
     ) -> list[SourceAnswers]:
-        return self._online.by_ids(wanted, cancel, self._budget)
+        """Look up DOIs and arXiv identifiers. Raises only `Cancelled`."""
+        return self._online.wait(lambda sources: sources.by_ids(wanted, self._budget), cancel)
 
     def notices(
         self, dois: Sequence[str], cancel: Cancel | None = None
     ) -> list[tuple[Answer, ...]]:
-        return self._online.notices(dois, cancel, self._budget)
+        """The records of DOIs from a source that reports retractions. Raises only `Cancelled`."""
+        return self._online.wait(lambda sources: sources.notices(dois, self._budget), cancel)
 
     def match(
         self,
@@ -267,7 +238,8 @@ class OnlineAct:
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]:
-        return self._online.match(wanted, done, cancel, self._budget)
+        """Look up titles. Raises only `Cancelled`."""
+        return self._online.wait(lambda sources: sources.match(wanted, done, self._budget), cancel)
 
 
 _SHARED: dict[SourceOptions, Online] = {}

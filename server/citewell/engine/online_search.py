@@ -13,9 +13,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from citewell.engine.contract import LinkedPapers, SourcesFound
 from citewell.engine.online import Online
 from citewell.model import Evidence, Hit, Problem, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
@@ -23,8 +25,13 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.attributes import passes
 from citewell.sources.answers import Answer, Matched, SourceQuery
+from citewell.sources.fields import fields_of, keywords_of, sources_for, words_of
 from citewell.sources.merge import MergedRecords, merge, same_works
+from citewell.sources.registry import source_named
 from citewell.sources.service import TimeBudget, failures
+
+if TYPE_CHECKING:
+    from citewell.engine.signals import LibrarySignals
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +49,7 @@ _STEP = 0.05
 EVERY = 3
 """Number of library records between two online records."""
 
-Known = Callable[[Work], Work | None]
+Held = Callable[[Work], Work | None]
 
 
 class Late(msgspec.Struct, frozen=True):
@@ -73,7 +80,7 @@ class OnlineSearch:
         return self._online.names
 
     def offer(self, text: str) -> Late:
-        """What is known for these words by now; if that is nothing, they are asked for soon."""
+        """The records known for these words by now; without any, the sources are asked soon."""
         key = normalise_title(text)
         if len(key) < LEAST:
             return Late()
@@ -238,7 +245,7 @@ def allows(query: Query, work: Work) -> bool:
     return work.id not in query.exclude and (not own or title_key(work.title) != own)
 
 
-def joined(hits: Sequence[Hit], late: Late, query: Query, k: int, known: Known) -> tuple[Hit, ...]:
+def joined(hits: Sequence[Hit], late: Late, query: Query, k: int, known: Held) -> tuple[Hit, ...]:
     """The library's list with what the sources found, each work once.
 
     A record of a work that the library lists adds its source to that hit. A record whose title
@@ -304,3 +311,72 @@ def _keys(work: Work) -> Iterable[str]:
 
 def _holds(work: Work, words: set[str]) -> bool:
     return bool(words) and words <= set(normalise_title(work.title).split())
+
+
+# The allowed sources as a literature search asks them: those of its field, each in its own form,
+# all at once, within one time limit. One that does not answer costs only its own part.
+
+SECONDS = 15.0
+"""Time limit for the sources of one pass."""
+FOLLOWED = 20
+"""Papers whose references and citers are asked for: with both directions 40 lists."""
+LINKS = 20
+"""Papers taken of one list."""
+
+
+class SourceSearch:
+    """Safe to call from any thread."""
+
+    def __init__(
+        self, online: Online, offered: OnlineSearch, held: Held, signals: LibrarySignals | None
+    ) -> None:
+        self._online, self._offered, self._held, self._signals = online, offered, held, signals
+
+    def search(
+        self, query: Query, around: Sequence[Work], seconds: float | None, cancel: Cancel
+    ) -> SourcesFound:
+        """Search the sources of the question's field. Raises `Cancelled`."""
+        texts = self._texts(query.text, around)
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
+        answers = self._online.search_each(texts, LIMIT, budget, cancel)
+        merged = [one.work for one in fused(answers)]
+        self._offered.remember(merged)
+        return SourcesFound(
+            works=tuple(self._held(work) or work for work in merged),
+            queries=tuple(texts.items()),
+            problems=tuple(one.problem for one in failures(answers)),
+        )
+
+    def links(self, works: Sequence[Work], seconds: float | None, cancel: Cancel) -> SourcesFound:
+        """References and citers of the first `FOLLOWED` works with an identifier, `LINKS` of each,
+        as far as they arrive in time. Raises `Cancelled`."""
+        starts = [work for work in works if work.doi or work.arxiv][:FOLLOWED]
+        wanted = [SourceQuery(doi=work.doi, arxiv=work.arxiv) for work in starts]
+        budget = TimeBudget(SECONDS if seconds is None else seconds)
+        found = self._online.links(wanted, LINKS, budget, cancel)
+        lists: list[LinkedPapers] = []
+        problems = []
+        for start, sides in zip(starts, found, strict=True):
+            for direction, answer in sides:
+                problems += [one.problem for one in failures([answer])]
+                if isinstance(answer, Matched):
+                    self._offered.remember(answer.works)
+                    linked = tuple(self._held(work) or work for work in answer.works[:LINKS])
+                    lists.append(LinkedPapers(start=start.id, direction=direction, works=linked))
+        return SourcesFound(links=tuple(lists), problems=tuple(dict.fromkeys(problems)))
+
+    def _texts(self, text: str, around: Sequence[Work]) -> dict[str, str]:
+        """The text that each source receives."""
+        searching: dict[str, frozenset[str]] = {}
+        for name in self._online.names:
+            source = source_named(name)
+            if "search" in source.can:
+                searching[name] = source.fields
+        # A library of one field holds papers of it for any question, so they count second.
+        fields = fields_of([text]) or fields_of(f"{work.title} {work.journal}" for work in around)
+        names = sources_for(fields, searching)
+        words = words_of(text)
+        # A word that no title has is more often a slip than a topic.
+        known = None if self._signals is None else self._signals.title_shares(words)
+        shares = None if known is None else [share or 1.0 for share in known]
+        return {name: keywords_of(text, source_named(name).most_words, shares) for name in names}

@@ -81,7 +81,7 @@ def _merged(rows: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.
 
 
 class PaperGroups:
-    """Over one library, or none. Safe to call from any thread."""
+    """Groups papers of one library, or none. Safe to call from any thread."""
 
     def __init__(self, library: Library | None, opened: Opened, lookup: LookUp) -> None:
         self._library, self._opened, self._lookup = library, opened, lookup

@@ -58,7 +58,7 @@ class Call(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
     method: str
     arguments: msgspec.Raw
     seconds: float | None = None
-    """What remains until the caller's deadline."""
+    """Seconds until the caller's deadline."""
 
 
 class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
@@ -71,7 +71,7 @@ Request = Hello | Call | CancelRequest
 
 
 class Answer(msgspec.Struct, frozen=True, tag="answer"):
-    """What the method returned."""
+    """The value that the method returned."""
 
     id: int
     result: msgspec.Raw
@@ -227,7 +227,7 @@ class Method(Generic[P, R]):
 
     @cached_property
     def arguments(self) -> type[msgspec.Struct]:
-        """What a call sends: the parameters of the signature without `cancel`."""
+        """The type that a call sends: the parameters of the signature without `cancel`."""
         types = typing.get_type_hints(self._signature)
         fields: list[Any] = []
         for name, parameter in list(inspect.signature(self._signature).parameters.items())[1:]:
@@ -240,7 +240,7 @@ class Method(Generic[P, R]):
 
     @cached_property
     def result(self) -> Any:
-        """The type of what a call returns."""
+        """The type that a call returns."""
         return typing.get_type_hints(self._signature)["return"]
 
     @cached_property
@@ -273,7 +273,7 @@ def _problem(kind: Callable[..., R]) -> Callable[[Problem, Any], R]:
 
 
 def _searches(arguments: Any, options: Options) -> float:
-    """What the language model may take for an explicit search."""
+    """Seconds of the language model for an explicit search."""
     own = options.llm
     if own.provider == "none" or arguments.tier != "deep":
         return 0.0

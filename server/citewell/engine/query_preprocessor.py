@@ -1,24 +1,35 @@
-"""Reads the words that an author typed, as far as that takes a library."""
+"""Queries before they reach the retrievers: typed words are read, as far as that takes a library,
+the last one is completed, and other queries for the same place are written.
+"""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.arrays import Arrays, mapped_arrays
 from citewell.corpus.columns import name_hash, word_hash
 from citewell.corpus.library import Library
-from citewell.engine.retrievers import Opened
+from citewell.engine.contract import Tier
+from citewell.engine.retrievers import Opened, unexpected
 from citewell.engine.signals import LibrarySignals
-from citewell.engine.word_tables import WordTables
-from citewell.model import Query
+from citewell.engine.threads import BackgroundLoad
+from citewell.model import Author, Problem, Query
+from citewell.model.cancel import Cancel
 from citewell.model.query import Understood
+from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.library_names import LibraryNames
+from citewell.retrieval.opening import ALIASES
 from citewell.retrieval.query_grammar.cursor import Names
 from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.structure import (
@@ -32,7 +43,20 @@ from citewell.retrieval.structure import (
     structured,
     with_conditions,
 )
-from citewell.retrieval.word_completion import LAST_WORD, RARE, WHOLE, completed, corrected
+from citewell.retrieval.understand import variants
+from citewell.retrieval.word_completion import (
+    LAST_WORD,
+    MOST_PAPERS,
+    RARE,
+    WHOLE,
+    WordTable,
+    completed,
+    corrected,
+    word_arrays,
+)
+
+if TYPE_CHECKING:
+    from citewell.engine.llm_stage import LlmStage
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -150,12 +174,7 @@ class QueryPreprocessor:
     def _counts(self, words: Sequence[int]) -> NDArray[np.int64]:
         if self._signals is None:
             return np.zeros(len(words), np.int64)
-        hashes, counts, _ = self._signals.title_words()
-        wanted = np.array(words, np.uint32)
-        if not len(hashes):
-            return np.zeros(len(wanted), np.int64)
-        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
-        return np.where(hashes[at] == wanted, counts[at], 0)
+        return self._signals.title_counts(words)
 
     def _is_name(self, word: str) -> bool:
         if self._columns is None:
@@ -170,3 +189,164 @@ class QueryPreprocessor:
 def _now(query: Query) -> int:
     """The year of the citing paper if it is known, else this one."""
     return query.paper.year or datetime.date.today().year
+
+
+# The words that complete others (`retrieval.word_completion`), of a library and those below it.
+#
+# Reading the most cited papers takes a second or two: it is done on a thread when the first word is
+# to be completed, and the table of a large library is kept in the cache.
+
+WORDS = "words"
+KEPT_FROM = 2_000
+"""A table of fewer papers is made in some milliseconds."""
+_PRIORS = WEIGHTS / "priors.npz"
+_AUTHORS = 20
+"""Of a paper; a collaboration has thousands."""
+_STRIPE = 1_000_000
+_BATCH = 1_000
+_SURE = 0.3
+"""Share of the users of a name who mean one paper, from which its beginning stands for it."""
+
+
+class _Named(msgspec.Struct):
+    title: str = ""
+    authors: tuple[Author, ...] = ()
+
+
+class WordTables:
+    """The tables of one open library. Safe to call from any thread."""
+
+    def __init__(self, library: Library, signals: LibrarySignals) -> None:
+        self._library, self._signals = library, signals
+        self._load: BackgroundLoad[list[WordTable]] | None = None
+        self._lock = threading.Lock()
+
+    def get(self, *, waits: bool = False) -> Sequence[WordTable]:
+        """The tables, the library's own first. The first call begins to make them: until then there
+        are none, unless it `waits` or the library is small; none, too, where they cannot be made,
+        which is logged."""
+        with self._lock:
+            if self._load is None:
+                self._load = BackgroundLoad(WORDS, self._made, partial(unexpected, WORDS)).begin()
+        if waits or self._library.rows < KEPT_FROM:
+            self._load.wait(threading.TIMEOUT_MAX)
+        return self._load.value or ()
+
+    def _made(self) -> list[WordTable]:
+        names = self._names()
+        return [WordTable(self._arrays(part, rows, names)) for part, rows in _parts(self._library)]
+
+    def _arrays(self, part: Library, rows: range, names: Mapping[int, str]) -> Arrays:
+        def make() -> Arrays:
+            chosen, cited = self._most_cited(rows)
+            return word_arrays(list(self._texts(chosen, names)), cited)
+
+        if len(rows) < KEPT_FROM:
+            return make()
+        sources = [path for path in (_PRIORS, ALIASES) if path.exists()]
+        return mapped_arrays("words-1", sources, make, facts=part.snapshot)
+
+    def _most_cited(self, rows: range) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The most cited of some rows, rising, and how often each is cited."""
+        best, best_cited = np.zeros(0, np.int64), np.zeros(0)
+        for begin in range(rows.start, rows.stop, _STRIPE):
+            more = np.arange(begin, min(begin + _STRIPE, rows.stop))
+            every = np.concatenate([best, more])
+            cited = np.concatenate([best_cited, self._signals.cited(more)])
+            kept = np.sort(np.argsort(-cited, kind="stable")[:MOST_PAPERS])
+            best, best_cited = every[kept], cited[kept]
+        return best, best_cited
+
+    def _texts(self, rows: NDArray[np.int64], names: Mapping[int, str]) -> Iterator[str]:
+        """The words of each row: a line with its title, and one with its authors and its names."""
+        for begin in range(0, len(rows), _BATCH):
+            some = rows[begin : begin + _BATCH]
+            keys = self._signals.keys(some)
+            called = [0] * len(some) if keys is None else keys.tolist()
+            works = self._library.records(some.tolist(), _Named)
+            for work, key in zip(works, called, strict=True):
+                yield f"{work.title}\n{_people(work.authors[:_AUTHORS])} {names.get(key, '')}"
+
+    def _names(self) -> Mapping[int, str]:
+        """By title key: the names by which others mostly mean that paper."""
+        found: dict[int, str] = {}
+        for name, works in self._signals.aliases().items():
+            if works and works[0].strength >= _SURE:
+                # In capitals: names are coined words.
+                found[works[0].key] = f"{found.get(works[0].key, '')} {name.upper()}"
+        return found
+
+
+def _people(authors: Iterable[Author]) -> str:
+    return " ".join(f"{one.family} {one.given}" for one in authors)
+
+
+def _parts(library: Library) -> Iterator[tuple[Library, range]]:
+    """The library and those below it, each with its own rows."""
+    part: Library | None = library
+    begin = 0
+    while part is not None:
+        end = begin + sum(segment.count for segment in part.own_segments)
+        yield part, range(begin, end)
+        part, begin = part.below, end
+
+
+# Other queries for the same place: by rules, by the language model, or none, as the settings say.
+#
+# Each is retrieved like the author's own, into lists of its own ("bm25~1"), and all are fused.
+
+_TOO_LITTLE = 1.0
+"""Share of the titles for every word of a library that has no columns: no word is specific."""
+
+
+def variant_name(retriever: str, number: int) -> str:
+    """Name of a retriever's list for the query of that number; 0 is the author's own."""
+    return f"{retriever}~{number}" if number else retriever
+
+
+def variant_of(name: str) -> int:
+    """The query's number that a list's name bears."""
+    _, _, number = name.partition("~")
+    return int(number) if number.isdecimal() else 0
+
+
+class ExpandedQueries(msgspec.Struct, frozen=True):
+    """The other queries for one place."""
+
+    queries: tuple[Query, ...] = ()
+    made_by: tuple[str, ...] = ()
+    """ "rules", and the version of the model's program ("reformulate@builtin")."""
+    problems: tuple[Problem, ...] = ()
+    """Why the model wrote none."""
+
+
+class QueryExpansion:
+    """Safe to call from any thread."""
+
+    def __init__(
+        self, options: Options, signals: LibrarySignals | None, llm_stage: LlmStage | None
+    ) -> None:
+        self._by_rules = options.retrieval.reformulate == "rules"
+        self._llm_stage = llm_stage if options.llm.reformulate else None
+        self._signals = signals
+
+    def of(self, query: Query, tier: Tier, cancel: Cancel) -> ExpandedQueries:
+        """The other queries for the place of one. Raises `Cancelled` alone."""
+        found: list[Query] = []
+        made_by: list[str] = []
+        if self._by_rules and self._signals is not None:
+            found += variants(query, self._shares)
+            made_by += ["rules"] if found else []
+        if self._llm_stage is None or tier != "deep":
+            return ExpandedQueries(tuple(found), tuple(made_by))
+        rewritten = self._llm_stage.rewrite(query, cancel)
+        bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")
+        found += [msgspec.structs.replace(bare, text=text) for text in rewritten.queries]
+        made_by += [rewritten.program] if rewritten.queries else []
+        problems = () if rewritten.problem is None else (rewritten.problem,)
+        return ExpandedQueries(tuple(found), tuple(made_by), problems)
+
+    def _shares(self, words: Sequence[str]) -> Sequence[float]:
+        assert self._signals is not None
+        shares = self._signals.title_shares(words)
+        return [_TOO_LITTLE] * len(words) if shares is None else shares

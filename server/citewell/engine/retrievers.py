@@ -12,7 +12,7 @@ import msgspec
 from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.library import Library
-from citewell.engine.background_load import BackgroundLoad
+from citewell.engine.threads import BackgroundLoad
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
@@ -36,17 +36,12 @@ class LateRetriever(Retriever):
 
     def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
         self.name = name
-        self._retriever = BackgroundLoad(name, load, partial(unexpected, name))
+        self._retriever = BackgroundLoad(name, load, partial(unexpected, name)).begin()
 
     @property
     def problem(self) -> Problem | None:
         """Why it could not be loaded, once that is known."""
         return self._retriever.problem
-
-    @property
-    def loaded(self) -> Retriever | None:
-        """The retriever itself; None while it is being loaded or when it could not be."""
-        return self._retriever.value
 
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long."""
@@ -80,7 +75,7 @@ T = TypeVar("T")
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """What answers over a library."""
+    """The open retrievers of a library, and what they share."""
 
     retrievers: dict[str, Retriever] = msgspec.field(default_factory=dict)
     """By name, in the order of their evidence: those that are asked for every query."""
@@ -89,7 +84,7 @@ class Opened(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     """Why a retriever that was asked for is missing."""
     columns: LibraryColumns | None = None
-    """What the ranker reads; None for a library built without it."""
+    """Columns that the ranker reads; None for a library built without them."""
     filters: Filters | None = None
     """Says which papers pass the filters of a query."""
     typed: dict[str, Retriever] = msgspec.field(default_factory=dict)

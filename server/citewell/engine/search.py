@@ -21,15 +21,15 @@ from citewell.engine.cascade import Cascade
 from citewell.engine.contract import Tier
 from citewell.engine.identified import Identified
 from citewell.engine.lookup import LookUp
-from citewell.engine.query_expansion import (
+from citewell.engine.query_preprocessor import (
     ExpandedQueries,
     QueryExpansion,
+    QueryPreprocessor,
     variant_name,
     variant_of,
 )
-from citewell.engine.query_preprocessor import QueryPreprocessor
 from citewell.engine.retrievers import Opened
-from citewell.engine.runs import Runner
+from citewell.engine.threads import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.query import FILTERS
@@ -48,7 +48,7 @@ TYPED_DEPTH = 0.6
 
 
 class Search:
-    """Over the retrievers of one library. Safe to call from any thread."""
+    """Asks the retrievers of one library. Safe to call from any thread."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class Search:
 
 
 def _problems_of(rankings: Iterable[Ranking]) -> list[Problem]:
-    """What was not searched as it should be, each once."""
+    """Problems of the searches, each once."""
     return list(dict.fromkeys(one.problem for one in rankings if one.problem is not None))
 
 
@@ -181,7 +181,7 @@ def _batch_task(
 
 
 class Listing:
-    """Over one library. Safe to call from any thread."""
+    """Lists papers of one library. Safe to call from any thread."""
 
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
@@ -250,7 +250,7 @@ class Finder:
         self._online = online
         missing = problems if library is None else ()
         self.timings: dict[str, float] = {}
-        """Of the last search that was no completion."""
+        """Milliseconds of the stages of the last search that was no completion."""
         self._identified = Identified(lookup, online, missing, lookup.held)
         self._listing = None if library is None else Listing(library, opened)
 

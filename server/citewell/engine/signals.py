@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.aliases import Aliases
-from citewell.corpus.columns import Columns
+from citewell.corpus.columns import Columns, word_hash
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
@@ -22,24 +22,14 @@ class LibrarySignals:
 
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
-        self._opened = opened
+        self._cited = opened.of(CitationContextRetriever)
+        self._bm25 = opened.of(Bm25Retriever)
+        self._dense = opened.of(DenseRetriever)
         self._columns = opened.columns
         self._aliases = opened.aliases
         self._keys: NDArray[np.uint64] | None = None
         self._title_words: tuple[NDArray[np.uint32], NDArray[np.int64], int] | None = None
         self._encoded: tuple[object, tuple[Query, ...], NDArray[np.float32]] | None = None
-
-    @property
-    def _cited(self) -> CitationContextRetriever | None:
-        return self._opened.of(CitationContextRetriever)
-
-    @property
-    def _bm25(self) -> Bm25Retriever | None:
-        return self._opened.of(Bm25Retriever)
-
-    @property
-    def _dense(self) -> DenseRetriever | None:
-        return self._opened.of(DenseRetriever)
 
     def works(self, rows: NDArray[np.int64]) -> list[Work]:
         """The records, in order."""
@@ -47,12 +37,12 @@ class LibrarySignals:
 
     @property
     def years(self) -> NDArray[np.int16]:
-        """Per row of the library, 0 where unknown."""
+        """Year of each row of the library, 0 where unknown."""
         return self._library.columns().year
 
     @property
     def citations(self) -> NDArray[np.int32]:
-        """Per row of the library, -1 where unknown."""
+        """Citation count of each row of the library, -1 where unknown."""
         return self._library.columns().citations
 
     def cited(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -131,6 +121,23 @@ class LibrarySignals:
         if self._title_words is None:
             self._title_words = (*self._columns.word_counts(), len(self._library))
         return self._title_words
+
+    def title_counts(self, hashes: Sequence[int]) -> NDArray[np.int64]:
+        """In how many titles each word stands, by the words' hashes."""
+        known, counts, _ = self.title_words()
+        wanted = np.array(hashes, np.uint32)
+        if not len(known):
+            return np.zeros(len(wanted), np.int64)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[at] == wanted, counts[at], 0)
+
+    def title_shares(self, words: Sequence[str]) -> list[float] | None:
+        """Share of the library's titles that hold each word; None without columns."""
+        known, _, papers = self.title_words()
+        if not len(known) or not papers:
+            return None
+        counts = self.title_counts([word_hash(word) for word in words])
+        return [float(count) / papers for count in counts]
 
     def aliases(self) -> Aliases:
         """Names by which others cite papers."""

@@ -110,7 +110,7 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
 
 
 def snapshot_of(options: Options) -> str:
-    """What `Library.snapshot` is of the opened library, without opening it.
+    """The value of `Library.snapshot` for the library, without opening it.
 
     Raises `LibraryError` where there is none.
     """

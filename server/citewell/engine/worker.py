@@ -71,10 +71,9 @@ class Worker:
         self._version = b""
         self._version_read_at = 0.0
         self._write_lock = threading.Lock()
-        self._cancels: dict[int, Cancel] = {}
-        self._cancels_lock = threading.Lock()
-        self._searches: set[int] = set()
-        """Numbers of the searches that are not answered yet; with the lock of `_cancels`."""
+        self._pending: dict[int, tuple[str, Cancel]] = {}
+        """By number: the method and the cancel of the calls that are not answered yet."""
+        self._pending_lock = threading.Lock()
         self._engine: Future[Engine] = Future()
         self._hello: protocol.Hello | None = None
         self._opened_at = 0.0
@@ -92,10 +91,9 @@ class Worker:
                 self._hello = request
                 self._start_open()
             elif isinstance(request, protocol.CancelRequest):
-                with self._cancels_lock:
-                    cancel = self._cancels.get(request.id)
-                if cancel is not None:
-                    cancel.set()
+                with self._pending_lock:
+                    if request.id in self._pending:
+                        self._pending[request.id][1].set()
             else:
                 self._submit(request)
 
@@ -127,10 +125,10 @@ class Worker:
             logger.exception("The engine cannot start")
             opened.set_exception(error)
             return
-        with self._cancels_lock:
-            is_awaited = bool(self._searches) and self._engine is opened
+        with self._pending_lock:
+            is_search_waiting = any(name == "find" for name, _ in self._pending.values())
         # A search that waits is the first one itself: it may take as long.
-        if not is_awaited:
+        if not (is_search_waiting and self._engine is opened):
             _warm_up(engine)
         # An engine that this one replaces is not closed: requests may still be in it.
         opened.set_result(engine)
@@ -159,10 +157,8 @@ class Worker:
             raise protocol.BrokenFrameError(f"there is no method {call.method!r}")
         arguments = protocol.decode(method.arguments, call.arguments)
         cancel = Cancel(call.seconds)
-        with self._cancels_lock:
-            self._cancels[call.id] = cancel
-            if method.name == "find":
-                self._searches.add(call.id)
+        with self._pending_lock:
+            self._pending[call.id] = (method.name, cancel)
         lane = self._lanes[method.lane(arguments)]
         lane.submit(self._answer, method, arguments, call.id, cancel)
 
@@ -186,9 +182,8 @@ class Worker:
             logger.exception("Request %d failed", number)
             reply = protocol.FailedReply(number, _internal(error))
         finally:
-            with self._cancels_lock:
-                self._cancels.pop(number, None)
-                self._searches.discard(number)
+            with self._pending_lock:
+                self._pending.pop(number, None)
         try:
             frame = protocol.encode(reply)
         except protocol.BrokenFrameError as error:

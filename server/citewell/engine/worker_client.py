@@ -32,7 +32,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.system.child_process import start_child
 from citewell.options import Options
-from citewell.sources.answers import Listener
+from citewell.sources.answers import Listener, Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -295,8 +295,8 @@ class WorkerEngine(RemoteEngine):
         return child.pid if child is not None else 0
 
     def status_at_rest(self) -> EngineStatus:
-        """What is known without a child: library, number of papers and allowed sources. Opens no
-        index, and loads no model.
+        """Library, number of papers and allowed sources, without a child: opens no index, and loads
+        no model.
 
         A work that the library and one below it both hold counts twice."""
         from citewell.sources.registry import allowed
@@ -316,10 +316,12 @@ class WorkerEngine(RemoteEngine):
         return EngineStatus(str(path), snapshot, works, sources=names, problems=problems)
 
     def watch_source_cache(self, listener: Listener) -> None:
-        """Call `listener` with the source and the outcome of each request to a source by a child
-        that starts later, where the settings ask for metrics; before the answer of the call that
-        waited for it."""
+        """Call `listener` with the source and the outcome of each request to a source, where the
+        settings ask for metrics; before the answer of the call that waited for it."""
         self._on_look_up = listener
+
+    def _look_up(self, source: str, outcome: Outcome) -> None:
+        self._on_look_up(source, outcome)  # of a child that started before it was set, too
 
     # The life of the child.
 
@@ -391,7 +393,7 @@ class WorkerEngine(RemoteEngine):
             try:
                 # A file with a wrong byte may be what the last one died of.
                 self._child = Child(
-                    self._options, self._command, self._on_look_up, verify=last is not None
+                    self._options, self._command, self._look_up, verify=last is not None
                 )
             except OSError as error:
                 self._record_death(self._deaths + 1, str(error))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from citewell.engine.llm_stage import permuted
 from citewell.engine.local import LocalEngine
-from citewell.engine.query_expansion import variant_name, variant_of
+from citewell.engine.query_preprocessor import variant_name, variant_of
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel, Cancelled

@@ -134,7 +134,7 @@ def test_a_cancelled_question_stops_at_once(options: Options, fake_sources: Any)
 
     threading.Timer(0.3, cancel.set).start()
     with pytest.raises(Cancelled):
-        online.match([SourceQuery(title=KETTLES)], cancel=cancel)
+        online.within(None).match([SourceQuery(title=KETTLES)], cancel=cancel)
     assert time.monotonic() - begin < 15.0
     online.close()
 

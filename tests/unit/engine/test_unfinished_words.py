@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.unit.engine_of_records import engine_of
 
-from citewell.engine import word_tables
+from citewell.engine import query_preprocessor
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
 
@@ -84,7 +84,7 @@ def test_a_large_library_answers_while_its_words_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first search is not delayed; a batch waits for the words."""
-    monkeypatch.setattr(word_tables, "KEPT_FROM", 10)
+    monkeypatch.setattr(query_preprocessor, "KEPT_FROM", 10)
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
     query = Query(text="bahd", unfinished=True)
     for number in range(2):  # the second engine finds the table in the cache

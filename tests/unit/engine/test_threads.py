@@ -1,4 +1,5 @@
-"""Which thread a task runs on, and what one that waits, hangs or is late costs the others."""
+"""Which thread a task runs on, and what one that waits, hangs or is late costs the others. What
+loads on a thread is loaded again after a fault of the interpreter, and only then."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from citewell.engine.runs import Runner
+from citewell.engine.retrievers import unexpected
+from citewell.engine.threads import TRIES, BackgroundLoad, Runner
+from citewell.model import CitewellError
 from citewell.model.cancel import Cancel, Cancelled
 
 LONG = 60.0
@@ -130,3 +133,40 @@ def test_a_run_whose_client_gave_up_ends_at_once(runner: Runner) -> None:
         tasks = {"gives up": gives_up, "hangs": lambda own: let_go.wait(LONG)}
         runner.run(tasks, LONG, cancel)
     let_go.set()
+
+
+def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]:
+    """What raises so often before it loads, and the tries so far."""
+    tries: list[int] = []
+
+    def load() -> str:
+        tries.append(len(tries))
+        if len(tries) <= times:
+            raise error
+        return "loaded"
+
+    return load, tries
+
+
+def begun(load: Callable[[], str]) -> BackgroundLoad[str]:
+    return BackgroundLoad("vectors", load, lambda error: unexpected("vectors", error)).begin()
+
+
+def test_a_fault_of_the_interpreter_is_tried_again():
+    load, tries = failing(TRIES - 1, SystemError("AST constructor recursion depth mismatch"))
+    assert begun(load).get() == "loaded"
+    assert len(tries) == TRIES
+
+
+def test_a_fault_that_stays_is_a_problem():
+    load, tries = failing(TRIES, SystemError("AST constructor recursion depth mismatch"))
+    with pytest.raises(CitewellError, match="cannot be opened"):
+        begun(load).get()
+    assert len(tries) == TRIES
+
+
+def test_another_error_is_not_tried_again():
+    load, tries = failing(1, ValueError("no vectors"))
+    with pytest.raises(CitewellError, match="no vectors"):
+        begun(load).get()
+    assert len(tries) == 1

@@ -1,4 +1,4 @@
-"""Running several retrievers, each only as long as it may.
+"""Work on threads: several retrievers, each only as long as it may, and what takes seconds to load.
 
 Python runs one thread at a time. Tasks that wait for a network or for a model have a thread each;
 the others share one: beside each other they would only wait for the interpreter's lock (GIL), and
@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
@@ -38,11 +38,11 @@ class RunCancel(Cancel):
         super().__init__()
         self.deadline = parent.deadline
         self._parent = parent
-        self._end = end
+        self.end = end
 
     @property
     def is_set(self) -> bool:
-        return self._event.is_set() or self._parent.is_set or time.monotonic() > self._end
+        return self._event.is_set() or self._parent.is_set or time.monotonic() > self.end
 
     def check(self) -> None:
         if self.is_set:
@@ -124,8 +124,7 @@ class Runner:
         for name, task in tasks.items():
             with self._lock:
                 slot = self._slots.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
-            work = partial(self._work, name, task, own, answers)
-            job = partial(self._wait_and_work, slot, end, name, work, answers)
+            job = partial(_work, name, task, slot, own, answers)
             if name in here:
                 own_jobs[name] = job
             elif name in waiting:
@@ -155,47 +154,6 @@ class Runner:
         }
         return results, problems, timings
 
-    @staticmethod
-    def _wait_and_work(
-        slot: threading.BoundedSemaphore,
-        end: float,
-        name: str,
-        work: Callable[[], None],
-        answers: _Answers,
-    ) -> None:
-        left = max(0.0, end - time.monotonic())
-        if not slot.acquire(timeout=left):
-            answers.put(name, None, _late(name, left), left * 1e3)
-            return
-        try:
-            work()
-        finally:
-            slot.release()
-
-    def _work(
-        self,
-        name: str,
-        task: Callable[[Cancel], Any],
-        cancel: Cancel,
-        answers: _Answers,
-    ) -> None:
-        begin = time.perf_counter()
-        result, problem = None, None
-        try:
-            result = task(cancel)
-        except Cancelled:
-            problem = Problem("retriever-late", f"The retriever {name!r} was stopped.")
-        except CitewellError as error:
-            problem = error.problem
-        except Exception as error:
-            logger.exception("The retriever %s failed", name)
-            problem = Problem(
-                "retriever-failed",
-                f"The retriever {name!r} failed ({type(error).__name__}: {error}).",
-                "The other retrievers answered; `citewell doctor` shows what is wrong.",
-            )
-        answers.put(name, result, problem, (time.perf_counter() - begin) * 1e3)
-
 
 class _Answers:
     """The answers of one run. Whoever waits is woken by the last one only: each wake-up makes the
@@ -205,9 +163,9 @@ class _Answers:
         self._found: dict[str, tuple[Any, Problem | None, float]] = {}
         self._left = count
         self._lock = threading.Lock()
-        self._complete = threading.Lock()
-        if count:
-            self._complete.acquire()
+        self._complete = threading.Event()
+        if not count:
+            self._complete.set()
 
     def put(self, name: str, result: Any, problem: Problem | None, milliseconds: float) -> None:
         """Add the answer of one task."""
@@ -215,16 +173,48 @@ class _Answers:
             self._found[name] = (result, problem, milliseconds)
             self._left -= 1
             if not self._left:
-                self._complete.release()
+                self._complete.set()
 
     def wait(self, seconds: float) -> bool:
         """Wait for the last answer; False when it has not come within this time."""
-        return self._complete.acquire(timeout=max(0.0, seconds))
+        return self._complete.wait(max(0.0, seconds))
 
     def taken(self) -> dict[str, tuple[Any, Problem | None, float]]:
         """Result, problem and milliseconds by name, of those that have come so far."""
         with self._lock:
             return dict(self._found)
+
+
+def _work(
+    name: str,
+    task: Callable[[Cancel], Any],
+    slot: threading.BoundedSemaphore,
+    cancel: RunCancel,
+    answers: _Answers,
+) -> None:
+    """Answer with what the task returns, once one of its slots is free."""
+    left = max(0.0, cancel.end - time.monotonic())
+    if not slot.acquire(timeout=left):
+        answers.put(name, None, _late(name, left), left * 1e3)
+        return
+    begin = time.perf_counter()
+    result, problem = None, None
+    try:
+        result = task(cancel)
+    except Cancelled:
+        problem = Problem("retriever-late", f"The retriever {name!r} was stopped.")
+    except CitewellError as error:
+        problem = error.problem
+    except Exception as error:
+        logger.exception("The retriever %s failed", name)
+        problem = Problem(
+            "retriever-failed",
+            f"The retriever {name!r} failed ({type(error).__name__}: {error}).",
+            "The other retrievers answered; `citewell doctor` shows what is wrong.",
+        )
+    finally:
+        slot.release()
+    answers.put(name, result, problem, (time.perf_counter() - begin) * 1e3)
 
 
 def _work_off(jobs: deque[Callable[[], None]]) -> None:
@@ -243,3 +233,88 @@ def _late(name: str, seconds: float) -> Problem:
         f"The retriever {name!r} did not answer within {seconds * 1e3:.0f} ms.",
         "The other retrievers answered; `retrieval.timeout_ms` sets the limit.",
     )
+
+
+# What takes seconds to load is loaded on a thread, while the engine answers without it.
+
+TRIES = 3
+"""How often loading is tried. Some versions of CPython 3.11 count the recursion depth of `ast` over
+all threads, and numpy reads the header of an array with it: a thread that reads an array while
+another one does gets a `SystemError`, for no fault of the file."""
+
+T = TypeVar("T")
+
+
+class BackgroundLoad(Generic[T]):
+    """Loads a value once, after `begin`. Safe across threads."""
+
+    def __init__(
+        self, name: str, load: Callable[[], T], broken: Callable[[Exception], Problem]
+    ) -> None:
+        """`broken` makes the problem of an exception that is no `CitewellError`."""
+        self._name = name
+        self._load = load
+        self._broken = broken
+        self._done = threading.Event()
+        self._begun = False
+        self._lock = threading.Lock()
+        self.value: T | None = None
+        """None while it is being loaded, and when it could not be."""
+        self.problem: Problem | None = None
+        """Why it could not be loaded, once that is known."""
+
+    def begin(self) -> BackgroundLoad[T]:
+        """Begin to load, if that has not begun."""
+        with self._lock:
+            begins, self._begun = not self._begun, True
+        if begins:
+            name = f"citewell-load-{self._name}"
+            threading.Thread(target=self._run, name=name, daemon=True).start()
+        return self
+
+    @property
+    def is_done(self) -> bool:
+        """True once it is loaded, or could not be."""
+        return self._done.is_set()
+
+    def wait(self, seconds: float, cancel: Cancel | None = None) -> bool:
+        """Wait until it is done, or so long, or not at all where it has not begun; whether it is
+        done. Raises `Cancelled`."""
+        if not self._begun:
+            return False
+        if cancel is None:
+            return self._done.wait(seconds)
+        end = Cancel(seconds)
+        while not self._done.wait(min(0.02, end.remaining)):
+            cancel.check()
+            if not end.remaining:
+                return False
+        return True
+
+    def get(self, cancel: Cancel | None = None) -> T:
+        """Wait for the loaded value. Raises `CitewellError` if it could not be loaded, and
+        `Cancelled`."""
+        self.begin().wait(threading.TIMEOUT_MAX, cancel)
+        if self.problem is not None or self.value is None:
+            assert self.problem is not None
+            raise CitewellError(self.problem)
+        return self.value
+
+    def _tried(self) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return self._load()
+            except SystemError:
+                logger.warning("%s is loaded again", self._name, exc_info=True)
+        return self._load()
+
+    def _run(self) -> None:
+        try:
+            self.value = self._tried()
+        except CitewellError as error:
+            self.problem = error.problem
+        except Exception as error:
+            logger.exception("%s cannot be loaded", self._name)
+            self.problem = self._broken(error)
+        finally:
+            self._done.set()

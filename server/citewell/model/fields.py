@@ -58,7 +58,7 @@ class FieldSpec(msgspec.Struct, frozen=True):
     form: Callable[[str], str] = normalise_title
     """Equal for values that say the same."""
     distinguishes: bool = False
-    """Works with equal titles and different values of it are different works."""
+    """Works with equal titles differ if their values differ."""
     inherited: Literal["always", "xdata", "never"] = "always"
     """Whether an entry takes it from its parents, or from those in `xdata` alone: of a volume it
     says something else than of a paper in it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LONG_LINE = 4096
-"""Characters of a line from which units are looked up instead of counted."""
+"""In a line with more characters, sums of units are used."""
 _LARGE_TEXT = 1 << 16
 """From this length on, numpy looks for the line ends of an ASCII text."""
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}

@@ -383,11 +383,11 @@ class NameForm(msgspec.Struct, frozen=True, order=True):
 
     def fits(self, other: NameForm) -> bool:
         """True when both may be the name of one person; `self` is what is asked for."""
-        if self.family != other.family:
+        if self.family != other.family or not self.initial:
+            return self.family == other.family
+        if self.initial != other.initial:
             return False
-        if not self.initial or self.given == other.given:
-            return True
-        return self.initial == other.initial and not (self.given and other.given)
+        return not (self.given and other.given) or self.given == other.given
 
 
 @lru_cache(maxsize=65536)

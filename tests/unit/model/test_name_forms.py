@@ -38,6 +38,7 @@ def test_every_form_of_a_name_finds_it(record: str, queries: list[str]) -> None:
     [
         ("LeCun, Yann", ["Jan LeCun", "Yoshua LeCun", "X. LeCun", "Yann", "", ",", "and"]),
         ("Wang, Wei", ["Weiwei Wang", "Wei Li", "Wei"]),
+        ("Cho, M.", ["K. Cho", "Kyunghyun Cho"]),
         ("van den Oord, Aäron", ["van", "den"]),
     ],
 )

@@ -125,7 +125,6 @@ class ColumnsBuilder:
             raise ValueError(f"{count} works were expected and {len(columns)} arrived")
         for field in Columns.__struct_fields__:
             np.save(into / f"{field}.npy", getattr(columns, field), allow_pickle=False)
-        # Columns of earlier versions lack these two: the words are then counted when they are read.
         words, counts = (into / name for name in _WORD_COUNTS)
         kept, number = np.unique(columns.word, return_counts=True)
         np.save(words, kept, allow_pickle=False)
@@ -272,10 +271,8 @@ def _word_counts(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     if isinstance(part, CompactColumns):
         return part.word_counts()
-    words, counts = (folder / name for name in _WORD_COUNTS)
-    if words.is_file() and counts.is_file():
-        return np.load(words, allow_pickle=False), np.load(counts, allow_pickle=False)
-    return np.unique(np.asarray(part.word), return_counts=True)
+    words, counts = (np.load(folder / name, allow_pickle=False) for name in _WORD_COUNTS)
+    return words, counts
 
 
 def _take(part: Columns | CompactColumns, rows: NDArray[np.int64]) -> Columns:

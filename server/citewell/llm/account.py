@@ -166,16 +166,9 @@ class Account:
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
-        database = open_database(make_private_file(self._path), (_begin,), seconds=BUSY_SECONDS)
+        database = open_database(make_private_file(self._path), (_SQL,), seconds=BUSY_SECONDS)
         try:
             with transaction(database):
                 yield database
         finally:
             database.close()
-
-
-def _begin(database: sqlite3.Connection) -> None:
-    """The table, also in a file that an older version began without a column."""
-    database.execute(_SQL)
-    if not any(row[1] == "local" for row in database.execute("PRAGMA table_info(usage)")):
-        database.execute("ALTER TABLE usage ADD COLUMN local INTEGER DEFAULT 0")

@@ -39,15 +39,7 @@ def test_the_counts_of_the_segments_add_up_to_those_of_the_titles(two_segments: 
     assert counts.tolist() == [sum(word in title for title in titles) for word in words.tolist()]
 
 
-def test_columns_of_an_earlier_version_are_counted_when_they_are_read(
-    two_segments: Library,
-) -> None:
-    before = LibraryColumns(two_segments.segments).word_counts()
+def test_the_counts_are_read_and_not_made(two_segments: Library) -> None:
     file = two_segments.segments[0].index("columns") / COUNTS
-    stored = np.load(file)
-    file.unlink()
-    after = LibraryColumns(two_segments.segments).word_counts()
-    assert [one.tolist() for one in before] == [one.tolist() for one in after]
-    # Where the file is there, it is what is read.
-    np.save(file, stored * 1000)
+    np.save(file, np.load(file) * 1000)
     assert LibraryColumns(two_segments.segments).word_counts()[1].max() >= 1000

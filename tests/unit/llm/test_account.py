@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.llm.account import Account, today
+from citewell.llm.account import Account
 from citewell.model import CitewellError
 from citewell.model.llm import Usage
 
@@ -55,23 +55,3 @@ def test_the_count_holds_numbers_and_the_models_name_alone(tmp_path: Path) -> No
     with sqlite3.connect(path) as database:
         (row,) = database.execute("SELECT * FROM usage").fetchall()
     assert row[1:] == ("ollama a", 1, 100, 20, 0.0, 0, 0)
-
-
-def test_a_count_of_an_older_version_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "usage.sqlite"
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE usage (day TEXT, model TEXT, requests INTEGER, input_tokens INTEGER, "
-            "output_tokens INTEGER, cost REAL, unpriced INTEGER, PRIMARY KEY (day, model)) "
-            "WITHOUT ROWID"
-        )
-        row = (today(), "openai m", 1, 100, 20, 0.5, 0)
-        database.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    database.close()
-    account = Account(daily_tokens=200, path=path)
-    assert account.used() == Usage(1, 100, 20, 0.5)
-    Account(path=path, local=True).add("ollama m", Usage(1, 1000, 0))
-    account.allow(80)
-    with pytest.raises(CitewellError):
-        account.allow(81)
-    assert account.used() == Usage(2, 1100, 20, 0.5)

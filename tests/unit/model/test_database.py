@@ -18,12 +18,7 @@ from citewell.model.system.database import (
 )
 
 FIRST = "CREATE TABLE IF NOT EXISTS a (x INTEGER); CREATE TABLE IF NOT EXISTS b (y INTEGER);"
-
-
-def second(database: sqlite3.Connection) -> None:
-    columns = [row[1] for row in database.execute("PRAGMA table_info(a)")]
-    if "z" not in columns:
-        database.execute("ALTER TABLE a ADD COLUMN z INTEGER DEFAULT 7")
+SECOND = "ALTER TABLE a ADD COLUMN z INTEGER DEFAULT 7"
 
 
 def test_a_file_gets_the_migrations_that_it_lacks(tmp_path: Path) -> None:
@@ -31,7 +26,7 @@ def test_a_file_gets_the_migrations_that_it_lacks(tmp_path: Path) -> None:
     with closing(open_database(path, (FIRST,), seconds=1)) as database:
         database.execute("INSERT INTO a VALUES (1)")
         assert version_of(database) == 1
-    with closing(open_database(path, (FIRST, second), seconds=1)) as database:
+    with closing(open_database(path, (FIRST, SECOND), seconds=1)) as database:
         assert database.execute("SELECT x, z FROM a").fetchall() == [(1, 7)]
         assert version_of(database) == 2
 
@@ -48,7 +43,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> Non
 
 def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    open_database(path, (FIRST, second), seconds=1).close()
+    open_database(path, (FIRST, SECOND), seconds=1).close()
     before = path.read_bytes()
     with pytest.raises(NewerDatabaseError):
         open_database(path, (FIRST,), seconds=1)
@@ -61,7 +56,7 @@ def test_several_may_begin_a_file_at_once(tmp_path: Path) -> None:
 
     def begin() -> None:
         try:
-            opened = closing(open_database(path, (FIRST, second), seconds=10))
+            opened = closing(open_database(path, (FIRST, SECOND), seconds=10))
             with opened as database, transaction(database):
                 database.execute("INSERT INTO a (x) VALUES (1)")
         except BaseException as error:

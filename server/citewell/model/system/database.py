@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
-
-Migration = str | Callable[[sqlite3.Connection], None]
-"""Statements, or what makes them. Repeating one does no harm: two processes may begin alike."""
 
 
 class NewerDatabaseError(Exception):
@@ -17,7 +14,7 @@ class NewerDatabaseError(Exception):
 
 
 def open_database(
-    path: Path, migrations: Sequence[Migration] = (), *, seconds: float, pragmas: Sequence[str] = ()
+    path: Path, migrations: Sequence[str] = (), *, seconds: float, pragmas: Sequence[str] = ()
 ) -> sqlite3.Connection:
     """A connection for any thread, in which each statement is a transaction of its own.
 
@@ -34,7 +31,8 @@ def open_database(
         for number, migration in enumerate(migrations[version:], version + 1):
             with transaction(database):
                 if version_of(database) < number:  # else another process was quicker
-                    _migrate(database, migration)
+                    for statement in filter(str.strip, migration.split(";")):
+                        database.execute(statement)
                     database.execute(f"PRAGMA user_version = {number}")
     except BaseException:
         database.close()
@@ -65,12 +63,3 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
         database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")
-
-
-def _migrate(database: sqlite3.Connection, migration: Migration) -> None:
-    if not isinstance(migration, str):
-        migration(database)
-        return
-    for statement in migration.split(";"):
-        if statement.strip():
-            database.execute(statement)

@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
 
 from citewell.documents.bib.guard import check_edits
 from citewell.documents.project.files import FileCache
@@ -20,7 +22,22 @@ from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import log_to_client, notify_written
 from citewell.mcp.papers import Detail, paper_of, within
-from citewell.mcp.tool import LIST, TEXT, Answer, ToolCall, choice, listed, may_ask, record, tool
+from citewell.mcp.tool import (
+    LIST,
+    TEXT,
+    Answer,
+    Cursor,
+    DetailLevel,
+    MaxTokens,
+    ToolCall,
+    Write,
+    choice,
+    described,
+    listed,
+    may_ask,
+    record,
+    tool,
+)
 from citewell.mcp.tool_context import ToolContext, notes_of
 from citewell.model import CitewellError
 from citewell.model.bib import BibFile
@@ -45,31 +62,46 @@ NOTIFY_SECONDS = 5.0
 
 @tool(
     check,
+    title="Check references",
     only={"text", "changes", "online"},
+    words={
+        "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "
+        "remove (with its citations), record (the one that the check found), or a paper id."
+    },
     asks=may_ask,
     writes=True,
     removes=True,
     answer={
         "status": choice(CheckStatus),
         "counts": {"type": "object"},
-        "references": listed(key=TEXT, verdict=TEXT, findings=LIST, record=record(id=TEXT)),
+        "references": listed(
+            key=TEXT,
+            verdict=described(
+                TEXT,
+                "not-found: no record, which proves nothing; fabricated: evidence against it; "
+                "unchecked: undecided.",
+            ),
+            findings=LIST,
+            record=record(id=TEXT),
+        ),
         "next_cursor": TEXT,
     },
 )
 async def check_references(
     call: ToolCall,
-    path: str = "",
-    write: bool = False,
-    verified_too: bool = False,
-    cursor: str = "",
-    detail: Detail = "short",
-    max_tokens: int = 6000,
+    path: Annotated[
+        str, Field(max_length=10_000, description="A .bib, a paper or a PDF, below a root.")
+    ] = "",
+    write: Write = False,
+    verified_too: Annotated[
+        bool, Field(description="Also list the references that are right.")
+    ] = False,
+    cursor: Cursor = "",
+    detail: DetailLevel = "short",
+    max_tokens: MaxTokens = 6000,
 ) -> Answer:
-    """Are references real, and right? Give BibTeX or a reference list as text, or the path of
-    a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
-    fabricated: evidence against it; unchecked: undecided. `online` asks the allowed
-    sources. `changes` in a path: key -> "mark", "remove", "record" or a paper id; a
-    diff unless `write`."""
+    """Check whether references exist and are correct. Give one of `text` and `path`, or for the
+    next page `cursor` alone. With `changes` it corrects entries of a .bib."""
     tools, request = call.tools, call.request()
     text, changes, online = request.text, request.changes, request.online
     if cursor and not (text or path):

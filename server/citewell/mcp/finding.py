@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
 
 from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
@@ -23,8 +24,14 @@ from citewell.mcp.tool import (
     NUMBER,
     TEXT,
     Answer,
+    Cursor,
+    DetailLevel,
+    MaxTokens,
+    PaperId,
+    PaperPath,
     ToolCall,
     choice,
+    described,
     listed,
     may_search,
     tool,
@@ -56,25 +63,34 @@ def _why(hit: Hit, detail: Detail) -> str:
 
 @tool(
     finding.find,
+    title="Find citations for a passage",
     without={"markup", "bib", "title", "abstract", "abstracts", "forms", "style", "choose"},
     asks=may_search,
     answer={
         "status": choice(Status),
         "places": listed(
             sentence=TEXT,
-            papers=listed(id=TEXT, title=TEXT, key=TEXT, score=NUMBER, abstract_sentence=TEXT),
+            papers=listed(
+                id=TEXT,
+                title=TEXT,
+                key=described(TEXT, "Its key in the paper's .bib, if that holds it."),
+                score=described(NUMBER, "How likely it is cited here."),
+                abstract_sentence=TEXT,
+            ),
             confidence=NUMBER,
-            pick=TEXT,
+            pick=described(TEXT, "The id of the first paper, if it is certain enough to cite."),
         ),
     },
 )
 async def find_citations(
-    call: ToolCall, path: str = "", detail: Detail = "short", max_tokens: int = 4000
+    call: ToolCall,
+    path: PaperPath = "",
+    detail: DetailLevel = "short",
+    max_tokens: MaxTokens = 4000,
 ) -> Answer:
-    """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
-    belongs (else the end is taken). `path`: its paper; `key`: what its .bib holds; `score`: how
-    likely it is cited here. `pick`: likely enough to cite; without one, judge the candidates or
-    leave it open."""
+    """Find papers to cite in a passage, for each place that it marks, best first. For words or a
+    topic without a passage use search_papers. Where a place has no `pick`, judge the candidates
+    yourself or leave it open."""
     tools = call.tools
 
     def work(
@@ -131,18 +147,23 @@ def _places(
 
 @tool(
     searching.search,
+    title="Search papers",
     without={"strict_language", "limit", "abstracts", "online_seconds"},
     asks=may_search,
     answer={
         "status": choice(Status),
         "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=LIST, venue=TEXT),
-        "understood": TEXT,
+        "understood": described(TEXT, "What of the query was read as a filter."),
         "next_cursor": TEXT,
     },
 )
-async def search_papers(call: ToolCall, detail: Detail = "short", max_tokens: int = 4000) -> Answer:
-    """Search by words, topic, id; `kind`: article, survey ... More: cursor.
-    nothing_found: notes name the filter; not_checked: retry."""
+async def search_papers(
+    call: ToolCall, detail: DetailLevel = "short", max_tokens: MaxTokens = 4000
+) -> Answer:
+    """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
+    lacks a citation use find_citations, for a whole question explore_papers. Status nothing_found:
+    the notes name the filter that left nothing; not_checked: a part of the search failed, so try
+    again."""
     try:
         query = searching.query_of(call.request(), call.tools.options)
     except CitewellError as error:
@@ -166,6 +187,7 @@ async def search_papers(call: ToolCall, detail: Detail = "short", max_tokens: in
 
 @tool(
     exploring.explore_papers,
+    title="Explore the literature on a question",
     without={
         "author",
         "venue",
@@ -182,11 +204,12 @@ async def search_papers(call: ToolCall, detail: Detail = "short", max_tokens: in
     answer={
         "status": choice(Literal["found", "nothing_found"]),
         "papers": listed(id=TEXT, title=TEXT),
-        "overview": TEXT,
+        "overview": described(TEXT, "What the papers are about, with their ids."),
     },
 )
-async def explore_papers(call: ToolCall, max_tokens: int = 4000) -> Answer:
-    """Search the literature in passes. `kept`, `rejected`: ids you judged."""
+async def explore_papers(call: ToolCall, max_tokens: MaxTokens = 4000) -> Answer:
+    """Search the literature on a question in several passes; slower and wider than search_papers.
+    Call it again with the ids that you kept and rejected, and the list follows your judgement."""
 
     def work(service: Service, request: exploring.ExploreRequest, cancel: Cancel) -> Answer:
         found = Exploration()
@@ -228,17 +251,29 @@ def _explored(one: ExploredWork) -> Answer:
 
 @tool(
     papers.get_papers,
+    title="Get records of papers",
     without={"forms", "style"},
     answer={
-        "papers": listed(id=TEXT, title=TEXT, doi=TEXT, abstract=TEXT, text=TEXT),
+        "papers": listed(
+            id=TEXT,
+            title=TEXT,
+            doi=TEXT,
+            abstract=TEXT,
+            text=described(TEXT, "The record in the `format`."),
+        ),
         "unknown_ids": LIST,
     },
 )
 async def get_papers(
-    call: ToolCall, format: Form = "record", style: str = "", max_tokens: int = 8000
+    call: ToolCall,
+    format: Annotated[Form, Field(description="Data, or a text of this form.")] = "record",
+    style: Annotated[
+        str, Field(max_length=120, description="For reference: a CSL style, such as ieee.")
+    ] = "",
+    max_tokens: MaxTokens = 8000,
 ) -> Answer:
-    """Records by id, DOI or arXiv id; or as `text`: BibTeX, CSL-JSON, or a reference printed in
-    a CSL `style` such as ieee."""
+    """Get the records of papers by id, DOI or arXiv id: as data, or as BibTeX, CSL-JSON or a
+    printed reference. To write an entry into a file use add_entry."""
 
     def work(service: Service, request: papers.PapersRequest, cancel: Cancel) -> Answer:
         held, unknown = papers.held_of(service, request.ids)
@@ -266,19 +301,29 @@ _IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
 
 @tool(
     exploring.related_papers,
+    title="Follow citations",
     without={"ids", "directions"},
     defaults={"k": 10},
     answer={
         "status": choice(Literal["found", "nothing_found", "not_known"]),
-        "papers": listed(id=TEXT, title=TEXT, together=INTEGER),
+        "papers": listed(
+            id=TEXT, title=TEXT, together=described(INTEGER, "How many papers cite both.")
+        ),
         "next_cursor": TEXT,
     },
 )
 async def related_papers(
-    call: ToolCall, id: str, direction: Direction, cursor: str = "", max_tokens: int = 4000
+    call: ToolCall,
+    id: PaperId,
+    direction: Annotated[
+        Direction,
+        Field(description="What it cites, what cites it, or what others cite together with it."),
+    ],
+    cursor: Cursor = "",
+    max_tokens: MaxTokens = 4000,
 ) -> Answer:
-    """Follow citations: what a paper cites, what cites it, or what others cite with it
-    (`together`: how many). not_known: none of its citations is."""
+    """List the papers that citations link to one paper. Status not_known: the library knows none of
+    its citations."""
 
     def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
         paper = call.tools.work(id)

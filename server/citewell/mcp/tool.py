@@ -21,6 +21,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from citewell.mcp.client_log import log_to_client
+from citewell.mcp.papers import MAX_TOKENS, Detail
 from citewell.mcp.tool_context import ToolContext, answer_of, notes_of, progress_of, tool_errors
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
@@ -34,13 +35,34 @@ SAME = {"limit": "k"}
 
 MOST_ERRORS = 5
 """Wrong arguments that an error names."""
-BOUNDS = ("ge", "le", "min_length", "max_length", "pattern")
-_SILENT = frozenset(
-    "title description minimum maximum minLength minItems maxItems maxLength pattern maxProperties "
-    "additionalProperties".split()
-)
-"""Names say it, or the error of a call that breaks it; it is checked all the same."""
+SHARED = ("ge", "le", "min_length", "max_length", "pattern", "description")
+"""What msgspec and pydantic call alike of a type."""
+_NOTHING = frozenset(("default", "additionalProperties"))
+"""Keywords that say nothing where their value is empty or false."""
 
+MaxTokens = Annotated[
+    int,
+    Field(ge=1, le=MAX_TOKENS, description="Length of the answer, about; more is left out."),
+]
+Cursor = Annotated[
+    str,
+    Field(max_length=100, description="The `next_cursor` of the previous page."),
+]
+Write = Annotated[
+    bool, Field(description="Change the file. Otherwise the answer only shows the diff.")
+]
+DetailLevel = Annotated[
+    Detail, Field(description="How much of each paper: full has abstract, identifiers, reasons.")
+]
+PaperId = Annotated[
+    str, Field(min_length=1, max_length=300, description="An id, a DOI or an arXiv id.")
+]
+BibPath = Annotated[
+    str, Field(max_length=10_000, description="The .bib file, below a root; it may be new.")
+]
+PaperPath = Annotated[
+    str, Field(max_length=10_000, description="The paper's .tex or .md file, below a root.")
+]
 R = TypeVar("R")
 Answer = dict[str, Any]
 
@@ -76,15 +98,19 @@ class ToolCall(msgspec.Struct, frozen=True):
             await log_to_client(self.context, "warning", note)
 
 
-# What a tool answers, as a schema: each letter of it costs tokens in every conversation. The
-# instructions and the documentation list the other fields; most fields are strings, and only what
-# is not one has a type.
+# What a tool answers, as a schema: each letter of it costs tokens in every conversation. Most
+# fields are strings, and only what is not one has a type.
 
 TEXT: Answer = {}
 INTEGER: Answer = {"type": "integer"}
 NUMBER: Answer = {"type": "number"}
 FLAG: Answer = {"type": "boolean"}
 LIST: Answer = {"type": "array"}
+
+
+def described(kind: Answer, description: str) -> Answer:
+    """A field with a description, where its name does not say it."""
+    return kind | {"description": description}
 
 
 def choice(literal: Any) -> Answer:
@@ -120,10 +146,12 @@ _NO_OPERATION = Operation(
 def tool(
     operation: Operation = _NO_OPERATION,
     *,
+    title: str,
     answer: Mapping[str, Answer],
     without: Collection[str] = (),
     only: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
+    words: Mapping[str, str] | None = None,
     asks: Callable[[Options], bool] | None = None,
     writes: bool = False,
     removes: bool = False,
@@ -132,15 +160,15 @@ def tool(
 
     Its parameters are the fields of the operation's request, and those of the function after the
     `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
-    that passes the request on, or `only` some; `defaults` are others than the request's. `asks`:
-    whether it asks sources on the network, too; `writes`: it writes where that is allowed;
-    `removes`: what it writes may take something away.
+    that passes the request on, or `only` some; `defaults` and `words` (descriptions) are others
+    than the request's. `asks`: whether it asks sources on the network, too; `writes`: it writes
+    where that is allowed; `removes`: what it writes may take something away.
     """
 
     def decorated(function: Callable[..., Awaitable[Answer]]) -> Callable[[ToolContext], Tool]:
         shared = [
             one.replace(default=(defaults or {}).get(one.name, one.default))
-            for one in _parameters(operation.request)
+            for one in _parameters(operation.request, words or {})
             if (one.name in only if only else one.name not in without)
         ]
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
@@ -160,6 +188,7 @@ def tool(
             made = StrictTool.from_function(
                 call,
                 name=function.__name__,
+                title=title,
                 description=" ".join((inspect.getdoc(function) or "").split()),
                 context_kwarg="ctx",
                 annotations=ToolAnnotations(
@@ -182,8 +211,11 @@ def tool(
     return decorated
 
 
-def _parameters(request: type[msgspec.Struct]) -> Iterator[inspect.Parameter]:
-    """The fields of a request as parameters, with their bounds."""
+def _parameters(
+    request: type[msgspec.Struct], words: Mapping[str, str]
+) -> Iterator[inspect.Parameter]:
+    """The fields of a request as parameters, with their bounds and descriptions; `words` are other
+    descriptions."""
     types = get_type_hints(request, include_extras=True)
     for field in msgspec.structs.fields(request):
         default = field.default
@@ -191,23 +223,25 @@ def _parameters(request: type[msgspec.Struct]) -> Iterator[inspect.Parameter]:
             default = field.default_factory()
         elif default is msgspec.NODEFAULT:
             default = inspect.Parameter.empty
-        kind = _with_bounds(types[field.name])
+        kind = _as_pydantic(types[field.name])
+        if field.name in words:
+            kind = Annotated[kind, Field(description=words[field.name])]
         yield inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
 
 
-def _with_bounds(kind: Any) -> Any:
-    """A type with the bounds of msgspec as one with those of pydantic."""
+def _as_pydantic(kind: Any) -> Any:
+    """A type with the bounds and the description of msgspec as one with those of pydantic."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        bounds = {name: value for one in parts[1:] for name in BOUNDS
+        shared = {name: value for one in parts[1:] for name in SHARED
                   if (value := getattr(one, name)) is not None}  # fmt: skip
-        return Annotated[_with_bounds(parts[0]), Field(**bounds)]
+        return Annotated[_as_pydantic(parts[0]), Field(**shared)]
     if origin in (Union, UnionType):
-        return functools.reduce(operator.or_, map(_with_bounds, parts))
+        return functools.reduce(operator.or_, map(_as_pydantic, parts))
     if origin is tuple:
-        return list[_with_bounds(parts[0])]  # type: ignore[misc]
+        return list[_as_pydantic(parts[0])]  # type: ignore[misc]
     return kind
 
 
@@ -229,11 +263,12 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
         # Only a value may be given, or nothing at all.
         given = [one for one in schema["anyOf"] if one != {"type": "null"}]
         if len(given) == 1:
-            return _slim(given[0])
+            beside = {name: value for name, value in schema.items() if name != "anyOf"}
+            return _slim({**beside, **given[0]})
     return {
         name: _slim(value, names=name == "properties" and not names)
         for name, value in schema.items()
-        if names or not (name in _SILENT or (name == "default" and not value))
+        if names or not (name == "title" or (name in _NOTHING and not value))
     }
 
 

@@ -26,7 +26,13 @@ from citewell.mcp.tool import (
     NUMBER,
     TEXT,
     Answer,
+    BibPath,
+    MaxTokens,
+    PaperId,
+    PaperPath,
     ToolCall,
+    Write,
+    described,
     listed,
     may_ask,
     may_search,
@@ -50,7 +56,13 @@ SHOWN = 5
 
 @tool(
     fill,
+    title="Fill the placeholders of a paper",
     only={"choices", "threshold", "online"},
+    words={
+        "choices": "The paper for placeholder `n`, by id; empty to leave it open. The others that "
+        "have words take their best paper, if it is certain enough.",
+        "threshold": "Minimum confidence to fill a placeholder that is not in `choices`.",
+    },
     asks=may_search,
     writes=True,
     answer={
@@ -70,12 +82,15 @@ SHOWN = 5
     },
 )
 async def fill_document(
-    call: ToolCall, path: str, write: bool = False, diff: bool = True, max_tokens: int = 8000
+    call: ToolCall,
+    path: PaperPath,
+    write: Write = False,
+    diff: Annotated[bool, Field(description="Return the diff.")] = True,
+    max_tokens: MaxTokens = 8000,
 ) -> Answer:
     """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
-    add entries to its .bib. Without `write` only show the diff. `choices`: placeholder
-    n -> paper id, or "" to leave it open; others with words take their best paper from the
-    threshold on, with `online` from sources too."""
+    add entries to its .bib. Call it first without `write`: it lists each placeholder `n` with its
+    candidates. For a passage that is in no file use find_citations."""
     tools, context = call.tools, call.context
     tools.may(write)
     online, choices = call.arguments["online"], call.arguments["choices"]
@@ -194,20 +209,27 @@ def bounded(done: Answer, *, diff: bool, budget: int) -> Answer:
 
 
 @tool(
+    title="Add a paper to a .bib",
     writes=True,
     answer={
         "written": FLAG,
-        "key": TEXT,
+        "key": described(TEXT, "Cite this."),
         "paper": record(id=TEXT),
         "already_there": FLAG,
         "diff": TEXT,
     },
 )
 async def add_entry(
-    call: ToolCall, id: str, bib: str, key: str = "", write: bool = False
+    call: ToolCall,
+    id: PaperId,
+    bib: BibPath,
+    key: Annotated[
+        str, Field(max_length=200, description="Its key; default: made by the user's pattern.")
+    ] = "",
+    write: Write = False,
 ) -> Answer:
-    """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
-    returned `key`. Without `write` it only shows the diff."""
+    """Add the verified record of one paper to a .bib file, unless the file has it. For several use
+    add_entries."""
     call.tools.may(write)
     done = await call.tools.run(partial(_add, call.tools, id, bib, key, write), "document")
     await notify_written(call.context, done["written"], bib)
@@ -215,6 +237,7 @@ async def add_entry(
 
 
 @tool(
+    title="Add papers to a .bib",
     writes=True,
     answer={
         "written": FLAG,
@@ -224,11 +247,12 @@ async def add_entry(
 )
 async def add_entries(
     call: ToolCall,
-    ids: Annotated[list[str], Field(min_length=1, max_length=50)],
-    bib: str,
-    write: bool = False,
+    ids: Annotated[list[PaperId], Field(min_length=1, max_length=50, description="The papers.")],
+    bib: BibPath,
+    write: Write = False,
 ) -> Answer:
-    """Add several records to a .bib file, or none if an id is unknown."""
+    """Add the verified records of several papers to a .bib file in one change: all of them, or none
+    if an id is unknown."""
     call.tools.may(write)
     done = await call.tools.run(partial(_add_all, call.tools, ids, bib, write), "document")
     await notify_written(call.context, done["written"], bib)
@@ -319,13 +343,26 @@ def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:
 
 
 @tool(
+    title="Fetch papers into the library",
     asks=may_ask,
     writes=True,
     answer={"size": TEXT, "fetched": INTEGER, "papers": INTEGER},
 )
-async def fetch_papers(call: ToolCall, request: str, write: bool = False) -> Answer:
-    """Add works of a source to the library: "arxiv --category cs.CL --max 500". Without `write`
-    it only returns the size: ask the user."""
+async def fetch_papers(
+    call: ToolCall,
+    request: Annotated[
+        str,
+        Field(
+            max_length=1_000,
+            description="Arguments of `citewell library fetch`: arxiv --category cs.CL --max 500.",
+        ),
+    ],
+    write: Annotated[
+        bool, Field(description="Fetch. Otherwise the answer only has the size.")
+    ] = False,
+) -> Answer:
+    """Add works of an allowed source to the library. Call it first without `write`, and ask the
+    user whether that size is welcome."""
     progress = progress_of(call.context)
 
     def run(cancel: Cancel) -> Answer:

@@ -39,7 +39,9 @@ _MEANS = {
     "q": "query", "words": "query", "authors": "author", "name": "author", "journal": "venue",
     "conference": "venue", "since": "year_from", "from_year": "year_from", "until": "year_to",
     "to_year": "year_to", "paper_id": "id", "doi": "id", "file": "path", "bib_path": "bib",
-    "citation_key": "key", "page": "cursor",
+    "citation_key": "key", "page": "cursor", "bibtex": "text", "passage": "text",
+    "sentence": "text", "context": "text", "references": "text", "question": "query",
+    "topic": "query", "filename": "path",
 }  # fmt: skip
 """Names that other programs use for the same things."""
 

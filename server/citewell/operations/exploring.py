@@ -16,7 +16,7 @@ from citewell.model.overview import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Id, Paper, fields_of, with_citations
-from citewell.operations.searching import Year
+from citewell.operations.searching import AuthorName, VenueName, Year
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
@@ -25,7 +25,7 @@ from citewell.usecases.paper_map import MAX_PAPERS, MapLink, paper_map
 from citewell.usecases.related import DIRECTIONS, PaperRelation, related_works
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
-Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT)]
+Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT, description="Number of papers.")]
 
 
 class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,10 +34,10 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     query: Annotated[
         str, Meta(max_length=contract.MAX_TEXT, description="A question or a topic.")
     ] = ""
-    author: Annotated[str, Meta(max_length=300)] = ""
-    venue: Annotated[str, Meta(max_length=300)] = ""
-    year_from: Year | None = None
-    year_to: Year | None = None
+    author: AuthorName = ""
+    venue: VenueName = ""
+    year_from: Annotated[Year | None, Meta(description="First year.")] = None
+    year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     kept: Annotated[Ids, Meta(description="Papers that answer the question.")] = ()
     rejected: Annotated[Ids, Meta(description="Papers that do not; no edition is listed.")] = ()
     k: Size = 50

@@ -40,7 +40,7 @@ Markup = Annotated[
     Literal["auto", "latex", "markdown"],
     Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),
 ]
-Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS)]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS, description="Number of papers.")]
 Id = Annotated[
     str, Meta(min_length=1, max_length=MAX_ID, description="An id, a DOI or an arXiv id.")
 ]
@@ -171,7 +171,10 @@ StyleName = Annotated[
 class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of records."""
 
-    ids: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=MAX_PAPERS)]
+    ids: Annotated[
+        tuple[Id, ...],
+        Meta(min_length=1, max_length=MAX_PAPERS, description="The papers."),
+    ]
     forms: Forms = ()
     style: StyleName = ""
 

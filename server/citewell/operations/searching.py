@@ -30,6 +30,12 @@ _YEARS = Problem(
 )
 
 Year = Annotated[int, Meta(ge=0, le=9999)]
+AuthorName = Annotated[
+    str, Meta(max_length=300, description="Only papers by this author: `LeCun`, `Yann LeCun`.")
+]
+VenueName = Annotated[
+    str, Meta(max_length=300, description="Only papers of this venue: `ACL`, `Nature`.")
+]
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,8 +45,8 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     query: Annotated[
         str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
     ] = ""
-    author: Annotated[str, Meta(max_length=300)] = ""
-    venue: Annotated[str, Meta(max_length=300)] = ""
+    author: AuthorName = ""
+    venue: VenueName = ""
     kind: Annotated[
         str,
         Meta(
@@ -57,8 +63,8 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         bool, Meta(description="With `language`: not the papers without a stated one.")
     ] = False
     year: Annotated[Year | None, Meta(description="This year only, without the other two.")] = None
-    year_from: Year | None = None
-    year_to: Year | None = None
+    year_from: Annotated[Year | None, Meta(description="First year.")] = None
+    year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     k: Count = 10
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[

@@ -66,7 +66,7 @@ NOTIFY_SECONDS = 5.0
     only={"text", "changes", "online"},
     words={
         "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "
-        "remove (with its citations), record (the one that the check found), or a paper id."
+        "remove (with its citations), record (the fields of the one that was found), or a paper id."
     },
     asks=may_ask,
     writes=True,
@@ -90,7 +90,10 @@ NOTIFY_SECONDS = 5.0
 async def check_references(
     call: ToolCall,
     path: Annotated[
-        str, Field(max_length=10_000, description="A .bib, a paper or a PDF, below a root.")
+        str,
+        Field(
+            max_length=10_000, description="A .bib, a paper or a PDF, in a folder of the server."
+        ),
     ] = "",
     write: Write = False,
     verified_too: Annotated[

@@ -28,7 +28,6 @@ from citewell.mcp.tool import (
     DetailLevel,
     MaxTokens,
     PaperId,
-    PaperPath,
     ToolCall,
     choice,
     described,
@@ -84,7 +83,10 @@ def _why(hit: Hit, detail: Detail) -> str:
 )
 async def find_citations(
     call: ToolCall,
-    path: PaperPath = "",
+    path: Annotated[
+        str,
+        Field(max_length=10_000, description="The paper that it is from, with its .bib files."),
+    ] = "",
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 4000,
 ) -> Answer:

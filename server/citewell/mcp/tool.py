@@ -42,11 +42,11 @@ _NOTHING = frozenset(("default", "additionalProperties"))
 
 MaxTokens = Annotated[
     int,
-    Field(ge=1, le=MAX_TOKENS, description="Length of the answer, about; more is left out."),
+    Field(ge=1, le=MAX_TOKENS, description="Length of the answer, about."),
 ]
 Cursor = Annotated[
     str,
-    Field(max_length=100, description="The `next_cursor` of the previous page."),
+    Field(max_length=100, description="The `next_cursor` of the page before."),
 ]
 Write = Annotated[
     bool, Field(description="Change the file. Otherwise the answer only shows the diff.")
@@ -58,10 +58,16 @@ PaperId = Annotated[
     str, Field(min_length=1, max_length=300, description="An id, a DOI or an arXiv id.")
 ]
 BibPath = Annotated[
-    str, Field(max_length=10_000, description="The .bib file, below a root; it may be new.")
+    str,
+    Field(
+        max_length=10_000, description="The .bib file, in a folder of the server; it may be new."
+    ),
 ]
 PaperPath = Annotated[
-    str, Field(max_length=10_000, description="The paper's .tex or .md file, below a root.")
+    str,
+    Field(
+        max_length=10_000, description="The paper's .tex or .md file, in a folder of the server."
+    ),
 ]
 R = TypeVar("R")
 Answer = dict[str, Any]

@@ -148,7 +148,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = ()
     online: Annotated[
         bool,
-        Meta(description="Also query the allowed sources about what the library lacks."),
+        Meta(description="Also send what the library lacks to the allowed sources."),
     ] = False
     changes: Annotated[
         dict[str, str],

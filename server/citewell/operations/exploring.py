@@ -38,7 +38,9 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     venue: VenueName = ""
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
-    kept: Annotated[Ids, Meta(description="Papers that answer the question.")] = ()
+    kept: Annotated[
+        Ids, Meta(description="Papers that answer the question, or to start from.")
+    ] = ()
     rejected: Annotated[Ids, Meta(description="Papers that do not; no edition is listed.")] = ()
     k: Size = 50
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1

@@ -32,8 +32,8 @@ Passage = Annotated[
     Meta(
         min_length=1,
         max_length=MAX_PASSAGE,
-        description="LaTeX or Markdown. [CITATION] or another placeholder marks where a "
-        "citation belongs; default: the end.",
+        description="LaTeX or Markdown in any language. [CITATION] or another placeholder marks "
+        "where a citation belongs; default: the end.",
     ),
 ]
 Markup = Annotated[

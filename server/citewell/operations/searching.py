@@ -68,7 +68,11 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     k: Count = 10
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[
-        str, Meta(max_length=100, description="The `next_cursor` of the previous page.")
+        str,
+        Meta(
+            max_length=100,
+            description="The `next_cursor` of the previous page, beside the same other fields.",
+        ),
     ] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     online_seconds: Annotated[

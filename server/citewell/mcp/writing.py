@@ -60,7 +60,7 @@ SHOWN = 5
     only={"choices", "threshold", "online"},
     words={
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
-        "The others with words, as in \\cite<words>, take their best paper if it is certain enough.",
+        "The others with words, as in \\cite<words>, take their best paper, if certain enough.",
         "threshold": "Minimum confidence to fill a placeholder that is not in `choices`.",
     },
     asks=may_search,

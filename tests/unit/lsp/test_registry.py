@@ -57,3 +57,12 @@ def test_a_row_is_all_that_a_request_and_a_command_take() -> None:
     server.add(Command("citewell.double", double))
     assert types.TEXT_DOCUMENT_IMPLEMENTATION in server.protocol.fm.features
     assert asyncio.run(server.protocol.fm.commands["citewell.double"]("21")) == 42
+
+
+async def test_a_session_that_has_ended_starts_nothing() -> None:
+    session = create_server().session
+    session.close()
+    session.start()
+    session.reconfigure()
+    session.wake()
+    assert not session.engine.begun

@@ -59,12 +59,16 @@ class EditorSession:
         """What the picker has shown."""
         self.edits = EditQueue(editor, self.buffers, self.engine)
         """Edits of the author's files, one at a time."""
+        self._is_closed = False
+        """An editor may end the session while its settings are still asked for."""
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
         """The settings are known: load the scanners, in the background. The worker starts when a
         document is opened, or written, that cites or wants to (`wake`)."""
+        if self._is_closed:
+            return
         share_one_heap()
         self._editor.settings_are_known()
         self.engine.configure(self.buffers.workspace_options())
@@ -74,6 +78,7 @@ class EditorSession:
 
     def close(self) -> None:
         """End the worker and the threads."""
+        self._is_closed = True
         self.prefetch.stop()
         self.opening.stop()
         self.zotero.close()
@@ -84,6 +89,8 @@ class EditorSession:
 
     def reconfigure(self) -> None:
         """The settings changed: scan and search with the new ones."""
+        if self._is_closed:
+            return
         self.prefetch.stop()
         self.buffers.changed()
         self._editor.forget_shown()
@@ -97,7 +104,7 @@ class EditorSession:
 
     def wake(self) -> None:
         """Papers will be asked for: start the worker, so that the first request finds it warm."""
-        if not self.engine.begun:
+        if not self.engine.begun and not self._is_closed:
             self.engine.start()
             self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
 

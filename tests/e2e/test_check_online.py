@@ -73,7 +73,7 @@ def online_of(url: str, *names: str, seconds: float = 10.0) -> Online:
 def check_all(online: Online, claims: list[Claim]) -> list[Check]:
     checker = Checker([MemoryRecords((), name="")])
     try:
-        return OnlineChecker(checker, online).check(claims)
+        return OnlineChecker(checker, online.within(None)).check(claims)
     finally:
         online.close()
 

@@ -456,10 +456,13 @@ class WorkerEngine(RemoteEngine):
             future = child.request(call, method.result)
         limit = self._limit(child, method, arguments)
         limit = limit if cancel is None else min(limit, cancel.remaining)
+        reply = asyncio.wrap_future(future)
+        # The process may end after the caller has: then nobody else looks at its error.
+        reply.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
             async with asyncio.timeout(limit):
-                result: R = await asyncio.shield(asyncio.wrap_future(future))
+                result: R = await asyncio.shield(reply)
                 return result
         except asyncio.CancelledError:
             child.cancel(call.id)

@@ -46,7 +46,7 @@ def default_split(name: str) -> str:
 
 def checkout() -> Path:
     """The folder that holds the source, where this runs from one."""
-    return Path(__file__).resolve().parents[3]
+    return Path(__file__).resolve().parents[4]
 
 
 def data_folder() -> Path | None:

@@ -457,7 +457,7 @@ class WorkerEngine(RemoteEngine):
         limit = self._limit(child, method, arguments)
         limit = limit if cancel is None else min(limit, cancel.remaining)
         reply = asyncio.wrap_future(future)
-        # The process may end after the caller has: then nobody else looks at its error.
+        # The process may end after the caller has: then its error is looked at here alone.
         reply.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.

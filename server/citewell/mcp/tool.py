@@ -27,6 +27,7 @@ from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.problem import meant
 from citewell.operations.operation import Nothing, Operation, Service
+from citewell.operations.papers import Id
 from citewell.options import Options
 from citewell.serving.queues import Kind
 
@@ -53,9 +54,6 @@ Write = Annotated[
 ]
 DetailLevel = Annotated[
     Detail, Field(description="How much of each paper: full has abstract, identifiers, reasons.")
-]
-PaperId = Annotated[
-    str, Field(min_length=1, max_length=300, description="An id, a DOI or an arXiv id.")
 ]
 BibPath = Annotated[
     str,
@@ -249,6 +247,9 @@ def _as_pydantic(kind: Any) -> Any:
     if origin is tuple:
         return list[_as_pydantic(parts[0])]  # type: ignore[misc]
     return kind
+
+
+PaperId = _as_pydantic(Id)
 
 
 def slim(schema: dict[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from citewell_lab.training.world import World
 OLD_SETS = frozenset(
     "scisummnet athar-citation-sentiment parscit-acl clscisumm acl-arc-summaries".split()
 )
+HEAD_FOLD = 1
+"""Of two folds, the one with every paper that teaches the head (`split.learner`)."""
 PER_GOLD, PER_OLD_GOLD, PER_PAPER = 3, 1, 25
 """Training questions of one cited paper, of one older than 2013, and of one citing paper."""
 TUNING_PER_PAPER = 8

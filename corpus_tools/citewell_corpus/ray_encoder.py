@@ -148,7 +148,7 @@ def _encode(worker: Any, papers: list[Paper]) -> Any:
 
 
 def _is_worth_it(builder: IndexBuilder) -> bool:
-    return isinstance(builder, DenseBuilder) and builder.encoder.name != "static"
+    return isinstance(builder, DenseBuilder) and builder.encoder.name != "citation"
 
 
 def _moved(builder: IndexBuilder, ray: Any) -> IndexBuilder:

@@ -50,7 +50,7 @@ def _load(name: str) -> Encoder:
     return load_encoder(name)
 
 
-@pytest.fixture(scope="module", params=["static", "onnx", "sentence-transformers"])
+@pytest.fixture(scope="module", params=["citation", "onnx", "sentence-transformers"])
 def encoder(request: pytest.FixtureRequest) -> Encoder:
     return _load(request.param)
 
@@ -78,7 +78,7 @@ def test_the_order_and_the_company_of_texts_do_not_matter(encoder: Encoder) -> N
 
 
 def test_the_fingerprint_is_stable(encoder: Encoder) -> None:
-    name = "sentence-transformers" if encoder.name not in ("static", "onnx") else encoder.name
+    name = "sentence-transformers" if encoder.name not in ("citation", "onnx") else encoder.name
     assert encoder.fingerprint == _load(name).fingerprint
 
 
@@ -140,7 +140,7 @@ def test_a_missing_package_or_model_is_a_problem_with_a_cure(
 
 
 def test_the_registry_names_the_packaged_encoders() -> None:
-    assert set(registry.ENCODERS) == {"static", "onnx", "allenai/specter2"}
+    assert set(registry.ENCODERS) == {"citation", "onnx", "allenai/specter2"}
 
 
 @pytest.mark.parametrize("order", ["dense first", "encoder first"])

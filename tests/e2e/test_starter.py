@@ -242,7 +242,7 @@ def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
     with Library.open(folder) as library:
         assert library.verify() == []
         assert len(library) > 400_000
-        encoder = load_encoder("static")
+        encoder = load_encoder("citation")
         assert library.manifest.indexes["dense"]["weights"] == encoder.fingerprint
     sizes = [path.stat().st_size for path in DISTRIBUTION.rglob("*") if path.is_file()]
     assert sum(sizes) < 76_000_000

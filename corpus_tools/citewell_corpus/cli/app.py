@@ -51,6 +51,11 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the full library, with abstracts, to compare with.",
 )
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with the transformer's vectors of works: codes.npy and ids.txt.gz.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
 def starter(
     records: tuple[Path, ...],
@@ -61,6 +66,7 @@ def starter(
     versions: tuple[Path, ...],
     until: int,
     keep: Path | None,
+    vectors: Path | None,
     as_json: bool,
 ) -> None:
     """Make the starter library from records (JSON Lines, plain, .gz or .zst).
@@ -81,7 +87,7 @@ def starter(
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     with bars() as progress:
-        report = make_starter(sources, out.absolute(), progress, keep=keep)
+        report = make_starter(sources, out.absolute(), progress, keep=keep, vectors=vectors)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     if as_json:
         write_json(report)

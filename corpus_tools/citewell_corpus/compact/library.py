@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -118,6 +119,22 @@ def _centroids(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
+def read_vectors(folder: Path, dim: int) -> tuple[list[str], NDArray[np.int8]]:
+    """Ids of works and their vectors by the transformer, of any length, shape (n, dim).
+
+    `folder` holds `ids.txt.gz`, an id a line, and `codes.npy`, uint8 (n, dim / 2): two numbers a
+    byte, the low half first, more by 8 than they are. Raises `OSError` and `ValueError`.
+    """
+    names = gzip.decompress((folder / "ids.txt.gz").read_bytes()).decode().split()
+    codes = np.load(folder / "codes.npy", allow_pickle=False)
+    if codes.shape != (len(names), dim // 2):
+        raise ValueError(f"{folder}: codes of the shape {codes.shape} for {len(names)} works")
+    vectors = np.empty((len(names), dim), np.int8)
+    vectors[:, 0::2], vectors[:, 1::2] = codes & 15, codes >> 4
+    vectors -= 8
+    return names, vectors
+
+
 VECTOR_BYTES = 40
 """Bytes in which the vector of a work is kept."""
 
@@ -140,9 +157,12 @@ def write_compact_library(
     *,
     telling: int = TELLING,
     vector_bytes: int = VECTOR_BYTES,
+    read: Path | None = None,
 ) -> CompactReport:
     """Write the works of the library `base` into the folder `into` as one compact segment.
 
+    `read` is a folder with vectors of works by the transformer (`read_vectors`), which take the
+    place of the dense index's.
     `base` must have one segment without dead rows and a dense index; abstracts and extra fields
     of provenance stay behind. What was in `into` is replaced when all is written.
     """
@@ -176,7 +196,11 @@ def write_compact_library(
         places = places_of(works())
         save_places(segment / VOLUMES, msgspec.structs.astuple(places))
         progress.stage("Vectors", 0)
-        vectors = np.load(library.segments[0].index("dense") / VECTORS, mmap_mode="r")
+        vectors = np.load(library.segments[0].index("dense") / VECTORS)
+        if read is not None:
+            names, better = read_vectors(read, vectors.shape[1])
+            rows = library.rows_of(names)
+            vectors[rows[rows >= 0]] = better[rows >= 0]
         sizes = group_sizes(vectors.shape[1], vector_bytes)
         cosine = write_vectors(segment / "dense", vectors, sizes)
         indexes = {

@@ -116,7 +116,7 @@ def encoder_fingerprint() -> str:
 
 
 def _encoder() -> Encoder:
-    return load_encoder("static")
+    return load_encoder("citation")
 
 
 def finish_citing(

@@ -166,11 +166,17 @@ class StarterSources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_starter(
-    sources: StarterSources, into: Path, progress: Progress, *, keep: Path | None = None
+    sources: StarterSources,
+    into: Path,
+    progress: Progress,
+    *,
+    keep: Path | None = None,
+    vectors: Path | None = None,
 ) -> CompactReport:
     """Write the folder `into`: a compact library and its card. Needs no network.
 
-    `keep` is a folder in which the full library, with abstracts, stays for comparison.
+    `keep` is a folder in which the full library, with abstracts, stays for comparison, and
+    `vectors` one with vectors of works by the transformer.
     """
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=".starter-") as temporary:
         scratch = Path(temporary)
@@ -184,7 +190,7 @@ def make_starter(
             fresh=True,
             progress=progress,
         )
-        report = write_compact_library(base, into, STARTER, progress)
+        report = write_compact_library(base, into, STARTER, progress, read=vectors)
     with Library.open(into) as library:
         card = make_card(library, report)
     (into / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1))

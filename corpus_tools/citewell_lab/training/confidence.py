@@ -150,9 +150,8 @@ def among(table: NDArray[np.float32]) -> NDArray[np.float32]:
     for name in ("bm25", "bm25_near"):
         put(f"{name}_share", column(name) / max(float(column(name).max()), 1e-6))
         put(f"{name}_rank", places(column(name)))
-    for name in ("full", "near"):
-        put(f"{name}_gap", column(name) - column(name).max())
-        put(f"{name}_rank", places(column(name)))
+    put("full_gap", column("full") - column("full").max())
+    put("full_rank", places(column("full")))
     put("topic_rank", places(column("topic")))
     known = 0.75 * np.maximum(column("memory_popularity"), 0)
     put("memory_rank", places((column("full") * 20 + known).astype(np.float32)))

@@ -85,10 +85,10 @@ def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[TrainingPa
         TrainingPaper(
             r["id"],
             r["title"] or "",
-            r["abstract"] or extra.get(r["id"], ""),
+            r.get("abstract") or extra.get(r["id"], ""),
             tuple(r["authors"] or ()),
             r["year"],
-            r["venue"] or "",
+            r.get("venue") or "",
         )
         for name in names
         for r in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")

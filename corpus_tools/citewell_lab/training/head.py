@@ -1,8 +1,8 @@
 """Trains the head: `python -m citewell_lab.training.head --data ../shared/data`.
 
-LambdaMART over the candidates' features (LightGBM; needed here only). It learns from other citing
-papers than the encoder (`split.learner`): a head that learns from scores of an encoder that saw
-the same citations trusts them too much and loses on new ones.
+LambdaMART over the candidates' features (LightGBM; needed here only). It learns from citing papers
+that the encoder has not read (`split.role_of`): a head that learns from scores of an encoder that
+saw the same citations trusts them too much and loses on new ones.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from citewell.corpus.priors import write_priors
 from citewell.ranking.features import feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS, calibrated, calibration_inputs, head_scores
 from citewell.ranking.trees import Trees, from_lightgbm
-from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.passages import write_passages
-from citewell_lab.training.data import read_contexts, read_papers
 from citewell_lab.training.figures import by_knowledge, by_paper, confidence_figures, ranks
 from citewell_lab.training.pairs import load
 from citewell_lab.training.priors import gather, read_counts
@@ -40,6 +39,8 @@ from citewell_lab.training.questions import (
     tuning_contexts,
     unanswerable_contexts,
 )
+from citewell_lab.training.reading import passage_vectors
+from citewell_lab.training.works import matched_contexts, read_works, works_vectors
 from citewell_lab.training.world import World
 
 ROUNDS = 120
@@ -136,6 +137,13 @@ def save(trees: Trees, calibration: NDArray[np.float64], encoder: str, path: Pat
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
+@click.option(
+    "--vectors",
+    "vectors_folder",
+    type=click.Path(path_type=Path, exists=True),
+    required=True,
+    help="Folder of the transformer's vectors of works.",
+)
 @click.option("--questions", default=5000, help="Training questions at most.")
 @click.option("--threads", default=1, help="Processes that ask the questions, too.")
 @click.option("--test", is_flag=True, help="Measure on the test part too.")
@@ -145,19 +153,23 @@ def main(
     work: Path,
     into: Path,
     *,
+    vectors_folder: Path,
     questions: int,
     threads: int,
     test: bool,
     report: Path | None,
 ) -> None:
     """Gather the priors, train the head and calibrate it."""
-    papers = read_papers(data)
-    citations = load(data, papers)
-    encoder = StaticEncoder(into)
-    priors, passages = gather(papers, citations, read_counts(data, papers), encoder)
+    works = read_works(data)
+    citations = load(data, works)
+    encoder = CitationEncoder(into)
+    vectors = works_vectors(vectors_folder, works.papers, encoder.dim)
+    clean = [one for one in citations.contexts if one.clean]
+    read = passage_vectors(clean, into, work, encoder.dim)
+    priors, passages = gather(works, read, citations, read_counts(data, works), encoder)
     write_priors(priors, into / "priors.npz")
     write_passages(passages, into / "passages.npz")
-    world = World(papers, encoder, priors, passages, work)
+    world = World(works, vectors, encoder, priors, passages, work)
     known = training_references(data, world, citations)
     contexts = training_contexts(citations, questions)
     click.echo(f"{len(contexts)} training contexts", err=True)
@@ -174,7 +186,7 @@ def main(
     searching = search_questions(data, world, "train")
     searches = tabulate(world, searching, "searches", thin=thinned, jobs=threads)
     trees = fit([*train, searches], threads)
-    dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
+    dev = list(matched_contexts(data / "contexts" / "dev.jsonl.gz", works))
     known_dev = dev_references(data, world)
 
     def measure(name: str, questions: list[CandidateQuestion]) -> None:

@@ -7,32 +7,26 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from citewell_lab.training.data import (
-    CitationContext,
-    TrainingPaper,
-    fold_title,
-    read_contexts,
-    read_jsonl,
-)
-from citewell_lab.training.split import Learner, dev_part, learner, tunes
+from citewell_lab.training.data import CitationContext, fold_title, read_jsonl
+from citewell_lab.training.split import Role, dev_part, role_of
+from citewell_lab.training.works import Works, matched_contexts
 
 SHARED_GOLDS = 6
 SHARED_PART = 0.4
-CONTEXTS = ("train", "contexts_train2")
-LISTS = ("citation_lists_train", "citation_lists_train2")
+CONTEXTS = (
+    "train", "contexts_train2", "contexts_train3", "train_no_gold", "contexts_no_gold2",
+    "contexts_no_gold3",
+)  # fmt: skip
+LISTS = ("citation_lists_train", "citation_lists_train2", "citation_lists_train3")
 """Files below `contexts`; those that are missing are passed over."""
 EDGES = ("edges", "edges2")
 """Files below `graph`."""
 FORM_WEIGHT = {"text": 1.0, "html": 2.0, "markdown": 2.0}
 """How much a context counts by the form of its text. Text of a PDF has lost spaces and maths."""
 LATEX_WEIGHT = 3.0
-
-
-Role = Learner | Literal["tune"]
 
 
 class CitingList(msgspec.Struct, frozen=True):
@@ -53,19 +47,23 @@ class Citations(msgspec.Struct, frozen=True):
     """How many were left out, and why."""
 
 
-def load(data: Path, papers: list[TrainingPaper]) -> Citations:
+def load(data: Path, works: Works) -> Citations:
     """Contexts and citation lists that share no citing paper with the valid and test parts of dev.
 
     A list is a double of a held paper if the titles agree or if it shares `SHARED_GOLDS` cited
     papers making up `SHARED_PART` of the shorter of the two lists.
     """
-    row = {p.id: n for n, p in enumerate(papers)}
-    dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
+    row = works.row
+    dev = list(matched_contexts(data / "contexts" / "dev.jsonl.gz", works))
     held_titles, held_lists = _held(dev, row)
     dropped: dict[str, int] = defaultdict(int)
     contexts = [c for c in dev if c.gold and dev_part(c.source) == "train"]
+    seen = {context.id for context in contexts}
     for path in _existing(data / "contexts", CONTEXTS, ".jsonl.gz"):
-        for context in read_contexts(path):
+        for context in matched_contexts(path, works):
+            if context.id in seen:
+                continue
+            seen.add(context.id)
             if not context.gold:
                 dropped["contexts: no record of the cited paper"] += 1
             elif fold_title(context.title) in held_titles and context.title:
@@ -73,7 +71,7 @@ def load(data: Path, papers: list[TrainingPaper]) -> Citations:
             else:
                 contexts.append(context)
     lists: list[CitingList] = []
-    for entry in _lists(data, papers, row):
+    for entry in _lists(data, works):
         cited = set(entry.cited)
         if fold_title(entry.title) in held_titles:
             dropped["lists: title of a held paper"] += 1
@@ -109,11 +107,11 @@ def _double(one: set[int], other: set[int]) -> bool:
     return shared >= SHARED_GOLDS and shared >= SHARED_PART * min(len(one), len(other))
 
 
-def _lists(data: Path, papers: list[TrainingPaper], row: dict[str, int]) -> Iterable[CitingList]:
-    by_title = {fold_title(p.title): n for n, p in enumerate(papers)}
+def _lists(data: Path, works: Works) -> Iterable[CitingList]:
+    papers, row, by_title = works.papers, works.row, works.by_title
     for path in _existing(data / "contexts", LISTS, ".jsonl.gz"):
         for record in read_jsonl(path):
-            if record["origin"] == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
+            if record.get("origin") == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
                 continue
             cited = tuple(row[i] for i in dict.fromkeys(record["cited_ids"]) if i in row)
             title = record["source_title"] or ""
@@ -135,16 +133,9 @@ def _existing(folder: Path, names: Iterable[str], ending: str) -> list[Path]:
 
 
 def role(context: CitationContext) -> Role:
-    """What the citing paper of a context does: it teaches the encoder or the head, or it tunes."""
-    if tunes(context.paper, context.origin, context.form):
-        return "tune"
-    return learner(context.paper, context.form)
-
-
-def lists_of_encoder(citations: Citations) -> list[CitingList]:
-    """Lists with a title, of papers that neither teach the head nor tune."""
-    others = {fold_title(c.title) for c in citations.contexts if role(c) != "encoder"}
-    return [one for one in citations.lists if one.title and fold_title(one.title) not in others]
+    """What the citing paper of a context does: it teaches the encoder or the ranker, or it
+    tunes."""
+    return role_of(context.paper, context.origin, context.form)
 
 
 def weight(context: CitationContext) -> float:

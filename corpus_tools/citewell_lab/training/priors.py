@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus.columns import title_key
 from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query
-from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
-from citewell_lab.training.data import CitationContext, TrainingPaper
+from citewell_lab.training.data import CitationContext, read_jsonl
 from citewell_lab.training.pairs import Citations, weight
 from citewell_lab.training.split import fraction
+from citewell_lab.training.works import Works
 
-PASSAGES_PER_PAPER = 4
+PASSAGES_PER_PAPER = 8
 LEVELS = 7
 """Of the numbers of a vector: 15 values, which compress to less than half of a byte."""
 
@@ -32,18 +35,20 @@ def paper_key(context: CitationContext) -> int:
 
 
 def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
-    papers: list[TrainingPaper],
+    works: Works,
+    vectors: Mapping[str, NDArray[np.float32]],
     citations: Citations,
     counts: Mapping[int, int],
-    encoder: StaticEncoder,
+    encoder: CitationEncoder,
 ) -> tuple[Priors, PassageWords]:
     """The priors, and the words of their citing passages.
 
-    `counts` gives times cited by row. A list joins what a citing paper cites in any of the data.
+    `vectors` are those of passages, of length 1, by the id of the citation, and `counts` gives times cited by
+    row. A list joins what a citing paper cites in any of the data.
     """
     cited_by: dict[int, set[int]] = defaultdict(set)
     about: dict[int, Query] = {}
-    row_of = {p.id: n for n, p in enumerate(papers)}
+    papers, row_of = works.papers, works.row
     for entry in citations.lists:
         key = title_key(entry.title)
         if not key:
@@ -85,7 +90,7 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
     by_gold: dict[int, list[CitationContext]] = defaultdict(list)
     for context in citations.contexts:
         row = row_of.get(context.gold[0], -1)
-        if context.clean and row in key_of_row:
+        if context.id in vectors and row in key_of_row:
             by_gold[number[key_of_row[row]]].append(context)
     passages: list[tuple[int, CitationContext]] = []
     for n, contexts in by_gold.items():
@@ -97,10 +102,8 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
             np.array(list_keys, np.uint64),
             np.array(starts, np.int32),
             np.array(cited, np.int32),
-            coded(encoder.encode_queries([about.get(key, Query()) for key in list_keys]), LEVELS),
-            coded(
-                encoder.encode_queries([Query(sentence=c.sentence) for _, c in passages]), LEVELS
-            ),
+            coded(encoder.encode_topics([about.get(key, Query()) for key in list_keys]), LEVELS),
+            coded(np.array([vectors[c.id] for _, c in passages]), LEVELS),
             np.array([n for n, _ in passages], np.int32),
             np.array([list_number[paper_key(c)] for _, c in passages], np.int32),
             encoder.fingerprint,
@@ -122,15 +125,23 @@ def chosen_passages(contexts: Iterable[CitationContext]) -> list[CitationContext
     return [*first, *again][:PASSAGES_PER_PAPER]
 
 
-def read_counts(data: Path, papers: list[TrainingPaper]) -> dict[int, int]:
+def read_counts(data: Path, works: Works) -> dict[int, int]:
     """Times cited by row, where an outside source counted; our own in-degrees are left out."""
-    import gzip
-
-    row = {p.id: n for n, p in enumerate(papers)}
     counts: dict[int, int] = {}
-    with gzip.open(data / "graph" / "counts.tsv.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            parts = line.rstrip("\n").split("\t")
-            if parts[0] in row and parts[1].isdigit() and not parts[2].startswith("in-degree"):
-                counts[row[parts[0]]] = int(parts[1])
+
+    def put(name: str, count: int) -> None:
+        if name in works.row:
+            row = works.row[name]
+            counts[row] = max(counts.get(row, 0), count)
+
+    for path in (data / "graph" / "counts.tsv.gz", data / "graph" / "scholar_counts.tsv.gz"):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                name, count, *source = line.rstrip("\n").split("\t")
+                if count.isdigit() and not any(one.startswith("in-degree") for one in source):
+                    put(name, int(count))
+    more = data / "corpus" / "robotics_graphics.jsonl.zst"
+    for record in read_jsonl(more) if more.exists() else ():
+        if record.get("citations"):
+            put(record["id"], record["citations"])
     return counts

@@ -27,14 +27,9 @@ from citewell_lab.training.priors import paper_key
 from citewell_lab.training.split import dev_part, fraction, question_part
 from citewell_lab.training.world import World
 
-OLD_SETS = frozenset(
-    "scisummnet athar-citation-sentiment parscit-acl clscisumm acl-arc-summaries".split()
-)
-HEAD_FOLD = 1
-"""Of two folds, the one with every paper that teaches the head (`split.learner`)."""
-PER_GOLD, PER_OLD_GOLD, PER_PAPER = 3, 1, 25
-"""Training questions of one cited paper, of one older than 2013, and of one citing paper."""
-TUNING_PER_PAPER = 8
+PER_GOLD, PER_PAPER = 6, 100
+"""Training questions of one cited paper, and of one citing paper."""
+TUNING_PER_PAPER = 20
 
 
 class CandidateQuestion(msgspec.Struct, frozen=True):
@@ -152,10 +147,10 @@ def ask(
     cites is known in the warm setting and no answer there; with `apart` it is no candidate in the
     cold setting either, so that training does not call it wrong.
     """
-    row = {p.id: n for n, p in enumerate(world.papers)}
+    row = world.row
     questions: list[CandidateQuestion] = []
     for context in contexts:
-        gold = np.array([row[g] for g in context.gold if g in row], np.int64)
+        gold = np.unique([row[g] for g in context.gold if g in row]).astype(np.int64)
         query = as_query(context)
         if fraction(context.id, "untitled") < untitled:
             query = msgspec.structs.replace(query, paper=CitingPaper())
@@ -182,7 +177,7 @@ def _others(world: World, gold: NDArray[np.int64], rows: Iterable[int]) -> NDArr
 
 def nearby_rows(world: World, contexts: Iterable[CitationContext]) -> dict[str, tuple[int, ...]]:
     """Rows of what each context's sentence and those before it cite, by the context's id."""
-    row = {p.id: n for n, p in enumerate(world.papers)}
+    row = world.row
     papers: dict[str, list[CitationContext]] = defaultdict(list)
     for context in contexts:
         papers[context.paper].append(context)
@@ -202,35 +197,20 @@ def nearby_rows(world: World, contexts: Iterable[CitationContext]) -> dict[str, 
 
 
 def training_contexts(citations: Citations, most: int) -> list[CitationContext]:
-    """Contexts of the head's papers: all of the dev part, then LaTeX and Markdown, then text of
-    PDFs, few of one gold or one paper.
+    """Clean contexts of the papers that teach the ranker, few of one gold or one paper.
 
-    A gold with many contexts would teach that every right answer has been cited in such words. Of
-    the PDFs' markers with n papers one in n is asked.
+    A gold with many contexts would teach that every right answer has been cited in such words.
     """
     head = [c for c in citations.contexts if c.clean and role(c) == "head"]
-    head.sort(key=lambda c: (c.origin != "dev", c.form == "text", fraction(c.id, "head")))
     kept: list[CitationContext] = []
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
-    old = 0
-    for context in head:
-        if context.origin == "dev":
-            kept.append(context)
-            continue
+    for context in sorted(head, key=lambda c: fraction(c.id, "head")):
         gold = context.gold[0]
-        cap = PER_GOLD if (context.year or 2020) >= 2013 else PER_OLD_GOLD
-        if len(kept) >= most or per_gold[gold] >= cap or per_paper[context.paper] >= PER_PAPER:
-            continue
-        if context.form == "text" and fraction(context.id, "group") * context.group >= 1:
-            continue
-        if context.origin in OLD_SETS:
-            old += 1
-            if old > most // 8:
-                continue
-        per_gold[gold] += 1
-        per_paper[context.paper] += 1
-        kept.append(context)
+        if len(kept) < most and per_gold[gold] < PER_GOLD and per_paper[context.paper] < PER_PAPER:
+            per_gold[gold] += 1
+            per_paper[context.paper] += 1
+            kept.append(context)
     return kept
 
 
@@ -261,7 +241,7 @@ def training_references(data: Path, world: World, citations: Citations) -> Citin
     """What each training paper cites, by any of the data."""
     from citewell.corpus.columns import title_key
 
-    row = {p.id: n for n, p in enumerate(world.papers)}
+    row = world.row
     cited: dict[int, set[int]] = defaultdict(set)
     for entry in citations.lists:
         cited[title_key(entry.title)].update(entry.cited)
@@ -275,7 +255,7 @@ def training_references(data: Path, world: World, citations: Citations) -> Citin
 
 def dev_references(data: Path, world: World) -> CitingFacts:
     """What each paper of `contexts/dev` cites."""
-    row = {p.id: n for n, p in enumerate(world.papers)}
+    row = world.row
     cited: dict[tuple[str, str], set[int]] = defaultdict(set)
     for record in read_jsonl(data / "contexts" / "dev.jsonl.gz"):
         if record["gold_id"] in row:

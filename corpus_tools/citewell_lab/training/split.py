@@ -14,13 +14,13 @@ from citewell.model import Question
 from citewell_lab.training.data import paper_of
 
 Part = Literal["train", "valid", "test"]
-Learner = Literal["encoder", "head"]
+Role = Literal["encoder", "head", "tune"]
 
 SALT = "citewell-split-1"
 TRAIN_REPOSITORIES = frozenset({"Pinafore/publications"})
 NEWER_SOURCES = frozenset({"github-tex2", "deepscholar-bench"})
 """Data sets of `contexts_train2` with papers' own LaTeX."""
-TUNING_SHARE = 0.3
+UNREAD_SHARE, TUNING_SHARE = 0.3, 0.25
 
 
 def fraction(name: str, salt: str = SALT) -> float:
@@ -49,28 +49,19 @@ def question_part(qid: str) -> Part:
     return "test" if place < 1 / 3 else "valid" if place < 2 / 3 else "train"
 
 
-def fold(paper: str, folds: int = 2) -> int:
-    """Fold of a training paper, by its name alone."""
-    return int(fraction(paper, "citewell-fold-1") * folds)
+def role_of(paper: str, origin: str, form: str) -> Role:
+    """What a training paper does: it teaches the encoder, or the ranker, or it tunes.
 
-
-def learner(paper: str, form: str) -> Learner:
-    """What a training paper teaches: the encoder and the head never learn from the same one.
-
-    The head ranks for authors who write LaTeX or Markdown: half of such papers teach it, and a
-    fifth of those known as text of a PDF.
+    The encoder's scores of a citation that it has read are too good: 30% of the newer LaTeX
+    sources are kept from it, three quarters of which teach the ranker.
     """
-    first_of_head = 8 if form == "text" else 5
-    return "head" if fold(paper, 10) >= first_of_head else "encoder"
-
-
-def tunes(paper: str, origin: str, form: str) -> bool:
-    """Whether a training paper tunes instead: 30% of the newer LaTeX sources."""
     newer = origin in NEWER_SOURCES and form == "latex"
-    return newer and fraction(paper, "citewell-tune-1") < TUNING_SHARE
+    if not newer or fraction(paper, "citewell-tune-1") >= UNREAD_SHARE:
+        return "encoder"
+    return "tune" if fraction(paper, "citewell-calibrate-1") < TUNING_SHARE else "head"
 
 
 def is_tuning(record: dict[str, Any]) -> bool:
-    """`tunes` for a record of a contexts file."""
+    """Whether the citing paper of a record of a contexts file tunes."""
     form = record.get("format") or "latex"
-    return tunes(paper_of(record), record.get("source_dataset") or "dev", form)
+    return role_of(paper_of(record), record.get("source_dataset") or "dev", form) == "tune"

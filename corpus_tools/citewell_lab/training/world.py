@@ -15,7 +15,7 @@ from citewell.corpus.priors import Priors
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.names import parse_author
-from citewell.model.query import near_part, topic_part
+from citewell.model.query import near_part
 from citewell.ranking.features import (
     UNKNOWN,
     FeatureInputs,
@@ -28,9 +28,10 @@ from citewell.ranking.lexical import TitleWords
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.citation_priors import CitationPriors, QueryVectors
-from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.passages import PassageWords, Profiles
 from citewell_lab.training.data import TrainingPaper
+from citewell_lab.training.works import Works
 
 DEPTH = 400
 """Candidates that each retriever gives."""
@@ -41,21 +42,23 @@ class World:
 
     def __init__(
         self,
-        papers: Sequence[TrainingPaper],
-        encoder: StaticEncoder,
+        works: Works,
+        vectors: NDArray[np.float32],
+        encoder: CitationEncoder,
         priors: Priors,
         passages: PassageWords,
         work: Path,
     ) -> None:
         self.profiles = Profiles(passages)
-        self.papers, self.encoder, self.priors = papers, encoder, priors
+        papers = works.papers
+        self.papers, self.row, self.encoder, self.priors = papers, works.row, encoder, priors
         view = SegmentView(work / "segment", 0, len(papers))
         _build(papers, view.path)
         self.bm25 = Bm25Retriever([view])
         self.all_columns = LibraryColumns([view])
         words, counts = self.all_columns.word_counts()
         self.words = TitleWords(words, counts, len(papers))
-        self.vectors = encoder.encode_papers([(p.title, p.abstract) for p in papers])
+        self.vectors = vectors
         self.keys = self.all_columns.keys()
         self.number = priors.find(self.keys)
         self.row_of_number = np.full(len(priors), -1, np.int64)
@@ -80,12 +83,11 @@ class World:
         `own` is the key of the citing paper: its list and passages are no evidence, and it is no
         candidate.
         """
-        full, near, topic = self.encoder.encode_queries(
-            [query, near_part(query), topic_part(query)]
-        )
+        full = self.encoder.encode_queries([query])[0]
+        topic = self.encoder.encode_topics([query])[0]
         numbers = np.unique(self.number[references])
         signals = self.citation_priors.signals(
-            QueryVectors(full, near, topic if topic.any() else full, numbers[numbers >= 0], own)
+            QueryVectors(full, topic if topic.any() else full, numbers[numbers >= 0], own)
         )
         bm25 = self.bm25.scores(query, Cancel())
         if bm25 is None:
@@ -113,7 +115,6 @@ class World:
             bm25[rows],
             self.vectors[rows],
             full,
-            near,
             topic,
             memory_rows(signals, self.number[rows]),
             company,

@@ -23,7 +23,7 @@ from citewell.engine.history_store import BUSY, HistoryStore
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Evidence, Problem
 from citewell.model.feedback import Event, Feedback, Kind, PaperName
-from citewell.model.query import Query, near_part
+from citewell.model.query import Query
 from citewell.ranking.contract import Ordering
 from citewell.ranking.history import (
     ACCEPTED,
@@ -196,10 +196,9 @@ class History:
 
     def _vector(self, query: Query) -> NDArray[np.float32] | None:
         """The query's vector, shape (d,); None where there is no encoder or no known word."""
-        near = near_part(query)
-        if self._signals is None or near == Query() or not self._signals.encoder:
+        if self._signals is None or not self._signals.encoder:
             return None
-        vectors = self._signals.encode([near])
+        vectors = self._signals.encode([query])
         return None if vectors is None or not vectors.any() else vectors[0]
 
     def _encoded(self, query: Query) -> tuple[str, bytes]:

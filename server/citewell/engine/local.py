@@ -43,7 +43,7 @@ from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:

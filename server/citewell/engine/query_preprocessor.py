@@ -27,7 +27,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.query import Understood
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 from citewell.retrieval.library_names import LibraryNames
 from citewell.retrieval.opening import ALIASES
 from citewell.retrieval.query_grammar.cursor import Names

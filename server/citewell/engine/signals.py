@@ -87,6 +87,10 @@ class LibrarySignals:
         self._encoded = (dense.encoder, tuple(queries), vectors)
         return vectors
 
+    def encode_topic(self, query: Query) -> NDArray[np.float32] | None:
+        """Vector of the citing paper as a work, shape (d,)."""
+        return None if self._dense is None else self._dense.encoder.encode_topics([query])[0]
+
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """BM25 score of each row for the query."""
         bm25 = self._bm25

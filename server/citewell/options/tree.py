@@ -179,7 +179,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     @property
     def further_encoders(self) -> tuple[str, ...]:
         """The encoders that are asked beside the static one, each once."""
-        return tuple(dict.fromkeys(name for name in self.encoders if name not in ("", "static")))
+        return tuple(dict.fromkeys(name for name in self.encoders if name not in ("", "citation")))
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):

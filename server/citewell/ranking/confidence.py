@@ -23,7 +23,7 @@ FROM_RANKER = (
     "memory_passage_best", "memory_passage_share", "memory_cocited_share", "profile_best",
     "profile_share", "title_in_sentence", "title_near", "title_whole", "opening_near",
     "initials_near", "first_author_near", "authors_named", "year_named", "words_matched",
-    "sentence_explained", "nearby_cocited_share", "nearby_best", "full", "near", "others",
+    "sentence_explained", "nearby_cocited_share", "nearby_best", "full", "others",
     "sentence_words", "company_best", "mark_place", "title_words",
 )  # fmt: skip
 """The ranker's features that the confidence depends on; 0 where unknown."""

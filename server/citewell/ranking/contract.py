@@ -79,6 +79,11 @@ class Signals(Protocol):
         """Dense vectors of queries in the same space; None without an encoder."""
         ...
 
+    def encode_topic(self, query: Query) -> NDArray[np.float32] | None:
+        """Vector of the citing paper, shape (d,), zeros without a title; None without an
+        encoder."""
+        ...
+
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """BM25 score of each row for any query (a part of the passage, say); None without BM25."""
         ...

@@ -51,7 +51,6 @@ class FeatureInputs(msgspec.Struct, frozen=True):
     vectors: NDArray[np.float32]
     """Shape (n, d)."""
     full: NDArray[np.float32]
-    near: NDArray[np.float32]
     topic: NDArray[np.float32]
     """Query vectors, shape (d,), zero where the query has no such part."""
     prior_signals: NDArray[np.float32]
@@ -67,8 +66,7 @@ class FeatureInputs(msgspec.Struct, frozen=True):
 def feature_names(prior_signals: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the columns that `features` gives, in order."""
     return (
-        "bm25", "bm25_share", "bm25_rank", "full", "full_gap", "full_rank", "near", "near_gap",
-        "near_rank", "topic", "topic_rank",
+        "bm25", "bm25_share", "bm25_rank", "full", "full_gap", "full_rank", "topic", "topic_rank",
         *prior_signals, "memory_rank", "popularity_rank",
         *LEXICAL,
         "year", "year_gap", "has_abstract", "title_words", "authors",
@@ -88,12 +86,10 @@ def features(query: Query, known: FeatureInputs, words: TitleWords) -> NDArray[n
     best = max(float(known.bm25.max(initial=0)), 1e-6)
     parts += [known.bm25, known.bm25 / best, places(known.bm25)]
     full = known.vectors @ known.full
-    near = known.vectors @ known.near
     topic = np.full(count, UNKNOWN, np.float32)
     if known.topic.any():
         topic = (known.vectors @ known.topic).astype(np.float32)
     parts += [full, full - full.max(initial=-1), places(full)]
-    parts += [near, near - near.max(initial=-1), places(near)]
     parts += [topic, places(topic)]
     parts += list(known.prior_signals.T)
     blend = (full * 20 + 0.75 * np.maximum(known.prior_signals[:, 1], 0)).astype(np.float32)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from citewell.corpus.arrays import distinct
 from citewell.model import Query
 from citewell.model.cancel import Cancel
-from citewell.model.query import MARK, near_part, topic_part
+from citewell.model.query import MARK, near_part
 from citewell.ranking.confidence import SentenceConfidence, known_inputs, lowest
 from citewell.ranking.contract import Candidates, Ordering, Signals, weights_file
 from citewell.ranking.features import (
@@ -192,20 +192,19 @@ class LearnedRanker:
         if columns is None or not len(candidates.rows) or signals.encoder != self._model.encoder:
             return Ordering(np.arange(len(candidates.rows)), candidates.fused)
         rows = candidates.rows
-        parts = signals.encode([query, near_part(query), topic_part(query)])
+        full, topic = signals.encode([query]), signals.encode_topic(query)
         vectors = signals.vectors(rows)
         bm25 = signals.bm25(query, rows)
         prior_signals = signals.citation_priors(query, rows)
         cancel.check()
-        assert parts is not None and vectors is not None
+        assert full is not None and topic is not None and vectors is not None
         known = FeatureInputs(
             rows,
             columns,
             np.zeros(len(rows), np.float32) if bm25 is None else bm25,
             vectors,
-            parts[0],
-            parts[1],
-            parts[2],
+            full[0],
+            topic,
             np.full((len(rows), len(PRIOR_SIGNALS)), UNKNOWN, np.float32)
             if prior_signals is None
             else prior_signals,

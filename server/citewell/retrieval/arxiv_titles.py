@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 
 TABLE = WEIGHTS / "arxiv_titles.tsv"
 

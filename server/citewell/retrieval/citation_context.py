@@ -18,7 +18,6 @@ from citewell.corpus.library import Library
 from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
-from citewell.model.query import near_part, topic_part
 from citewell.retrieval.citation_priors import (
     SIGNALS,
     UNKNOWN,
@@ -29,7 +28,7 @@ from citewell.retrieval.citation_priors import (
 )
 from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
 
@@ -192,13 +191,12 @@ class CitationContextRetriever(Retriever):
             found = self._kept.get(query)
         if found is not None:
             return found
-        parts = self._dense.encoder.encode_queries([query, near_part(query), topic_part(query)])
-        full, near, topic = parts
+        full = self._dense.encoder.encode_queries([query])[0]
+        topic = self._dense.encoder.encode_topics([query])[0]
         references = self.rows_of_titles([r.title for r in query.paper.references])
         numbers = distinct(self.number_of_row[references[references >= 0]])
         vectors = QueryVectors(
             full,
-            near,
             topic if topic.any() else full,
             numbers[numbers >= 0],
             _own_key(query),

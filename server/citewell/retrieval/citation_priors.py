@@ -171,8 +171,6 @@ class QueryVectors(msgspec.Struct, frozen=True):
     """A query in vectors of length 1 (or zero where the query has no such part), shape (d,)."""
 
     full: NDArray[np.float32]
-    near: NDArray[np.float32]
-    """Of the words typed and the citing sentence."""
     topic: NDArray[np.float32]
     """Of the citing title and abstract; of everything where there is no title."""
     references: NDArray[np.int64]
@@ -306,7 +304,7 @@ class PriorSignals:
                 self._degree[cited] -= 1
                 self._log_degree[cited] = np.log1p(self._degree[cited])
                 self._is_known[cited] &= (self._degree[cited] > 0) | (data.citations[cited] >= 0)
-        self._asks_passages = len(priors.passages) > 0 and bool(query.near.any())
+        self._asks_passages = len(priors.passages) > 0 and bool(query.full.any())
         self._passage_votes = Votes(np.zeros(len(data), np.float32), NONE)
         self._votes = 0.0
         if self._asks_passages:
@@ -410,7 +408,7 @@ class PriorSignals:
     def _vote_by_passage(self) -> None:
         data = self._priors.priors
         excluded = np.isin(data.passage_list, self._own) if len(self._own) else None
-        found, likeness = self._priors.passages.nearest(self._query.near, NEIGHBOURS, excluded)
+        found, likeness = self._priors.passages.nearest(self._query.full, NEIGHBOURS, excluded)
         if len(found):
             votes = np.exp(SHARPNESS * (likeness - likeness.max()))
             cited = data.passage_cited[found]
@@ -424,7 +422,7 @@ class PriorSignals:
         begin, end = priors.passage_starts[papers], priors.passage_starts[papers + 1]
         place, owner = ranges(begin, end)
         passages = priors.passages_of[place].astype(np.int64)
-        likeness = priors.passages.exact(self._query.near, passages)
+        likeness = priors.passages.exact(self._query.full, passages)
         if len(self._own):
             likeness[np.isin(data.passage_list[passages], self._own)] = -1
         best = np.full(len(papers), -1.0, np.float32)

@@ -315,13 +315,13 @@ class DenseRetriever(Retriever):
 
 
 def open_dense(opening: Opening) -> DenseRetriever:
-    """Over the library's vectors of the static encoder. Raises `CitewellError` when they are
+    """Over the library's vectors of the citation encoder. Raises `CitewellError` when they are
     missing or not its own."""
-    return _open(opening, "dense", "static")
+    return _open(opening, "dense", "citation")
 
 
 def open_further(opening: Opening, encoder: str) -> DenseRetriever:
-    """Over the library's vectors of an encoder beside the static one. Raises `CitewellError` when
+    """Over the library's vectors of an encoder beside the shipped one. Raises `CitewellError` when
     they are missing or of another version of it, or it cannot be loaded."""
     return _open(opening, further_name(encoder), encoder)
 
@@ -333,7 +333,7 @@ def check_vectors(library: Library, name: str, encoder: str) -> None:
     if built is not None and built.get("encoder") == encoder:
         return
     path = str(library.path)
-    if encoder != "static":
+    if encoder != "citation":
         message = f"The library has no vectors of the encoder {encoder!r}."
         hint = (
             "Run `citewell library build` to add them, or remove it from `retrieval.encoders`; "

@@ -16,7 +16,7 @@ from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Retriever
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 from citewell.retrieval.facets import NAME as FACETS
 from citewell.retrieval.facets import Facets, KindsAndLanguages
 from citewell.retrieval.filters import Filters

@@ -83,7 +83,7 @@ def _dense_builder(options: Options) -> IndexBuilder:
     from citewell.retrieval.dense_build import DenseBuilder
     from citewell.retrieval.encoders.registry import load_encoder
 
-    return DenseBuilder(load_encoder("static"))
+    return DenseBuilder(load_encoder("citation"))
 
 
 def _further(encoder: str, opening: Opening) -> Retriever:

@@ -255,7 +255,7 @@ def test_telling_words_of_an_abstract_find_their_paper(both: Pair) -> None:
 
 def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
     full, _ = both
-    encoder = load_encoder("static")
+    encoder = load_encoder("citation")
     wanted, found = (DenseRetriever(library.segments, encoder) for library in both)
     rows = np.arange(WORKS)
     likeness = (wanted.vectors(rows) * found.vectors(rows)).sum(axis=1)

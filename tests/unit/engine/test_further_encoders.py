@@ -110,7 +110,7 @@ def test_it_finds_papers_of_its_own_and_the_ranker_orders_them(engine: LocalEngi
 
 def test_without_it_nothing_is_found_there(static: Options) -> None:
     for engine in opened(static):
-        assert engine.status().encoder == "static"
+        assert engine.status().encoder == "citation"
         assert ROW not in proofs(engine)
 
 

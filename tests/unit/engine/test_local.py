@@ -409,7 +409,7 @@ def test_works_and_lookup_answer_from_the_catalogue(engine: LocalEngine) -> None
 def test_status_names_what_answers(engine: LocalEngine) -> None:
     status = engine.status()
     assert status.works == len(TITLES)
-    assert {"bm25", "dense"} <= set(status.retrievers) and status.encoder == "static"
+    assert {"bm25", "dense"} <= set(status.retrievers) and status.encoder == "citation"
     assert status.rss_mb > 10 and status.pid > 0 and not status.problems
 
 

@@ -22,7 +22,7 @@ from citewell.ranking.learned import (
 )
 from citewell.ranking.trees import Trees
 from citewell.retrieval.citation_priors import SIGNALS
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 
 RANKER = WEIGHTS / "ranker.npz"
 
@@ -41,10 +41,10 @@ def test_the_head_names_the_signals_that_the_memory_gives() -> None:
 
 
 def test_the_shipped_file_fits_the_features_and_the_shipped_encoder() -> None:
-    from citewell.retrieval.encoders.static import StaticEncoder
+    from citewell.retrieval.encoders.citation import CitationEncoder
 
     model = Model(RANKER)
-    assert model.encoder == StaticEncoder().fingerprint
+    assert model.encoder == CitationEncoder().fingerprint
     assert int(model.trees.feature.max()) < len(feature_names(PRIOR_SIGNALS))
 
 

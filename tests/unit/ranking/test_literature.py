@@ -16,7 +16,7 @@ from citewell.ranking.literature import (
     LiteratureModel,
     literature_features,
 )
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 
 COUNT = 30
 

@@ -12,7 +12,7 @@ from citewell.corpus.columns import title_keys
 from citewell.corpus.priors import Priors, read_priors, write_priors
 from citewell.model import CitewellError
 from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
-from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.encoders.citation import WEIGHTS
 
 NONE = np.zeros(0, np.int64)
 EAST, NORTH = np.eye(2, dtype=np.float32)
@@ -102,10 +102,10 @@ def test_priors_whose_arrays_disagree_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_shipped_priors_know_a_famous_paper_and_fit_the_encoder() -> None:
-    from citewell.retrieval.encoders.static import StaticEncoder
+    from citewell.retrieval.encoders.citation import CitationEncoder
 
     shipped = read_priors(WEIGHTS / "priors.npz")
-    assert shipped.encoder == StaticEncoder().fingerprint
+    assert shipped.encoder == CitationEncoder().fingerprint
     assert (np.diff(shipped.key.astype(np.float64)) > 0).all()
     number = int(shipped.find(title_keys(["Attention is All you Need"]))[0])
     assert number >= 0

@@ -15,7 +15,7 @@ from citewell.retrieval import scan
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.dense_build import DenseBuilder, quantise
 from citewell.retrieval.encoders.contract import Paper
-from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.scan import usearch_index
 
 BuildSegments = Callable[..., list[SegmentView]]
@@ -242,7 +242,7 @@ def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegme
 def test_an_empty_segment_and_a_paper_without_words_do_no_harm(
     papers: list[Work], build_segments: BuildSegments, static_weights: Path
 ) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     blank = Work(id="t:blank", title="", abstract="")
     segments = build_segments([*papers, blank], [DenseBuilder(encoder)], cuts=(0,))
     answer = DenseRetriever(segments, encoder).search(Query(text="apple trees"), 5, Cancel())

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citewell.model import CitewellError, CitingPaper, Query
-from citewell.retrieval.encoders.static import StaticEncoder, TokenReader
+from citewell.retrieval.encoders.citation import CitationEncoder, TokenReader
 from citewell.retrieval.tokens import Vocabulary
 
 VOCABULARY = Vocabulary(
@@ -58,7 +58,7 @@ def test_the_fast_reader_finds_the_tokens_of_the_vocabulary(texts: list[str]) ->
 def test_a_remembered_query_has_the_vector_of_a_new_one() -> None:
     queries = [Query(text=f"neural {word}") for word in VOCABULARY.tokens * 3]
     queries += [Query(text=f"{word} {word}", sentence="attention") for word in VOCABULARY.tokens]
-    encoder = StaticEncoder()
+    encoder = CitationEncoder()
     first = encoder.encode_queries(queries)
     first_copy = first.copy()
     first[:] = 0  # what a caller does with its vectors changes no remembered one
@@ -73,7 +73,7 @@ def test_a_phrase_does_not_reach_over_the_end_of_a_text() -> None:
 
 
 def test_vectors_have_length_one_and_empty_texts_are_zeros(static_weights: Path) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     papers = encoder.encode_papers([("Deep networks for yield", "Weather."), ("", ""), ("zzz", "")])
     assert papers.shape == (3, encoder.dim) and papers.dtype == np.float32
     assert np.linalg.norm(papers, axis=1) == pytest.approx([1, 0, 0], abs=1e-5)
@@ -82,7 +82,7 @@ def test_vectors_have_length_one_and_empty_texts_are_zeros(static_weights: Path)
 
 
 def test_a_paper_has_the_same_vector_alone_and_in_bulk(static_weights: Path) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     papers = [
         ("Deep networks for yield", "A neural network predicts yield."),
         ("Long sentences", ""),
@@ -94,13 +94,13 @@ def test_a_paper_has_the_same_vector_alone_and_in_bulk(static_weights: Path) -> 
 
 
 def test_the_title_counts_with_its_own_factor(static_weights: Path) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     a, b = encoder.encode_papers([("apple", "weather"), ("weather", "apple")])
     assert float(a @ b) < 0.999
 
 
 def test_where_a_word_stands_in_the_query_counts(static_weights: Path) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     near = Query(sentence="apple weather [CITATION]", paper=CitingPaper(title="yield"))
     far = Query(sentence="weather apple [CITATION]", paper=CitingPaper(title="yield"))
     a, b = encoder.encode_queries([near, far])
@@ -108,13 +108,13 @@ def test_where_a_word_stands_in_the_query_counts(static_weights: Path) -> None:
 
 
 def test_the_fingerprint_follows_the_weights(static_weights: Path) -> None:
-    before = StaticEncoder(static_weights).fingerprint
-    assert StaticEncoder(static_weights).fingerprint == before
+    before = CitationEncoder(static_weights).fingerprint
+    assert CitationEncoder(static_weights).fingerprint == before
     with np.load(static_weights / "static.npz") as file:
         arrays = dict(file)
     arrays["paper_weight"] = arrays["paper_weight"] * np.float16(0.5)
     np.savez(static_weights / "static.npz", **arrays)
-    assert StaticEncoder(static_weights).fingerprint != before
+    assert CitationEncoder(static_weights).fingerprint != before
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "short vocabulary", "no zones", "pickle"])
@@ -135,7 +135,7 @@ def test_damaged_weights_are_refused_with_a_cure(static_weights: Path, damage: s
         arrays["table"] = np.array([object()], dtype=object)
         np.savez(file, **arrays)
     with pytest.raises(CitewellError) as caught:
-        StaticEncoder(static_weights)
+        CitationEncoder(static_weights)
     assert caught.value.problem.code == "encoder-weights"
     assert caught.value.problem.hint
 
@@ -143,7 +143,7 @@ def test_damaged_weights_are_refused_with_a_cure(static_weights: Path, damage: s
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_encoder(static_weights: Path, text: str) -> None:
-    encoder = StaticEncoder(static_weights)
+    encoder = CitationEncoder(static_weights)
     assert np.isfinite(encoder.encode_texts([text])).all()
 
 
@@ -152,8 +152,8 @@ def test_who_loads_the_encoder_while_another_uses_it_gets_the_same() -> None:
     code = """
 import gc, weakref
 from citewell.retrieval.encoders.registry import load_encoder
-first = load_encoder("static")
-assert load_encoder("static") is first
+first = load_encoder("citation")
+assert load_encoder("citation") is first
 known = weakref.ref(first)
 del first
 gc.collect()

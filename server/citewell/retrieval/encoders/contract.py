@@ -33,6 +33,11 @@ class Encoder(Protocol):
         empty query is a row of zeros."""
         return self.encode_texts([near_text(query) for query in queries])
 
+    def encode_topics(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """The citing papers of queries as works, by title and abstract; shape (n, dim), a row of
+        zeros for a query without a title."""
+        return self.encode_papers([(one.paper.title, one.paper.abstract) for one in queries])
+
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bare query texts, shape (n, dim)."""
         ...

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
+    from citewell.retrieval.encoders.citation import CitationEncoder
     from citewell.retrieval.encoders.contract import Encoder
-    from citewell.retrieval.encoders.static import StaticEncoder
 
 FURTHER = "dense-"
-"""Begins the name of the retriever, and of the index, of an encoder beside the static one."""
+"""Begins the name of the retriever, and of the index, of an encoder beside the shipped one."""
 
 
 def further_name(encoder: str) -> str:
-    """The retriever and index of an encoder beside the static one, as a file name.
+    """The retriever and index of an encoder beside the shipped one, as a file name.
 
     A Hugging Face name is written as in its cache: "dense-intfloat--e5-small-v2". That of a folder
     ends with a hash of its path: "dense-model-3f2a1c".
@@ -32,16 +32,16 @@ def further_name(encoder: str) -> str:
     return FURTHER + slug
 
 
-_open: WeakValueDictionary[str, StaticEncoder] = WeakValueDictionary()
-"""The static encoder while something uses it: the stages of a build share it."""
+_open: WeakValueDictionary[str, CitationEncoder] = WeakValueDictionary()
+"""The citation encoder while something uses it: the stages of a build share it."""
 
 
-def _static(name: str) -> Encoder:
-    from citewell.retrieval.encoders.static import StaticEncoder
+def _citation(name: str) -> Encoder:
+    from citewell.retrieval.encoders.citation import CitationEncoder
 
     encoder = _open.get(name)
     if encoder is None:
-        encoder = _open[name] = StaticEncoder()
+        encoder = _open[name] = CitationEncoder()
     return encoder
 
 
@@ -64,7 +64,7 @@ def _sentence_transformers(name: str) -> Encoder:
 
 
 ENCODERS: dict[str, Callable[[str], Encoder]] = {
-    "static": _static,
+    "citation": _citation,
     "onnx": _onnx,
     "allenai/specter2": _specter2,
 }

@@ -17,6 +17,7 @@ from citewell.corpus.library import Library
 from citewell.model.overview import VenueCount
 from citewell.model.titles import title_key
 from citewell.options import Options
+from citewell.options.tree import LibraryOptions
 from citewell.retrieval.attributes import venues_in
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import CompactReport, write_compact_library
@@ -186,7 +187,7 @@ def make_starter(
         build_library(
             base,
             add=[source_at(str(path), "records") for path in files],
-            builders=default_builders(Options()),
+            builders=default_builders(Options(library=LibraryOptions(starter=False))),
             fresh=True,
             progress=progress,
         )

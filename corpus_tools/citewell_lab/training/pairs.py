@@ -111,7 +111,10 @@ def _lists(data: Path, works: Works) -> Iterable[CitingList]:
     papers, row, by_title = works.papers, works.row, works.by_title
     for path in _existing(data / "contexts", LISTS, ".jsonl.gz"):
         for record in read_jsonl(path):
-            if record.get("origin") == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
+            if (
+                record.get("origin") == "bench-dev-repos"
+                and dev_part(record["source_repo"]) != "train"
+            ):
                 continue
             cited = tuple(row[i] for i in dict.fromkeys(record["cited_ids"]) if i in row)
             title = record["source_title"] or ""

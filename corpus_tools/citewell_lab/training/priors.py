@@ -43,8 +43,8 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
 ) -> tuple[Priors, PassageWords]:
     """The priors, and the words of their citing passages.
 
-    `vectors` are those of passages, of length 1, by the id of the citation, and `counts` gives times cited by
-    row. A list joins what a citing paper cites in any of the data.
+    `vectors` are those of passages, of length 1, by the id of the citation, and `counts` gives
+    times cited by row. A list joins what a citing paper cites in any of the data.
     """
     cited_by: dict[int, set[int]] = defaultdict(set)
     about: dict[int, Query] = {}

@@ -128,7 +128,7 @@ def works_vectors(folder: Path, papers: list[TrainingPaper], dim: int) -> NDArra
     names, coded = read_vectors(folder, dim)
     place = {name: number for number, name in enumerate(names)}
     rows = np.array([place.get(paper.id, -1) for paper in papers])
-    out = coded[np.maximum(rows, 0)].astype(np.float32)
+    out: NDArray[np.float32] = coded[np.maximum(rows, 0)].astype(np.float32)
     out /= np.linalg.norm(out, axis=1, keepdims=True)
     out[rows < 0] = 0
     return out

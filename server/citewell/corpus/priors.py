@@ -31,7 +31,7 @@ class Priors(msgspec.Struct, frozen=True):
     list_cited: NDArray[np.int32]
     """Paper numbers that citing paper i cites: [list_starts[i], list_starts[i + 1])."""
     list_vectors: NDArray[np.int8]
-    """The citing title (and abstract) in the static encoder's space, shape (L, d); may be zero."""
+    """The citing title (and abstract) in the shipped encoder's space, shape (L, d); may be zero."""
     passage_vectors: NDArray[np.int8]
     """Shape (C, d)."""
     passage_cited: NDArray[np.int32]

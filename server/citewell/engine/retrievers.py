@@ -80,7 +80,7 @@ class Opened(msgspec.Struct, frozen=True):
     retrievers: dict[str, Retriever] = msgspec.field(default_factory=dict)
     """By name, in the order of their evidence: those that are asked for every query."""
     encoder: str = ""
-    """The encoders whose vectors are searched, the static one first, separated by commas."""
+    """The encoders whose vectors are searched, the shipped one first, separated by commas."""
     problems: tuple[Problem, ...] = ()
     """Why a retriever that was asked for is missing."""
     columns: LibraryColumns | None = None
@@ -92,7 +92,7 @@ class Opened(msgspec.Struct, frozen=True):
     aliases: Aliases = NO_ALIASES
     """Names by which others cite papers."""
     further: tuple[str, ...] = ()
-    """Names of the retrievers of encoders beside the static one."""
+    """Names of the retrievers of encoders beside the shipped one."""
 
     @property
     def not_loaded(self) -> list[Problem]:
@@ -121,10 +121,10 @@ def open_retrievers(library: Library, options: Options) -> Opened:
     typed = {row.name for row in rows if row.typed}
     opened = opening.opened
     further = [row for row in rows if row.encoder and row.name in opened]
-    static = ["static"] if "dense" in opened else []
+    shipped = ["citation"] if "dense" in opened else []
     return Opened(
         {name: one for name, one in opened.items() if name not in typed},
-        ", ".join([*static, *(row.encoder for row in further)]),
+        ", ".join([*shipped, *(row.encoder for row in further)]),
         tuple(opening.problems),
         opening.columns,
         filters,

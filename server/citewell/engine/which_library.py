@@ -150,8 +150,8 @@ def _fill_gaps(own: Work, other: Work) -> Work:
 
 
 def _has_dense(folder: Path, options: Options) -> bool:
-    """Whether a library has vectors of the static encoder, or needs none."""
-    return not options.retrieval.dense or _encoders(folder).get("dense") == "static"
+    """Whether a library has vectors of the shipped encoder, or needs none."""
+    return not options.retrieval.dense or _encoders(folder).get("dense") == "citation"
 
 
 def _encoders(folder: Path) -> dict[str, str]:

@@ -106,14 +106,14 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     dense: Annotated[
         bool,
         about(
-            "Search by meaning (dense vectors of the static encoder, which citation context and "
+            "Search by meaning (dense vectors of the shipped encoder, which citation context and "
             "the trained ranker need)."
         ),
     ] = True
     encoders: Annotated[
         tuple[str, ...],
         about(
-            'Encoders that search by meaning beside the static one: "onnx", "allenai/specter2", or '
+            'Encoders that search by meaning beside the shipped one: "onnx", "allenai/specter2", or '
             'another Hugging Face model such as "intfloat/e5-small-v2" (extras `onnx`, `specter2`, '
             "`neural`). `citewell library build` adds their vectors.",
             trusted_only=True,
@@ -121,7 +121,9 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     ] = ()
     citation_context: Annotated[
         bool,
-        about("Search by how others cite; needs the static encoder, whose vectors the priors use."),
+        about(
+            "Search by how others cite; needs the shipped encoder, whose vectors the priors use."
+        ),
     ] = True
     ranker: Annotated[
         Literal["learned", "none"],
@@ -178,7 +180,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def further_encoders(self) -> tuple[str, ...]:
-        """The encoders that are asked beside the static one, each once."""
+        """The encoders that are asked beside the shipped one, each once."""
         return tuple(dict.fromkeys(name for name in self.encoders if name not in ("", "citation")))
 
 

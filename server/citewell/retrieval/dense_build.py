@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ CHUNK = 2048
 VECTORS, SHRINK, GRAPH = "vectors.npy", "shrink.npy", "graph.usearch"
 
 
+class KnownVectors(Protocol):
+    """Vectors of works that were read elsewhere."""
+
+    def of(self, works: Sequence[Work]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """The places of the works that it has, and their vectors, of any length."""
+        ...
+
+
 class DenseBuilder:
     """Writes one segment's vectors as int8, and a graph over them when there are very many.
 
@@ -39,14 +47,16 @@ class DenseBuilder:
         hnsw_above: int = HNSW_ABOVE,
         chunk: int = CHUNK,
         threads: int = 0,
+        known: KnownVectors | None = None,
     ) -> None:
-        """`threads` add papers to a graph, 0: one a core. One thread gives the same graph each
+        """`known` gives better vectors of some works than the encoder. `threads` add papers to a graph, 0: one a core. One thread gives the same graph each
         time; several add the papers in an order that differs from build to build."""
         self.name = name
         self.encoder = encoder
         self.hnsw_above = hnsw_above
         self._chunk = chunk
         self._threads = threads
+        self._known = known
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Format, encoder and its weights."""
@@ -76,7 +86,11 @@ class DenseBuilder:
             if done + len(chunk) > count:
                 raise ValueError(f"{count} works were announced and more came")
             found = self.encoder.encode_papers([(work.title, work.abstract) for work in chunk])
-            vectors[done : done + len(chunk)] = quantise(found)
+            coded = quantise(found)
+            if self._known is not None:
+                places, better = self._known.of(chunk)
+                coded[places] = better
+            vectors[done : done + len(chunk)] = coded
             done += len(chunk)
             if done % (self._chunk * 16) == 0:
                 flush(vectors)

@@ -1,6 +1,6 @@
 """The retrievers over a library: one row each, in the order of their evidence.
 
-Each encoder that the settings name beside the static one is a row, too. Rows import nothing heavy:
+Each encoder that the settings name beside the shipped one is a row, too. Rows import nothing heavy:
 front ends read the labels, builds of a library the index builders.
 """
 
@@ -39,7 +39,7 @@ class RetrieverSpec(Struct, frozen=True, kw_only=True):
     typed: bool = False
     """True when it answers typed words only, for a ranker that can judge what it brings."""
     encoder: str = ""
-    """The encoder beside the static one whose vectors it searches. The ranker was trained without
+    """The encoder beside the shipped one whose vectors it searches. The ranker was trained without
     it."""
     check: Callable[[Opening], None] | None = None
     """For a row with `is_slow`: raises `CitewellError` when the library lacks what it needs."""
@@ -82,8 +82,11 @@ def _dense(opening: Opening) -> Retriever:
 def _dense_builder(options: Options) -> IndexBuilder:
     from citewell.retrieval.dense_build import DenseBuilder
     from citewell.retrieval.encoders.registry import load_encoder
+    from citewell.retrieval.starter_vectors import starter_vectors
 
-    return DenseBuilder(load_encoder("citation"))
+    encoder = load_encoder("citation")
+    known = starter_vectors(encoder) if options.library.starter else None
+    return DenseBuilder(encoder, known=known)
 
 
 def _further(encoder: str, opening: Opening) -> Retriever:
@@ -164,7 +167,7 @@ RETRIEVERS = (
 
 def rows(options: Options) -> tuple[RetrieverSpec, ...]:
     """Every retriever that the settings know: those of the table, and behind the dense one a row
-    for each encoder beside the static one."""
+    for each encoder beside the shipped one."""
     further = [_row_of(encoder) for encoder in options.retrieval.further_encoders]
     place = next((n for n, row in enumerate(RETRIEVERS, 1) if row.name == "dense"), 0)
     return (*RETRIEVERS[:place], *further, *RETRIEVERS[place:])

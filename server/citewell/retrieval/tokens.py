@@ -1,4 +1,4 @@
-"""The static encoder's vocabulary: text to token numbers, in pure Python.
+"""The token table's vocabulary: text to token numbers, in pure Python.
 
 A token is a whole word or a phrase of two words. A word that the vocabulary lacks is cut into the
 longest vocabulary words that cover it ("bertscore": "bert", "score"), or dropped. No piece of

@@ -113,17 +113,15 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     encoders: Annotated[
         tuple[str, ...],
         about(
-            'Encoders that search by meaning beside the shipped one: "onnx", "allenai/specter2", or '
-            'another Hugging Face model such as "intfloat/e5-small-v2" (extras `onnx`, `specter2`, '
-            "`neural`). `citewell library build` adds their vectors.",
+            'Encoders that search by meaning beside that of Citewell: "onnx", '
+            '"allenai/specter2", or another Hugging Face model such as "intfloat/e5-small-v2" '
+            "(extras `onnx`, `specter2`, `neural`). `citewell library build` adds their vectors.",
             trusted_only=True,
         ),
     ] = ()
     citation_context: Annotated[
         bool,
-        about(
-            "Search by how others cite; needs the shipped encoder, whose vectors the priors use."
-        ),
+        about("Search by how others cite; needs `retrieval.dense`, whose vectors it uses."),
     ] = True
     ranker: Annotated[
         Literal["learned", "none"],

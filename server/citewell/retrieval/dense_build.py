@@ -49,8 +49,9 @@ class DenseBuilder:
         threads: int = 0,
         known: KnownVectors | None = None,
     ) -> None:
-        """`known` gives better vectors of some works than the encoder. `threads` add papers to a graph, 0: one a core. One thread gives the same graph each
-        time; several add the papers in an order that differs from build to build."""
+        """`known` gives better vectors of some works than the encoder. `threads` add papers to a
+        graph, 0: one a core. One thread gives the same graph each time; several add the papers in
+        an order that differs from build to build."""
         self.name = name
         self.encoder = encoder
         self.hnsw_above = hnsw_above

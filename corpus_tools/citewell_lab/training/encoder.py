@@ -128,11 +128,12 @@ def padded(texts: Sequence[Sequence[int]]) -> NDArray[np.int16]:
 class Trainer:
     """Trains a network on examples, on the GPU where there is one."""
 
-    def __init__(self, data: Examples, network: Network, seed: int = 0) -> None:
+    def __init__(self, data: Examples, network: Network, peak: float = PEAK) -> None:
+        """`peak` is the greatest learning rate."""
         import torch
 
-        torch.manual_seed(seed)
-        self._torch = torch
+        torch.manual_seed(0)
+        self._torch, self._peak = torch, peak
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.network = network
         network.module.to(self.device)
@@ -146,7 +147,7 @@ class Trainer:
         self._hard: Any = None
         fast = {"fused": True} if self.device == "cuda" else {}
         self._optimizer = torch.optim.AdamW(
-            network.module.parameters(), lr=PEAK, weight_decay=0.01, **fast
+            network.module.parameters(), lr=peak, weight_decay=0.01, **fast
         )
 
     def train(self, seconds: float, steps: int = 0, batch: int = 0) -> list[float]:
@@ -161,7 +162,7 @@ class Trainer:
             if rounds < len(ROUNDS) and done > ROUNDS[rounds]:
                 rounds += 1
                 self._hard = self._likeliest_wrong()
-            rate = PEAK * min(done / WARM_UP, (1 - done) / (1 - WARM_UP))
+            rate = self._peak * min(done / WARM_UP, (1 - done) / (1 - WARM_UP))
             for group in self._optimizer.param_groups:
                 group["lr"] = rate
             size = batch or (BATCH if self._hard is None else BATCH_WITH_HARD)

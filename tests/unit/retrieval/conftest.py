@@ -117,7 +117,7 @@ def build_segments(tmp_path: Path) -> BuildSegments:
 
 
 @pytest.fixture
-def static_weights(tmp_path: Path) -> Path:
+def encoder_weights(tmp_path: Path) -> Path:
     """Weights of the right shape over the words of the small library; random, so not useful."""
     words = sorted(
         {
@@ -134,12 +134,30 @@ def static_weights(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "vocab.txt").write_text("".join(t + "\n" for t in tokens), encoding="utf-8")
     np.savez(
-        folder / "static.npz",
+        folder / "table.npz",
         table=rng.integers(-127, 128, (len(tokens), 64)).astype(np.int8),
         scale=np.full(len(tokens), 0.01, np.float16),
-        query_weight=rng.uniform(0.5, 2, len(tokens)).astype(np.float16),
-        paper_weight=rng.uniform(0.5, 2, len(tokens)).astype(np.float16),
-        query_zones=rng.uniform(0.5, 2, 27).astype(np.float16),
-        paper_zones=np.array([1.5, 1.0], np.float16),
+        title_weight=rng.uniform(0.5, 2, len(tokens)).astype(np.float16),
+        abstract_weight=rng.uniform(0.5, 2, len(tokens)).astype(np.float16),
     )
+    _write_transformer(folder / "encoder.npz", rng)
     return folder
+
+
+def _write_transformer(path: Path, rng: np.random.Generator) -> None:
+    """One layer of 72 numbers."""
+    width = 72
+    shapes = {"qkv": (3 * width, width), "out": (width, width), "up": (96, width)}
+    arrays: dict[str, np.ndarray] = {
+        "words": rng.integers(-127, 128, (30_522, width)).astype(np.int8),
+        "words_scale": np.full(30_522, 0.01, np.float32),
+        "positions": rng.normal(0, 0.1, (128, width)).astype(np.float16),
+    }
+    for name, shape in {**shapes, "down": (width, 96)}.items():
+        arrays[f"layers.0.{name}"] = rng.integers(-127, 128, shape).astype(np.int8)
+        arrays[f"layers.0.{name}_scale"] = np.full(shape[0], 0.002, np.float32)
+        arrays[f"layers.0.{name}.bias"] = np.zeros(shape[0], np.float16)
+    for name in ("norm", "layers.0.norm", "layers.0.norm2"):
+        arrays[f"{name}.weight"] = np.ones(width, np.float16)
+        arrays[f"{name}.bias"] = np.zeros(width, np.float16)
+    np.savez(path, **arrays)

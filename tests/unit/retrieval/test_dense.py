@@ -14,8 +14,8 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval import scan
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.dense_build import DenseBuilder, quantise
-from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.citation import CitationEncoder
+from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.scan import usearch_index
 
 BuildSegments = Callable[..., list[SegmentView]]
@@ -240,9 +240,9 @@ def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegme
 
 
 def test_an_empty_segment_and_a_paper_without_words_do_no_harm(
-    papers: list[Work], build_segments: BuildSegments, static_weights: Path
+    papers: list[Work], build_segments: BuildSegments, encoder_weights: Path
 ) -> None:
-    encoder = CitationEncoder(static_weights)
+    encoder = CitationEncoder(encoder_weights)
     blank = Work(id="t:blank", title="", abstract="")
     segments = build_segments([*papers, blank], [DenseBuilder(encoder)], cuts=(0,))
     answer = DenseRetriever(segments, encoder).search(Query(text="apple trees"), 5, Cancel())

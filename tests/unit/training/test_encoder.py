@@ -92,15 +92,14 @@ def test_training_brings_passages_to_the_works_that_they_cite(data: Examples) ->
     alone = Examples(
         data.works, data.passages, data.gold, data.paper, data.weight, np.array([-1], np.int64)
     )
-    trainer = Trainer(alone, tiny())
+    trainer = Trainer(alone, tiny(), peak=3e-3)
 
     def hits() -> int:
         found = trainer.embed(trainer._passages) @ trainer.embed(trainer.works).T
         return int((found.argmax(1) == trainer._gold).sum())
 
     before = hits()
-    losses = trainer.train(0.0, steps=120, batch=16)
-    assert np.mean(losses[-10:]) < 0.5 * np.mean(losses[:10])
+    trainer.train(0.0, steps=60, batch=16)
     assert hits() > max(before, 24)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Papers:
     """Offers every paper for every question, with its number as the only feature."""
 
     papers = tuple(TrainingPaper(f"p{n}", f"Part {n}", "", (), 2020, "") for n in range(5))
+    row: ClassVar = {f"p{n}": n for n in range(5)}
     keys = np.arange(5, dtype=np.uint64)
 
     def candidates(self, query: Query, *_: Any) -> tuple[Any, Any]:

@@ -1,10 +1,9 @@
 """Loads cross-encoders: ONNX files with onnxruntime, anything else with sentence-transformers.
 
-One trained on citations ships. Any other is named by the user, in a setting that no workspace file
-can set, by a folder or by its Hugging Face name. Such a name is looked for among what was
-downloaded before; only if it is not there, and unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE`
-says otherwise, is it downloaded, because the user named it. Weights are read as safetensors or
-ONNX: never as pickles, and no code of a model is run.
+The user names one, in a setting that no workspace file can set, by a folder or by its Hugging Face
+name. Such a name is looked for among what was downloaded before; only if it is not there, and
+unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE` says otherwise, is it downloaded, because the user
+named it. Weights are read as safetensors or ONNX: never as pickles, and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
 from citewell.options.hugging_face import import_torch, is_hub_off, load_cached_first
-from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
-from citewell.ranking.shipped_cross_encoder import folder_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,21 +37,6 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
 _ARM = ("qint8_arm64", "quantized", "int8", "uint8")
 _MAX_CONFIG = 1 << 20
-
-
-def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
-    """The cross-encoder in a folder, which may be one trained on citations, or of a Hugging Face
-    name.
-
-    Raises `CitewellError` "reranker-missing" with a hint when it cannot be loaded.
-    """
-    return _own(name) if is_own(name) else load_pair_model(name)
-
-
-def is_own(name: str) -> bool:
-    """Whether this is the model that ships, or a folder that
-    `citewell_lab.training.crossencoder` wrote."""
-    return bool(name) and (folder_of(name) / COMBINATION).is_file()
 
 
 def load_pair_model(name: str) -> PairModel:
@@ -86,19 +68,6 @@ def onnx_file(folder: Path) -> Path | None:
         return foreign in stem, fits, stem
 
     return min(files, key=place, default=None)
-
-
-def _own(name: str) -> CitationCrossEncoder:
-    try:
-        import onnxruntime
-        import tokenizers
-    except ImportError as error:
-        raise _extra(name, error, "onnx") from error
-    folder, options = folder_of(name), _session_options(onnxruntime)
-    try:
-        return CitationCrossEncoder(folder, onnxruntime, tokenizers, options)
-    except Exception as error:  # both libraries raise bare exceptions of their own
-        raise reranker_missing(name, first_line(error), "Check the files.") from error
 
 
 def _session_options(onnxruntime: Any) -> Any:

@@ -70,17 +70,6 @@ def onnx_file(folder: Path) -> Path | None:
     return min(files, key=place, default=None)
 
 
-def _session_options(onnxruntime: Any) -> Any:
-    """Few threads that sleep while they wait."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _threads()
-    options.inter_op_num_threads = 1
-    # Spinning workers starve the editor and every other process of the author's laptop.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    return options
-
-
 def providers(onnxruntime: Any) -> list[str]:
     """The GPU where this build of onnxruntime has one, then the processor."""
     gpu, processor = "CUDAExecutionProvider", "CPUExecutionProvider"
@@ -103,9 +92,15 @@ class _Onnx:
             raise reranker_missing(
                 name, "there is no tokenizer.json beside the ONNX file", "Copy the model's own."
             )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = _threads()
+        options.inter_op_num_threads = 1
+        # Spinning workers starve the editor and every other process of the author's laptop.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(
-                str(graph), _session_options(onnxruntime), providers=providers(onnxruntime)
+                str(graph), options, providers=providers(onnxruntime)
             )
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer / "tokenizer.json"))
         except Exception as error:  # both libraries raise bare exceptions of their own

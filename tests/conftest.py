@@ -28,7 +28,6 @@ import hypothesis
 import pytest
 
 from citewell.model.document import Span
-from citewell.ranking import shipped_cross_encoder
 
 # A time limit for each example fails a test whenever other tests hold the cores.
 hypothesis.settings.register_profile("citewell", deadline=None)
@@ -118,12 +117,6 @@ def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
 def no_installed_starter() -> None:
     """Tests say which library there is, whether or not `make demo` put the starter beside them."""
     sys.modules["citewell_starter"] = None  # type: ignore[assignment]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_shipped_cross_encoder() -> None:
-    """The cross-encoder that ships counts as not installed, as in tests/strict/sitecustomize.py."""
-    shipped_cross_encoder.can_run = lambda: False  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="session", autouse=True)

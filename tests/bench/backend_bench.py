@@ -88,7 +88,7 @@ def main() -> None:
         library=replace(
             options.library, path=given.library.parent, name=given.library.name, starter=False
         ),
-        retrieval=replace(options.retrieval, cross_encoder="", timeout_ms=60_000),
+        retrieval=replace(options.retrieval, timeout_ms=60_000),
         sources=replace(options.sources, keep=False),
     )
     queries = [(NONE, query) for query in questions(given.contexts, given.questions)]

@@ -76,7 +76,7 @@ options = Options()
 options = replace(
     options,
     library=replace(options.library, path=folder.parent, name=folder.name, starter=False),
-    retrieval=replace(options.retrieval, cross_encoder="", timeout_ms=60_000),
+    retrieval=replace(options.retrieval, timeout_ms=60_000),
     sources=replace(options.sources, keep=False),
 )
 begin = time.perf_counter()

@@ -103,7 +103,7 @@ def write(options: Options, address: str) -> Any:
 def plain(options: Options) -> Options:
     """The library alone, without encoders beside the static one."""
     library = replace(options.library, starter=False)
-    retrieval = replace(options.retrieval, encoders=(), cross_encoder="")
+    retrieval = replace(options.retrieval, encoders=())
     return replace(options, library=library, retrieval=retrieval)
 
 

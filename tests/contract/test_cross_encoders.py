@@ -1,8 +1,8 @@
 """Cross-encoders from files that the test writes: loaded, asked, late, broken, and at work.
 
-No package ships one. A random BERT in Hugging Face's form, a small quantised ONNX graph and an
-untrained network of Citewell's own form go through the same loading code as real models; what they
-think of a paper is nonsense, but it is the order that must come out.
+No package ships one. A random BERT in Hugging Face's form and a small quantised ONNX graph go
+through the same loading code as real models; what they think of a paper is nonsense, but it is the
+order that must come out.
 """
 
 from __future__ import annotations
@@ -21,29 +21,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell.engine.contract import Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.local import LocalEngine
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, Work
-from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.installing import install_command
 from citewell.options import Options
 from citewell.options.load import load
-from citewell.ranking.citation_cross_encoder import (
-    CitationCrossEncoder,
-    Combination,
-    read_combination,
-    write_combination,
-)
 from citewell.ranking.cross_encoder import paper_text, query_text
-from citewell.ranking.pair_models import (
-    load_cross_encoder,
-    load_pair_model,
-    onnx_file,
-    providers,
-)
-from citewell.ranking.shipped_cross_encoder import SHIPPED
+from citewell.ranking.pair_models import load_pair_model, onnx_file, providers
 
 WORDS = (
     "we they a the of in and on with graft grafting orchard orchards apple trees dry wet valleys "
@@ -56,7 +42,6 @@ ORCHARDS = tuple(
     for third in ("in Dry Valleys", "with Rain", "and Soil", "from Weather")
 )
 QUERY = Query(text="orchards trees yield")
-PLACE = Query(sentence="Apple orchards in dry valleys yield fruit [CITATION].")
 
 
 def write_tokenizer(folder: Path) -> None:
@@ -493,7 +478,7 @@ def test_a_workspace_file_cannot_name_a_model(tmp_path: Path) -> None:
         '[retrieval]\ncross_encoder = "somebody/model"\n', encoding="utf-8"
     )
     loaded = load(tmp_path, {}, user_file=tmp_path / "none.toml")
-    assert loaded.options.retrieval.cross_encoder == SHIPPED
+    assert loaded.options.retrieval.cross_encoder == ""
     assert "settings-untrusted" in [problem.code for problem in loaded.problems]
 
 
@@ -510,144 +495,6 @@ def test_what_is_read_of_a_query_and_of_a_paper() -> None:
     assert paper_text(Work(id="t:1", title="A", abstract="\ud800x")) == "A. ?x"
 
 
-# -- a model trained on citations ------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An untrained network of one layer, exported as the training command exports."""
-    torch = pytest.importorskip("torch", reason="torch, which makes the network, is missing")
-    pytest.importorskip("onnx", reason="onnx, which writes the graph, is not installed")
-    pytest.importorskip("onnxruntime", reason="the `onnx` extra is not installed")
-    import tokenizers
-
-    from citewell_lab.training.crossencoder_network import export
-
-    folder = tmp_path_factory.mktemp("models") / "citations"
-    write_tokenizer(folder)
-    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    export(untrained(torch), tokenizer, folder)
-    write_combination(Combination(weight=3.0), folder)
-    return folder
-
-
-def untrained(torch: Any) -> Any:
-    from citewell_lab.training.crossencoder_network import PairNetwork
-
-    torch.manual_seed(5)
-    network = PairNetwork(words=64, layers=1).eval()
-    torch.nn.init.normal_(network.judge.weight, std=0.5)
-    return network
-
-
-def own_scores(own: Path, query: Query, works: Sequence[Work]) -> Any:
-    model = load_cross_encoder(str(own))
-    assert isinstance(model, CitationCrossEncoder)
-    return model.scores(query, works, Cancel())
-
-
-def test_the_exported_network_gives_the_scores_of_the_trained_one(own: Path) -> None:
-    torch = pytest.importorskip("torch", reason="torch, which makes the network, is missing")
-    tokenizers = pytest.importorskip("tokenizers", reason="the `onnx` extra is not installed")
-    from citewell.ranking.citation_cross_encoder import PairTexts
-
-    texts = PairTexts(tokenizers.Tokenizer.from_file(str(own / "tokenizer.json")))
-    works = [Work(id=str(n), title=title) for n, title in enumerate(ORCHARDS[:8])]
-    papers = torch.tensor([ids + [0] * (16 - len(ids)) for ids in texts.papers(works)])
-    with torch.inference_mode():
-        wanted = untrained(torch)(torch.tensor([texts.passage(PLACE)]), papers[None])[0].numpy()
-    found = own_scores(own, PLACE, works)
-    # The weights of the file are int8.
-    assert np.corrcoef(found, wanted)[0, 1] > 0.95
-    assert found == pytest.approx(wanted, abs=0.5 * float(np.ptp(wanted)))
-
-
-def test_the_score_of_a_model_trained_on_citations_is_added_to_the_rankers(
-    options: Options, own: Path
-) -> None:
-    changed = asking(
-        options, cross_encoder=str(own), cross_encoder_depth=12, cross_encoder_ms=60_000
-    )
-    engine = LocalEngine.open(changed)
-    engine.load(60)
-    fast = engine.find(PLACE, 20)
-    full = engine.find(PLACE, 20, tier="full")
-    assert not full.dropped and not full.problems
-    assert fast.variant == "learned" and full.variant == f"learned+{own}"
-    head = fast.hits[:12]
-    read = own_scores(own, PLACE, [hit.work for hit in head])
-    weight = read_combination(own).weight
-    scores = np.array([hit.score for hit in head]) + weight * (read - read.mean())
-    wanted = [head[place].work.id for place in np.argsort(-scores, kind="stable")]
-    assert [hit.work.id for hit in full.hits[:12]] == wanted
-    assert wanted != [hit.work.id for hit in head]
-    assert [hit.work.id for hit in full.hits[12:]] == [hit.work.id for hit in fast.hits[12:]]
-    before = {hit.work.id: rank for rank, hit in enumerate(fast.hits, 1)}
-    for hit in full.hits[:12]:
-        (evidence,) = [one for one in hit.evidence if one.retriever == "cross-encoder"]
-        assert evidence.before == before[hit.work.id]
-    assert all(0 < (hit.confidence or 0.0) < 1 for hit in full.hits)
-    engine.close()
-
-
-def test_a_model_trained_on_citations_leaves_typed_words_and_completions_alone(
-    options: Options, own: Path
-) -> None:
-    engine = LocalEngine.open(asking(options, cross_encoder=str(own), cross_encoder_ms=60_000))
-    engine.load(60)
-    searches: tuple[tuple[Query, Tier], ...] = (
-        (replace(PLACE, text="frost orchards"), "full"), (QUERY, "deep"), (PLACE, "fast"),
-    )  # fmt: skip
-    for query, tier in searches:
-        result = engine.find(query, 20, tier=tier)
-        assert "cross-encoder" not in result.timings
-        assert result.variant == "learned"
-    engine.close()
-
-
-def test_a_model_trained_on_citations_works_in_the_worker_process(
-    options: Options, own: Path
-) -> None:
-    changed = asking(options, cross_encoder=str(own), cross_encoder_ms=60_000)
-    here = LocalEngine.open(changed)
-    here.load(60)
-    engine = WorkerEngine(changed)
-    try:
-        there = engine.find(PLACE, 8, tier="full")
-        assert [hit.work.id for hit in there.hits] == [
-            hit.work.id for hit in here.find(PLACE, 8, tier="full").hits
-        ]
-        assert there.variant == f"learned+{own}"
-        assert engine.status().cross_encoder == str(own)
-    finally:
-        engine.close()
-        here.close()
-
-
-def test_a_model_trained_on_citations_stops_when_the_search_is_cancelled(own: Path) -> None:
-    model = load_cross_encoder(str(own))
-    assert isinstance(model, CitationCrossEncoder)
-    cancel = Cancel()
-    cancel.set()
-    with pytest.raises(Cancelled):
-        model.scores(PLACE, [Work(id="t:1", title="Frost")], cancel)
-
-
-def test_a_damaged_model_trained_on_citations_is_a_problem_and_the_list_stands(
-    options: Options, tmp_path: Path
-) -> None:
-    pytest.importorskip("onnxruntime", reason="the `onnx` extra is not installed")
-    write_tokenizer(tmp_path)
-    write_combination(Combination(weight=1.0), tmp_path)
-    (tmp_path / "model.onnx").write_bytes(b"no graph at all")
-    engine = LocalEngine.open(asking(options, cross_encoder=str(tmp_path)))
-    engine.load(30)
-    result = engine.find(PLACE, 5, tier="full")
-    assert [problem.code for problem in result.dropped] == ["reranker-missing"]
-    assert len(result.hits) == 5
-    engine.close()
-
-
 def test_a_gpu_is_used_where_onnxruntime_has_one() -> None:
     class WithGpu:
         @staticmethod
@@ -661,41 +508,3 @@ def test_a_gpu_is_used_where_onnxruntime_has_one() -> None:
 
     assert providers(WithGpu) == ["CUDAExecutionProvider", "CPUExecutionProvider"]
     assert providers(Without) == ["CPUExecutionProvider"]
-
-
-def shipped(options: Options, load: Any, **changes: Any) -> LocalEngine:
-    changed = asking(options, cross_encoder=SHIPPED, **changes)
-    return LocalEngine.open(changed, reader=CrossEncoderStage(changed.retrieval, load))
-
-
-def test_the_model_that_ships_is_loaded_by_the_first_explicit_act(options: Options) -> None:
-    loads: list[str] = []
-
-    def load_it(name: str) -> Slow:
-        loads.append(name)
-        return Slow()
-
-    engine = shipped(options, load_it, cross_encoder_ms=60_000)
-    engine.find(PLACE, 20)
-    engine.load(10)
-    assert loads == [] and engine.status().cross_encoder == ""
-    result = engine.find(PLACE, 20, tier="full")
-    engine.find(PLACE, 20, tier="full")
-    assert loads == [SHIPPED] and engine.status().cross_encoder == SHIPPED
-    assert result.hits[0].evidence[0].retriever == "cross-encoder"
-    engine.close()
-
-
-def test_the_model_that_ships_is_left_out_without_a_word_when_it_is_late(options: Options) -> None:
-    let_go = threading.Event()
-
-    def load_slowly(name: str) -> Slow:
-        let_go.wait(60)
-        return Slow()
-
-    engine = shipped(options, load_slowly, cross_encoder_ms=1)
-    result = engine.find(PLACE, 20, tier="full")
-    let_go.set()
-    assert not result.dropped and not result.problems
-    assert [h.work.id for h in result.hits] == [h.work.id for h in engine.find(PLACE, 20).hits]
-    engine.close()

@@ -7,9 +7,6 @@ or in a task that nobody awaits, a logged traceback) is written to a file. The t
 
 In every process the starter library counts as not installed: a test says which library there is,
 and one that wants the starter puts it on PYTHONPATH in place of this folder.
-
-In every process no cross-encoder reads unless a test or a setting says so: whether the one that
-ships is in time depends on what else runs, and its scores a little on the processor.
 """
 
 from __future__ import annotations
@@ -21,9 +18,6 @@ from typing import Any
 
 FOLDER = "TESTS_FAULTS"
 """Environment variable: the folder in which each process writes its faults."""
-
-CROSS_ENCODER = "TESTS_CROSS_ENCODER"
-"""Environment variable: keeps the default of `retrieval.cross_encoder`."""
 
 THIRD_PARTY: tuple[tuple[str, type[Warning], str], ...] = ()
 """Message, category and module of each warning that a package of others causes, with its reason."""
@@ -106,9 +100,6 @@ def watch() -> None:
 
 # What a module of this name would be looked up for is then answered: there is none.
 sys.modules["citewell_starter"] = None  # type: ignore[assignment]
-
-if not os.environ.get(CROSS_ENCODER):
-    os.environ.setdefault("CITEWELL_RETRIEVAL_CROSS_ENCODER", "")
 
 if os.environ.get(FOLDER) and is_citewell(sys.orig_argv):
     watch()

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from citewell.engine.contract import Tier
 from citewell.features.text.evidence import picks
 from citewell.options import Options
-from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval import registry
 from citewell_lab.evaluation.results import problem
 from citewell_lab.evaluation.text_baselines import BASELINES as TEXT_BASELINES
@@ -209,7 +208,7 @@ def mode(name: str, options: Options) -> list[SearchMethod]:
             "Name a model: `llm.provider`, `llm.model`.",
         )
     chosen = [methods[one] for one in names[name]]
-    if is_used(options.retrieval.cross_encoder) and name in ("pipeline", "all"):
+    if options.retrieval.cross_encoder and name in ("pipeline", "all"):
         chosen.insert(-1, methods["full"])
     return chosen
 

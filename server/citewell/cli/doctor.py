@@ -70,8 +70,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """Allowed source -> its key and host, and with --online whether it answers."""
     llm: dict[str, str] = {}
     """Who is asked, where, and with which key; empty when no language model is named."""
-    recommended: tuple[str, ...] = ()
-    """Extras that would improve what is found, with the command that adds each."""
 
 
 @click.command("doctor", short_help="Check the installation, the services and their speed.")
@@ -131,7 +129,6 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
         problems=tuple(dict.fromkeys((*loaded.problems, *problems, *troubles, *more))),
         sources=sources,
         llm=llm,
-        recommended=_recommended(loaded.options),
     )
 
 
@@ -158,15 +155,6 @@ def _draw(path: Path, options: Options) -> None:
                     "Give a file in a folder that exists.",
                 )
             ) from error
-
-
-def _recommended(options: Options) -> tuple[str, ...]:
-    from citewell.ranking.shipped_cross_encoder import EXTRA, SHIPPED, can_run
-
-    if options.retrieval.cross_encoder != SHIPPED or can_run():
-        return ()
-    command = install_command(EXTRA)
-    return (f"The cross-encoder that ships improves the order of papers. Run `{command}`.",)
 
 
 def _version(package: str) -> str:
@@ -306,8 +294,6 @@ def _show(diagnosis: Diagnosis) -> None:
         if all(packages.values())
     }
     section("Extras", extras)
-    for text in diagnosis.recommended:
-        out.print(Text(f"  {text}"))
     section("Programs", {name: path or "not found" for name, path in diagnosis.programs.items()})
     library = {
         name: ", ".join(value) if isinstance(value, (list, tuple)) else value

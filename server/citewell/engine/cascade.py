@@ -250,21 +250,18 @@ class Cascade:
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
         ordering = with_full_texts(ordering, query, fused, self._opened.of(FullTextRetriever))
         ranked = None if self._ranker is None or problems else ordering
-        own = self._read_own(query, fused, ordering, tier, cancel)
-        ordering = own.ordering
-        if own.milliseconds:
-            timings[CROSS_ENCODER] = own.milliseconds
         begin = time.perf_counter()
+        met = None
         if ranked is not None:
-            ordering = self._criteria.reorder(query, fused.rows, own.ordering)
-        met = None if ordering is own.ordering else ordering
+            ordering = self._criteria.reorder(query, fused.rows, ranked)
+            met = None if ordering is ranked else (ranked, ordering)
         remembered = (
             None if self._history is None else self._history.reorder(query, fused.rows, ordering)
         )
         ordering = ordering if remembered is None else remembered.ordering
         timings["history"] = (time.perf_counter() - begin) * 1e3
         read = None
-        if tier != "fast" and self._reader is not None and not self._reader.is_own:
+        if tier != "fast" and self._reader is not None:
             head = fused.rows[ordering.order[: self._reader.papers]]
             read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
             ordering = read.ordering
@@ -291,8 +288,7 @@ class Cascade:
                     *(judged.evidence(place) if judged is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
                     *(remembered.evidence(int(at)) if remembered is not None else ()),
-                    *(self._criteria.evidence(own.ordering, met, int(at)) if met else ()),
-                    *own.evidence_of(int(at)),
+                    *(self._criteria.evidence(*met, int(at)) if met else ()),
                     *self._moved(ranked, places, int(at)),
                     *found_by[place],
                 )
@@ -306,26 +302,12 @@ class Cascade:
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
         dropped = tuple(
-            stage.problem for stage in (own, read, judged) if stage is not None and stage.problem
+            stage.problem for stage in (read, judged) if stage is not None and stage.problem
         )
         made = [self._ranker.name if self._ranker and _is_judged(ranked) else "fusion"]
-        made += [own.made_by] if own.moved else []
         made += [HISTORY] if remembered is not None else []
         made += [stage.made_by for stage in (read, judged) if stage is not None and stage.moved]
         return SearchResult(hits=hits, dropped=dropped, problems=problems, variant="+".join(made))
-
-    def _read_own(
-        self, query: Query, fused: Fused, ordering: Ordering, tier: Tier, cancel: Cancel
-    ) -> CrossEncoderAnswer:
-        """The ordering by Citewell's own cross-encoder, which the history may change later;
-        the ordering alone where it is not asked."""
-        reader = self._reader
-        if tier == "fast" or reader is None or not reader.is_own:
-            return CrossEncoderAnswer(ordering)
-        if not reader.reads(query, ordering):
-            return CrossEncoderAnswer(ordering)
-        head = fused.rows[ordering.order[: reader.papers]]
-        return reader.reorder(query, ordering, self._library.works(head), cancel)
 
     def _unwanted(self, query: Query) -> np.ndarray:
         """Rows that must not be offered: what is excluded, what the citation already has, and the

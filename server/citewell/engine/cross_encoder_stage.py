@@ -11,17 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
-import numpy as np
 
 from citewell.engine.threads import BackgroundLoad, Runner
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.options.tree import RetrievalOptions
-from citewell.ranking.citation_cross_encoder import CitationCrossEncoder, is_place
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
-from citewell.ranking.pair_models import is_own, load_cross_encoder
-from citewell.ranking.shipped_cross_encoder import SHIPPED
+from citewell.ranking.pair_models import load_pair_model
 
 CLOSING_SECONDS = 10.0
 
@@ -46,36 +43,22 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
         moved = self.moved[place]
         return (Evidence(self.name, moved.rank, moved.score, before=moved.before),)
 
-    def evidence_of(self, candidate: int) -> tuple[Evidence, ...]:
-        """The evidence of the stage for a candidate, wherever later stages put it."""
-        if not self.moved:
-            return ()
-        places = np.flatnonzero(self.ordering.order[: len(self.moved)] == candidate)
-        return self.evidence(int(places[0])) if len(places) else ()
-
 
 class CrossEncoderStage:
-    """Begins to load a model that the author names when it is made, and the one that ships when it
-    is first asked: who only completes never pays for it."""
+    """Begins to load the model when it is made."""
 
     def __init__(
-        self,
-        options: RetrievalOptions,
-        load: Callable[[str], PairModel | CitationCrossEncoder] = load_cross_encoder,
+        self, options: RetrievalOptions, load: Callable[[str], PairModel] = load_pair_model
     ) -> None:
         self._name = options.cross_encoder
         self._seconds = options.cross_encoder_ms / 1e3
         self.papers = options.cross_encoder_depth
         """How many of the first papers it reads."""
-        self.is_own = is_own(self._name)
-        """Whether its score is added to the ranker's, instead of being an order of its own."""
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
         name = self._name
         self._model = BackgroundLoad("reranker", partial(load, name), partial(_missing, name))
-        if self._name != SHIPPED:
-            self._model.begin()
 
     @property
     def loaded(self) -> str:
@@ -88,19 +71,13 @@ class CrossEncoderStage:
         problem = self._model.problem
         return () if problem is None else (problem,)
 
-    def reads(self, query: Query, ordering: Ordering) -> bool:
-        """Whether it has something to say of a query in this ordering."""
-        return not self.is_own or (is_place(query) and ordering.calibrate is not None)
-
     def wait(self, seconds: float) -> None:
-        """Until it is loaded, or could not be, or so long; at once if nothing is being loaded."""
+        """Until it is loaded, or could not be, or so long."""
         self._model.wait(seconds)
 
     def close(self) -> None:
         """Let what is being read come to its next stop: the end of a process that is inside of a
         model's native code is a crash."""
-        if self._name == SHIPPED:
-            self.wait(CLOSING_SECONDS)
         with self._idle:
             self._idle.wait_for(lambda: not self._reading, CLOSING_SECONDS)
 
@@ -131,21 +108,16 @@ class CrossEncoderStage:
         with self._idle:
             self._reading += 1
         try:
-            if isinstance(model, CitationCrossEncoder):
-                return model.rerank(query, ordering, head, cancel)
             return rerank(query, ordering, head, model, cancel)
         finally:
             with self._idle:
                 self._reading -= 1
                 self._idle.notify_all()
 
-    def _why(self, problems: Sequence[Problem], seconds: float) -> Problem | None:
-        """The runner's first problem, reworded: the runner's messages are about retrievers. None
-        where the model that ships is late: the author did not ask for it."""
+    def _why(self, problems: Sequence[Problem], seconds: float) -> Problem:
+        """The runner's first problem, reworded: the runner's messages are about retrievers."""
         first = problems[0]
         if first.code == "retriever-late":
-            if self._name == SHIPPED:
-                return None
             state = "did not answer" if self._model.is_done else "was not loaded"
             return Problem(
                 "reranker-late",

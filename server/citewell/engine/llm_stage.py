@@ -63,7 +63,7 @@ class LlmStage:
         self._runner = Runner()
         self._failures = 0
         self._not_before = 0.0
-        self._loaded = BackgroundLoad("llm", model.load, self._broken).begin()
+        self._loaded = BackgroundLoad("llm", model.load, self._broken)
 
     @classmethod
     def open(cls, options: LlmOptions) -> LlmStage | None:

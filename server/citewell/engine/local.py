@@ -39,7 +39,6 @@ from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
-from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval.backend.over_backend import OverBackend
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
@@ -214,7 +213,7 @@ class LocalEngine:
                 ranker = LearnedRanker(
                     RANKER, _existing(TYPED), _existing(LITERATURE), _existing(CONFIDENCE)
                 )
-            if reader is None and is_used(options.retrieval.cross_encoder):
+            if reader is None and options.retrieval.cross_encoder:
                 reader = CrossEncoderStage(options.retrieval)
         return cls(
             options,

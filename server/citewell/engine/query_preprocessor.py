@@ -227,7 +227,7 @@ class WordTables:
         which is logged."""
         with self._lock:
             if self._load is None:
-                self._load = BackgroundLoad(WORDS, self._made, partial(unexpected, WORDS)).begin()
+                self._load = BackgroundLoad(WORDS, self._made, partial(unexpected, WORDS))
         if waits or self._library.rows < KEPT_FROM:
             self._load.wait(threading.TIMEOUT_MAX)
         return self._load.value or ()

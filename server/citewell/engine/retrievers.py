@@ -36,7 +36,7 @@ class LateRetriever(Retriever):
 
     def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
         self.name = name
-        self._retriever = BackgroundLoad(name, load, partial(unexpected, name)).begin()
+        self._retriever = BackgroundLoad(name, load, partial(unexpected, name))
 
     @property
     def problem(self) -> Problem | None:

@@ -246,7 +246,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoad(Generic[T]):
-    """Loads a value once, after `begin`. Safe across threads."""
+    """Loads a value once, from when it is made. Safe across threads."""
 
     def __init__(
         self, name: str, load: Callable[[], T], broken: Callable[[Exception], Problem]
@@ -256,21 +256,11 @@ class BackgroundLoad(Generic[T]):
         self._load = load
         self._broken = broken
         self._done = threading.Event()
-        self._begun = False
-        self._lock = threading.Lock()
         self.value: T | None = None
         """None while it is being loaded, and when it could not be."""
         self.problem: Problem | None = None
         """Why it could not be loaded, once that is known."""
-
-    def begin(self) -> BackgroundLoad[T]:
-        """Begin to load, if that has not begun."""
-        with self._lock:
-            begins, self._begun = not self._begun, True
-        if begins:
-            name = f"citewell-load-{self._name}"
-            threading.Thread(target=self._run, name=name, daemon=True).start()
-        return self
+        threading.Thread(target=self._run, name=f"citewell-load-{name}", daemon=True).start()
 
     @property
     def is_done(self) -> bool:
@@ -278,10 +268,7 @@ class BackgroundLoad(Generic[T]):
         return self._done.is_set()
 
     def wait(self, seconds: float, cancel: Cancel | None = None) -> bool:
-        """Wait until it is done, or so long, or not at all where it has not begun; whether it is
-        done. Raises `Cancelled`."""
-        if not self._begun:
-            return False
+        """Wait until it is done, or so long; whether it is done. Raises `Cancelled`."""
         if cancel is None:
             return self._done.wait(seconds)
         end = Cancel(seconds)
@@ -294,7 +281,7 @@ class BackgroundLoad(Generic[T]):
     def get(self, cancel: Cancel | None = None) -> T:
         """Wait for the loaded value. Raises `CitewellError` if it could not be loaded, and
         `Cancelled`."""
-        self.begin().wait(threading.TIMEOUT_MAX, cancel)
+        self.wait(threading.TIMEOUT_MAX, cancel)
         if self.problem is not None or self.value is None:
             assert self.problem is not None
             raise CitewellError(self.problem)

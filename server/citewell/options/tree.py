@@ -131,13 +131,12 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
         str,
         about(
             "Cross-encoder that reranks the best papers of an explicit search (hover, code "
-            'actions, `find`, `fill`): "citations", which ships and is used if the `onnx` extra '
-            "is installed; a folder; or a Hugging Face name such as "
+            "actions, `find`, `fill`): a folder, or a Hugging Face name such as "
             '"cross-encoder/ms-marco-MiniLM-L6-v2". ONNX files need the `onnx` extra, others '
             "`neural`. Empty: none.",
             trusted_only=True,
         ),
-    ] = "citations"
+    ] = ""
     cross_encoder_depth: Annotated[
         int, about("Number of top papers that the cross-encoder reranks.", ge=2, le=200)
     ] = 30

@@ -1,10 +1,9 @@
 """Loads cross-encoders: ONNX files with onnxruntime, anything else with sentence-transformers.
 
-One trained on citations ships. Any other is named by the user, in a setting that no workspace file
-can set, by a folder or by its Hugging Face name. Such a name is looked for among what was
-downloaded before; only if it is not there, and unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE`
-says otherwise, is it downloaded, because the user named it. Weights are read as safetensors or
-ONNX: never as pickles, and no code of a model is run.
+The user names one, in a setting that no workspace file can set, by a folder or by its Hugging Face
+name. Such a name is looked for among what was downloaded before; only if it is not there, and
+unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE` says otherwise, is it downloaded, because the user
+named it. Weights are read as safetensors or ONNX: never as pickles, and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
 from citewell.options.hugging_face import import_torch, is_hub_off, load_cached_first
-from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
-from citewell.ranking.shipped_cross_encoder import folder_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,21 +37,6 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
 _ARM = ("qint8_arm64", "quantized", "int8", "uint8")
 _MAX_CONFIG = 1 << 20
-
-
-def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
-    """The cross-encoder in a folder, which may be one trained on citations, or of a Hugging Face
-    name.
-
-    Raises `CitewellError` "reranker-missing" with a hint when it cannot be loaded.
-    """
-    return _own(name) if is_own(name) else load_pair_model(name)
-
-
-def is_own(name: str) -> bool:
-    """Whether this is the model that ships, or a folder that
-    `citewell_lab.training.crossencoder` wrote."""
-    return bool(name) and (folder_of(name) / COMBINATION).is_file()
 
 
 def load_pair_model(name: str) -> PairModel:
@@ -88,30 +70,6 @@ def onnx_file(folder: Path) -> Path | None:
     return min(files, key=place, default=None)
 
 
-def _own(name: str) -> CitationCrossEncoder:
-    try:
-        import onnxruntime
-        import tokenizers
-    except ImportError as error:
-        raise _extra(name, error, "onnx") from error
-    folder, options = folder_of(name), _session_options(onnxruntime)
-    try:
-        return CitationCrossEncoder(folder, onnxruntime, tokenizers, options)
-    except Exception as error:  # both libraries raise bare exceptions of their own
-        raise reranker_missing(name, first_line(error), "Check the files.") from error
-
-
-def _session_options(onnxruntime: Any) -> Any:
-    """Few threads that sleep while they wait."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _threads()
-    options.inter_op_num_threads = 1
-    # Spinning workers starve the editor and every other process of the author's laptop.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    return options
-
-
 def providers(onnxruntime: Any) -> list[str]:
     """The GPU where this build of onnxruntime has one, then the processor."""
     gpu, processor = "CUDAExecutionProvider", "CPUExecutionProvider"
@@ -134,9 +92,15 @@ class _Onnx:
             raise reranker_missing(
                 name, "there is no tokenizer.json beside the ONNX file", "Copy the model's own."
             )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = _threads()
+        options.inter_op_num_threads = 1
+        # Spinning workers starve the editor and every other process of the author's laptop.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(
-                str(graph), _session_options(onnxruntime), providers=providers(onnxruntime)
+                str(graph), options, providers=providers(onnxruntime)
             )
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer / "tokenizer.json"))
         except Exception as error:  # both libraries raise bare exceptions of their own

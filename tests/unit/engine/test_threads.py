@@ -149,7 +149,7 @@ def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]
 
 
 def begun(load: Callable[[], str]) -> BackgroundLoad[str]:
-    return BackgroundLoad("vectors", load, lambda error: unexpected("vectors", error)).begin()
+    return BackgroundLoad("vectors", load, lambda error: unexpected("vectors", error))
 
 
 def test_a_fault_of_the_interpreter_is_tried_again():

@@ -10,7 +10,6 @@ import msgspec
 
 from citewell.engine.contract import EngineStatus
 from citewell.options import Options
-from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval.registry import RetrieverSpec, rows
 
 _CROSS_ENCODER, _MODEL = "cross-encoder", "llm"
@@ -76,7 +75,7 @@ def _stages(
 ) -> tuple[Part, ...]:
     found, llm = options.retrieval, options.llm
     fusion = f"reciprocal ranks (k={found.rrf_k})" if found.fusion == "rrf" else "best score"
-    cross = found.cross_encoder.rpartition("/")[2] if is_used(found.cross_encoder) else ""
+    cross = found.cross_encoder.rpartition("/")[2]
     roles = [
         name
         for name, is_on in (

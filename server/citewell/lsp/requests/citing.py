@@ -16,7 +16,6 @@ from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Placeholder
-from citewell.ranking.shipped_cross_encoder import is_used
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
@@ -167,7 +166,7 @@ class CitationService(Struct, frozen=True, eq=False):
             return result
         engine, count = self.engine, options.completion.limit
         result = await engine.find_async(query, count, cancel=Cancel(seconds))
-        if is_used(options.retrieval.cross_encoder) and not is_key:
+        if options.retrieval.cross_encoder and not is_key:
             self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
         return result
 

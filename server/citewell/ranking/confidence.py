@@ -19,7 +19,7 @@ from citewell.ranking.features import UNKNOWN
 from citewell.ranking.named import NAMES as NAMED
 
 FROM_RANKER = (
-    "bm25_rank", "full_rank", "near_rank", "bm25_near_rank", "memory_rank", "memory_popularity",
+    "bm25_rank", "full_rank", "bm25_near_rank", "memory_rank", "memory_popularity",
     "memory_passage_best", "memory_passage_share", "memory_cocited_share", "profile_best",
     "profile_share", "title_in_sentence", "title_near", "title_whole", "opening_near",
     "initials_near", "first_author_near", "authors_named", "year_named", "words_matched",

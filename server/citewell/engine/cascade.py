@@ -279,6 +279,10 @@ class Cascade:
         works = self._library.works(fused.rows[shown], whole=tier != "fast")
         timings["records"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
+        # No paper is surer than one that is offered before it.
+        sure = None
+        if ordering.confidence is not None:
+            sure = np.minimum.accumulate(ordering.confidence[: len(shown)])
         places, found_by = _places(ranked), self._evidence(query, fused, shown[:explained])
         hits = tuple(
             Hit(
@@ -294,9 +298,7 @@ class Cascade:
                 )
                 if place < len(found_by)
                 else (),
-                confidence=None
-                if ordering.confidence is None
-                else float(ordering.confidence[place]),
+                confidence=None if sure is None else float(sure[place]),
             )
             for place, (at, work) in enumerate(zip(shown, works, strict=True))
         )

@@ -99,7 +99,7 @@ def engine(both: Options) -> Iterator[LocalEngine]:
 def test_it_finds_papers_of_its_own_and_the_ranker_orders_them(engine: LocalEngine) -> None:
     status = engine.status()
     assert status.retrievers == ("bm25", "dense", ROW, "citation_context")
-    assert status.encoder == f"static, {NAME}" and not status.problems
+    assert status.encoder == f"citation, {NAME}" and not status.problems
     result = engine.find(FRUIT)
     assert not result.dropped and result.variant == "learned"
     proofs = {one.retriever: one for one in result.hits[0].evidence}
@@ -139,7 +139,7 @@ def test_several_run_together(both: Options) -> None:
     build(options)
     for engine in opened(options):
         assert engine.status().retrievers[2:4] == (ROW, further_name(OTHER))
-        assert engine.status().encoder == f"static, {NAME}, {OTHER}"
+        assert engine.status().encoder == f"citation, {NAME}, {OTHER}"
         assert {ROW, further_name(OTHER)} <= proofs(engine)
 
 

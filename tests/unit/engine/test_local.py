@@ -303,6 +303,24 @@ def test_a_ranker_orders_the_hits_and_gives_confidence(options: Options) -> None
     assert hits[0].confidence == pytest.approx(0.9)
 
 
+class Unsteady(ByYear):
+    """A ranker that is surer of its second paper than of its first."""
+
+    def rank(
+        self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
+    ) -> Ordering:
+        found = super().rank(query, candidates, signals, cancel)
+        confidence = np.full(len(found.order), 0.5, np.float32)
+        confidence[0] = 0.3
+        return Ordering(found.order, found.scores, confidence)
+
+
+def test_no_paper_is_surer_than_one_that_is_offered_before_it(options: Options) -> None:
+    hits = LocalEngine.open(options, ranker=Unsteady()).find(Query(text="attention yield")).hits
+    assert len(hits) > 1
+    assert [hit.confidence for hit in hits] == pytest.approx([0.3] * len(hits))
+
+
 def test_a_ranker_says_from_where_in_the_fused_list_it_moved_a_paper(options: Options) -> None:
     query = Query(text="attention words yield")
     fused = [hit.work.id for hit in LocalEngine.open(options).find(query).hits]

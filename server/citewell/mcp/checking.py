@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -44,6 +45,7 @@ from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.document import Document
+from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
@@ -56,6 +58,10 @@ from citewell.usecases.entry_changes import (
     projects_in,
 )
 
+_SOURCES = re.compile(r" Sources?: .*$")
+"""The end of a message that names the sources whose records say so."""
+REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
+"""Verdicts by which the work is the one of the record."""
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
@@ -249,20 +255,23 @@ def reference_of(check: Check, detail: Detail) -> Answer:
                 name: value
                 for name, value in {
                     "code": one.code,
-                    "field": one.field,
-                    "message": one.message,
-                    "given": one.given,
-                    "expected": one.expected,
-                    "confidence": round(one.confidence, 2),
+                    "message": one.message if full else _SOURCES.sub("", one.message),
+                    "field": full and one.field,
+                    "given": full and one.given,
+                    "expected": full and one.expected,
+                    "assurance": full and assurance(one.confidence),
                 }.items()
                 if value
             }
             for one in check.findings
             if full or counts(one)
         ]
-        found["evidence"] = list(check.evidence if full else check.evidence[:1])
+        # What a record says is in the record.
+        found["evidence"] = list(check.evidence[: None if full else 1 - (check.verdict in REAL)])
     if check.work is not None:
-        found["record"] = paper_of(check.work, "ids" if not full else "short")
+        record = paper_of(check.work, "short" if full else "ids")
+        same = check.verdict is Verdict.VERIFIED and not full
+        found["record"] = {"id": check.work.id} if same else record
     return {name: value for name, value in found.items() if value}
 
 

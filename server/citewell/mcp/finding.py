@@ -14,10 +14,17 @@ from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.named_works import nearest_titles
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.features.text.evidence import understood_text, why
+from citewell.features.text.evidence import reason, understood_text
 from citewell.features.text.overview import overview_text
 from citewell.features.text.paper_text import Form, paper_texts
-from citewell.mcp.papers import Detail, paper_of, tokens_of, within
+from citewell.mcp.papers import (
+    Detail,
+    confidence_shown,
+    paper_of,
+    probability,
+    tokens_of,
+    within,
+)
 from citewell.mcp.tool import (
     INTEGER,
     LIST,
@@ -40,6 +47,7 @@ from citewell.model import CitewellError, CitingPaper, Hit
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
 from citewell.model.query import Direction
+from citewell.model.words import certainty
 from citewell.operations import exploring, finding, papers, searching
 from citewell.operations.operation import Service
 from citewell.options import Options
@@ -48,16 +56,16 @@ from citewell.usecases.explore.export import reason_text
 from citewell.usecases.find import MAX_PLACES, Found, Status, status_of
 from citewell.usecases.related import related_works
 
-MAX_WHY = 200
-"""Characters of the reasons of one paper."""
+MAX_REASON = 80
+"""Characters of the reason of one paper of a long list."""
 
 
 def _with_notes(page: Answer, notes: Sequence[str]) -> Answer:
     return {**page, "notes": "\n".join(notes)} if notes else page
 
 
-def _why(hit: Hit, detail: Detail) -> str:
-    return why(hit) if detail == "full" else ""
+def _reason(hit: Hit, detail: Detail, typed: str) -> str:
+    return reason(hit, typed) if detail == "full" else ""
 
 
 @tool(
@@ -73,10 +81,10 @@ def _why(hit: Hit, detail: Detail) -> str:
                 id=TEXT,
                 title=TEXT,
                 key=described(TEXT, "Its key in the paper's .bib, if that holds it."),
-                score=described(NUMBER, "How likely it is cited here."),
+                confidence=described(NUMBER, "Probability that it is cited here, if not tiny."),
                 abstract_sentence=TEXT,
             ),
-            confidence=NUMBER,
+            certainty=described(TEXT, "Of the first paper: sure, likely or a guess."),
             pick=described(TEXT, "The id of the first paper, if it is certain enough to cite."),
         ),
     },
@@ -124,8 +132,8 @@ def _places(
         for hit in one.hits:
             held = known.find(hit.work)
             key = hit.key or (held[1].key if held is not None else "")
-            paper = paper_of(hit.work, detail, key=key, why=_why(hit, detail))
-            paper["score"] = round(confidence_of(one.query, [hit]), 3)
+            paper = paper_of(hit.work, detail, key=key, reason=_reason(hit, detail, one.query.text))
+            paper |= confidence_shown(confidence_of(one.query, [hit]))
             sentence = fitting_sentence(one.query, hit.work.abstract)
             if sentence and detail != "ids":
                 paper["abstract_sentence"] = sentence
@@ -133,8 +141,9 @@ def _places(
         place: Answer = {
             "sentence": finding.sentence_of(one.query),
             "papers": listed_papers[: within(listed_papers, budget // len(found))],
-            "confidence": round(one.confidence, 3),
         }
+        if listed_papers:
+            place["certainty"] = certainty(one.confidence, typed=not one.query.sentence)
         if sure := one.sure_id(options):
             place["pick"] = sure
         if one.who:
@@ -154,7 +163,7 @@ def _places(
     asks=may_search,
     answer={
         "status": choice(Status),
-        "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=LIST, venue=TEXT),
+        "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=TEXT, venue=TEXT),
         "understood": described(TEXT, "What of the query was read as a filter."),
         "next_cursor": TEXT,
     },
@@ -176,7 +185,8 @@ async def search_papers(
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
     listed_papers = [
-        paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits
+        paper_of(hit.work, detail, key=hit.key, reason=_reason(hit, detail, query.text))
+        for hit in found.hits
     ]
     kept = within(listed_papers, max_tokens)
     page: Answer = {"status": status_of([found.result]), "papers": listed_papers[:kept]}
@@ -205,7 +215,7 @@ async def search_papers(
     asks=may_search,
     answer={
         "status": choice(Literal["found", "nothing_found"]),
-        "papers": listed(id=TEXT, title=TEXT),
+        "papers": listed(id=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT),
         "overview": described(TEXT, "What the papers are about, with their ids."),
     },
 )
@@ -244,10 +254,12 @@ def _literature(found: Exploration, budget: int) -> Answer:
 
 
 def _explored(one: ExploredWork) -> Answer:
-    """The record in short, with its relevance where it is judged; a list of reasons can be long."""
-    found: Answer = {**paper_of(one.work), "why": shorten(reason_text(one), MAX_WHY)}
-    if one.relevance is not None:
-        found["relevance"] = round(one.relevance, 2)
+    """The record in short, with its relevance where that is judged, and with the reason unless that
+    is words of its title."""
+    found: Answer = {**paper_of(one.work), **probability("relevance", one.relevance)}
+    why = reason_text(one).partition("; its title")[0]
+    if not why.startswith("its title"):
+        found["reason"] = shorten(why, MAX_REASON)
     return found
 
 
@@ -355,8 +367,8 @@ async def related_papers(
             page["next_cursor"] = to_cursor(search, offset + kept)
         if not found.unknown:
             page["notes"] = (
-                f"{found.total} known papers are in the library, {found.elsewhere} are not. "
-                "The list is a sample of all citations."
+                f"{found.total} known papers are in the library, {found.elsewhere} are not: a "
+                "sample of all citations."
             )
         return page
 

@@ -183,7 +183,7 @@ def tool(
                 arguments = {name: given.pop(name) for name in names}
                 one = ToolCall(tools, ctx, operation, arguments)
                 with tool_errors():
-                    return answer_of(await function(one, **given))
+                    return answer_of(await function(one, **given), ctx)
 
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
                 [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]

@@ -201,7 +201,16 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
     return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
 
 
-def answer_of(value: dict[str, Any]) -> CallToolResult:
-    """A typed result, and the same as compact JSON for clients that read text alone."""
+STRUCTURED_READERS = frozenset({"claude-code", "codex-mcp-client", "opencode"})
+"""Names of clients that give their model the structured content of an answer, and drop the text
+beside it. No capability of the protocol says so, and most others show the text alone."""
+
+
+def answer_of(value: dict[str, Any], ctx: Context) -> CallToolResult:
+    """A typed result; and the same as compact JSON, except for a client that gives its model the
+    typed one alone."""
+    client = ctx.session.client_params
+    if client is not None and client.client_info.name in STRUCTURED_READERS:
+        return CallToolResult(content=[], structured_content=value)
     content = TextContent(type="text", text=_json_of(value))
     return CallToolResult(content=[content], structured_content=value)

@@ -19,7 +19,7 @@ from citewell.features.citing.write import RebasedText, write_plan
 from citewell.features.text.diff import unified_diff
 from citewell.features.text.evidence import what_it_says
 from citewell.mcp.client_log import notify_written
-from citewell.mcp.papers import MAX_TOKENS, paper_of, tokens_of, within
+from citewell.mcp.papers import MAX_TOKENS, confidence_shown, paper_of, tokens_of, within
 from citewell.mcp.tool import (
     FLAG,
     INTEGER,
@@ -44,6 +44,7 @@ from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
+from citewell.model.words import certainty
 from citewell.operations.filling import fill
 from citewell.usecases.fill import FillTask
 from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill
@@ -72,6 +73,7 @@ SHOWN = 5
             place=TEXT,
             text=TEXT,
             confidence=NUMBER,
+            certainty=TEXT,
             key=TEXT,
             paper=record(id=TEXT),
             supported=TEXT,
@@ -161,7 +163,7 @@ def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
         "n": n,
         "place": f"{tools.roots.shown(found.path)}:{found.line}",
         "text": found.text,
-        "confidence": round(found.confidence, 3),
+        **confidence_shown(found.confidence),
     }
     if found.hit is not None:
         one["key"] = found.key
@@ -170,6 +172,8 @@ def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
             one["supported"] = what_it_says(found.supported)
         return one
     one["candidates"] = [paper_of(hit.work, "ids") for hit in found.candidates[:SHOWN]]
+    if one["candidates"]:
+        one["certainty"] = certainty(found.confidence, typed=not found.query.sentence)
     one["reason"] = found.advice
     return one
 
@@ -214,7 +218,7 @@ def bounded(done: Answer, *, diff: bool, budget: int) -> Answer:
     answer={
         "written": FLAG,
         "key": described(TEXT, "Cite this."),
-        "paper": record(id=TEXT),
+        "id": TEXT,
         "already_there": FLAG,
         "diff": TEXT,
     },
@@ -267,8 +271,8 @@ def _add(tools: ToolContext, name: str, bib: str, key: str, write: bool, cancel:
         return plan_entry(path, parsed, work, tools.options, key=key)
 
     plan, done = _entered(tools, bib, [work], planned, write, cancel)
-    paper = paper_of(work, "short", key=plan.key)
-    return {**done, "key": plan.key, "paper": paper, "already_there": not plan.edits}
+    done |= {"id": work.id, "key": plan.key}
+    return done if plan.edits else {**done, "already_there": True}
 
 
 def _add_all(tools: ToolContext, ids: list[str], bib: str, write: bool, cancel: Cancel) -> Answer:

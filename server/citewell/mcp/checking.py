@@ -12,7 +12,6 @@ from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from citewell.documents.bib.guard import check_edits
@@ -21,6 +20,7 @@ from citewell.features.checking.check import ORDER, claims_in_files, counts, ref
 from citewell.features.checking.report import label
 from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
+from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
 from citewell.mcp.papers import Detail, paper_of, within
 from citewell.mcp.tool import (
@@ -40,7 +40,7 @@ from citewell.mcp.tool import (
     tool,
 )
 from citewell.mcp.tool_context import ToolContext, notes_of
-from citewell.model import CitewellError
+from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
@@ -117,14 +117,25 @@ async def check_references(
         name, offset = from_cursor(cursor)
         kept = tools.report(name)
         if kept is None:
-            raise ToolError(
-                "[cursor-foreign] This report has expired. Repeat the check without cursor."
+            raise CitewellError(
+                Problem(
+                    "cursor-foreign", "This report has expired.", "Repeat the check without cursor."
+                )
             )
         return _page(kept, name, offset, verified_too, detail, max_tokens, [])
     if bool(text) == bool(path):
-        raise ToolError("[mcp-empty] Give either text or path.")
+        raise invalid(
+            "check_references",
+            "Give either `text` (references) or `path` (a file), and not both.",
+            **({"text": text} if text else {"path": tools.roots.example((".bib",)) or "refs.bib"}),
+        )
     if changes and not path:
-        raise ToolError("[mcp-empty] Give path: changes are made in a file.")
+        raise invalid(
+            "check_references",
+            "Give `path`, a .bib, and no `text`: changes are made in a file.",
+            path=tools.roots.example((".bib",)) or "refs.bib",
+            changes=changes,
+        )
     done: Answer = {}
     if changes:
         tools.may(write)

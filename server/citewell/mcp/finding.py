@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from citewell.features.citing.abstract_sentence import fitting_sentence
@@ -17,6 +16,7 @@ from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.features.text.evidence import reason, understood_text
 from citewell.features.text.overview import overview_text
 from citewell.features.text.paper_text import Form, paper_texts
+from citewell.mcp.arguments import EXAMPLES, invalid
 from citewell.mcp.papers import (
     Detail,
     confidence_shown,
@@ -175,12 +175,21 @@ async def search_papers(
     lacks a citation use find_citations, for a whole question explore_papers. Status nothing_found:
     the notes name the filter that left nothing; not_checked: a part of the search failed, so try
     again."""
-    try:
-        query = searching.query_of(call.request(), call.tools.options)
-    except CitewellError as error:
-        raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
+    request = call.request()
+    if request.year is not None and (request.year_from or request.year_to) is not None:
+        raise invalid(
+            "search_papers",
+            "`year` is given together with `year_from` or `year_to`; give year, or the other two.",
+            query=request.query,
+            year=request.year,
+        )
+    query = searching.query_of(request, call.tools.options)
     if query is None:
-        raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
+        raise invalid(
+            "search_papers",
+            "Empty search: give at least one of `query`, `author`, `venue` and `kind`.",
+            query=EXAMPLES["query"],
+        )
     found = await call.run(partial(searching.page_of, query=query))
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])

@@ -114,6 +114,10 @@ class Roots(Struct, frozen=True):
         more = ", ..." if len(found) > NAMED else ""
         return ", ".join(found[:NAMED]) + more or "they contain no paper and no .bib"
 
+    def example(self, suffixes: Sequence[str]) -> str:
+        """A file with one of the suffixes; empty where there is none."""
+        return next(map(self.shown, self._files(frozenset(suffixes))), "")
+
     def bibs(self) -> Iterator[Path]:
         """The .bib files in the roots, hidden and installed folders passed over, a few hundred at
         most."""

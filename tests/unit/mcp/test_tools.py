@@ -409,7 +409,7 @@ async def test_entries_are_marked_replaced_and_removed_with_their_citations(
         assert "'second'" in (await client.call_tool("check_references", wrong)).content[0].text
         of_text = {"text": fake, "changes": {"fake": "mark"}}
         refused = await client.call_tool("check_references", of_text)
-        assert "Give path: changes are made in a file" in refused.content[0].text
+        assert "changes are made in a file" in refused.content[0].text
     assert (tmp_path / "refs.bib").read_text().count("Devlin, Jacob") == 2
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 94283,
+    "server: lines": 94372,
     "server: files": 532,
     "corpus tools and lab: lines": 25193,
     "corpus tools and lab: files": 133,

@@ -15,14 +15,18 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from citewell.documents.bib.guard import check_edits
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
+from citewell.documents.scan import format_of
+from citewell.documents.textfile import read_text
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
+from citewell.features.checking.paper_lint import lint_one_bib, lint_project
 from citewell.features.checking.report import label
 from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
-from citewell.mcp.papers import Detail, paper_of, within
+from citewell.mcp.papers import Detail, paper_of, tokens_of, within
 from citewell.mcp.tool import (
     LIST,
     TEXT,
@@ -44,7 +48,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
-from citewell.model.document import Document
+from citewell.model.document import Document, Format
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
@@ -62,6 +66,8 @@ _SOURCES = re.compile(r" Sources?: .*$")
 """The end of a message that names the sources whose records say so."""
 REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
 """Verdicts by which the work is the one of the record."""
+NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
+"""What other tools are for, and what the check itself finds out."""
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
@@ -90,6 +96,7 @@ NOTIFY_SECONDS = 5.0
             findings=LIST,
             record=record(id=TEXT),
         ),
+        "faults": listed(place=TEXT, code=TEXT, message=TEXT),
         "next_cursor": TEXT,
     },
 )
@@ -109,8 +116,10 @@ async def check_references(
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 6000,
 ) -> Answer:
-    """Check whether references exist and are correct. Give one of `text` and `path`, or for the
-    next page `cursor` alone. With `changes` it corrects entries of a .bib."""
+    """Check whether references exist and are correct: invented ones, wrong fields, retractions,
+    preprints that are published by now; and `faults`: undefined or duplicate keys, duplicate works.
+    Give one of `text` and `path`, or for the next page `cursor` alone. With `changes` it corrects
+    entries of a .bib."""
     tools, request = call.tools, call.request()
     text, changes, online = request.text, request.changes, request.online
     if cursor and not (text or path):
@@ -143,6 +152,9 @@ async def check_references(
         done = await tools.run(change, "online" if online else "document")
         await notify_written(call.context, done["written"], path)
     claims, notes = await tools.run(lambda cancel: _claims(tools, text, path), "document")
+    faults: list[Answer] = []
+    if not (changes or cursor):
+        faults = await tools.run(lambda cancel: _faults(tools, text, path), "document")
     if changes:
         claims = [claim for claim in claims if claim.key in changes]
     task = CheckTask(tools.engine, claims, online=online)
@@ -156,6 +168,12 @@ async def check_references(
     )
     offset = from_cursor(cursor, name)[1] if cursor else 0
     notes += notes_of(task.problems)
+    if faults:
+        fitting = within(faults, max_tokens // 2)
+        done["faults"] = faults[:fitting]
+        max_tokens -= sum(map(tokens_of, faults[:fitting]))
+        if fitting < len(faults):
+            notes.append(f"{len(faults) - fitting} more faults are omitted because of max_tokens.")
     return {**_page(checks, name, offset, verified_too, detail, max_tokens, notes), **done}
 
 
@@ -190,6 +208,30 @@ def _change(
     if write:
         made = write_plan(made, plan, partial(tools.write, cancel=cancel))
     return {"diff": "".join(made.diffs), "written": write}
+
+
+def _faults(tools: ToolContext, text: str, path: str) -> list[Answer]:
+    """What an editor underlines in the BibTeX, the .bib or the paper and its .bib files: keys that
+    are cited and not defined, works and keys that are there twice, BibTeX that cannot be read."""
+    levels = tools.options.diagnostics.severity
+    file = tools.roots.find(path) if path else None
+    if file is None:
+        found = lint_one_bib(parse_bib(text, ""), levels) if "@" in text else iter(())
+    elif file.suffix.lower() == ".bib":
+        found = lint_one_bib(parse_bib(read_text(file).text, str(file)), levels)
+    elif format_of(file) in (Format.LATEX, Format.MARKDOWN):
+        found = lint_project(tools.project(file), levels)
+    else:
+        found = iter(())
+    return [
+        {
+            "place": f"{tools.roots.shown(one.path) if one.path else 'text'}:{one.line}",
+            "code": one.code,
+            "message": one.message,
+        }
+        for one in found
+        if one.code not in NO_FAULTS
+    ]
 
 
 def _claims(

@@ -172,9 +172,8 @@ async def search_papers(
     call: ToolCall, detail: DetailLevel = "short", max_tokens: MaxTokens = 4000
 ) -> Answer:
     """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
-    lacks a citation use find_citations, for a whole question explore_papers. Status nothing_found:
-    the notes name the filter that left nothing; not_checked: a part of the search failed, so try
-    again."""
+    lacks a citation use find_citations, for a whole question explore_papers. Status not_checked:
+    a part of the search failed, so try again."""
     request = call.request()
     if request.year is not None and (request.year_from or request.year_to) is not None:
         raise invalid(
@@ -230,7 +229,7 @@ async def search_papers(
 )
 async def explore_papers(call: ToolCall, max_tokens: MaxTokens = 4000) -> Answer:
     """Search the literature on a question in several passes; slower and wider than search_papers.
-    Call it again with the ids that you kept and rejected, and the list follows your judgement."""
+    Call it again with ids that you kept and rejected."""
 
     def work(service: Service, request: exploring.ExploreRequest, cancel: Cancel) -> Answer:
         found = Exploration()
@@ -350,7 +349,8 @@ async def related_papers(
 
     def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
         paper = call.tools.work(id)
-        search = digest(paper.id, direction)
+        years = searching.years_of(request.year_from, request.year_to)
+        search = digest(paper.id, direction, *(years if years != (None, None) else ()))
         offset = from_cursor(cursor, search)[1] if cursor else 0
         found = related_works(
             service.engine,
@@ -358,6 +358,7 @@ async def related_papers(
             request.k,
             offset=offset,
             directions=request.directions,
+            years=years,
             cancel=cancel,
         )
         if found.problems:
@@ -374,7 +375,9 @@ async def related_papers(
         }
         if kept and found.total > offset + kept:
             page["next_cursor"] = to_cursor(search, offset + kept)
-        if not found.unknown:
+        if years != (None, None):
+            page["notes"] = f"{found.total} known papers of these years are in the library."
+        elif not found.unknown:
             page["notes"] = (
                 f"{found.total} known papers are in the library, {found.elsewhere} are not: a "
                 "sample of all citations."

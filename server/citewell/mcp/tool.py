@@ -40,12 +40,8 @@ Cursor = Annotated[
     str,
     Field(max_length=100, description="The `next_cursor` of the page before."),
 ]
-Write = Annotated[
-    bool, Field(description="Change the file. Otherwise the answer only shows the diff.")
-]
-DetailLevel = Annotated[
-    Detail, Field(description="How much of each paper: full has abstract, identifiers, reasons.")
-]
+Write = Annotated[bool, Field(description="Change the file; otherwise only show the diff.")]
+DetailLevel = Annotated[Detail, Field(description="full: with abstract, identifiers and reasons.")]
 BibPath = Annotated[
     str,
     Field(
@@ -267,6 +263,14 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
         if len(given) == 1:
             beside = {name: value for name, value in schema.items() if name != "anyOf"}
             return _slim({**beside, **given[0]})
+    if not names and "items" in schema:
+        # The list says what its items are.
+        items = {
+            name: one
+            for name, one in schema["items"].items()
+            if name not in ("description", "minLength")
+        }
+        schema = {**schema, "items": items}
     return {
         name: _slim(value, names=name == "properties" and not names)
         for name, value in schema.items()

@@ -63,6 +63,7 @@ SHOWN = 5
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
         "The others with words, as in \\cite<words>, take their best paper, if certain enough.",
         "threshold": "Minimum confidence to fill a placeholder that is not in `choices`.",
+        "online": "Also ask the allowed sources about placeholders that would stay open.",
     },
     asks=may_search,
     writes=True,
@@ -251,7 +252,9 @@ async def add_entry(
 )
 async def add_entries(
     call: ToolCall,
-    ids: Annotated[list[PaperId], Field(min_length=1, max_length=50, description="The papers.")],
+    ids: Annotated[
+        list[PaperId], Field(min_length=1, max_length=50, description="Ids, DOIs or arXiv ids.")
+    ],
     bib: BibPath,
     write: Write = False,
 ) -> Answer:

@@ -276,3 +276,21 @@ async def test_kind_and_language_are_filters(agent: Agent) -> None:
     # No record of the library states a language.
     assert {paper["id"] for paper in listed["papers"]} == {"fx:8", "fx:10", "mx:3"}
     assert none["status"] == "nothing_found" and "'sonnet'" in none["notes"]
+
+
+@pytest.mark.parametrize("given", [{"query": "neural networks"}, {"author": "Hinton"}])
+async def test_papers_come_by_year_and_page_by_page(agent: Agent, given: dict[str, Any]) -> None:
+    async with agent() as client:
+        for sort, down in (("newest", True), ("oldest", False)):
+            whole = await search(client, **given, sort=sort, k=50)
+            years = [paper["year"] for paper in whole["papers"]]
+            assert years == sorted(years, reverse=down)
+            first = await search(client, **given, sort=sort, k=1)
+            assert first["papers"] == whole["papers"][:1]
+            if cursor := first.get("next_cursor"):
+                second = await search(client, **given, sort=sort, k=1, cursor=cursor)
+                assert second["papers"] == whole["papers"][1:2]
+                foreign = await client.call_tool("search_papers", {**given, "cursor": cursor})
+                assert foreign.is_error and "[cursor-foreign]" in foreign.content[0].text
+        wrong = await client.call_tool("search_papers", {**given, "sort": "date"})
+    assert "one of relevance, newest, oldest" in wrong.content[0].text

@@ -298,6 +298,33 @@ async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
         assert nothing.structured_content["references"] == []
 
 
+async def test_a_check_reports_undefined_keys_and_duplicates_of_a_paper(
+    agent: Agent, tmp_path: Path
+) -> None:
+    twin = GOOD.replace("{devlin-etal-2019-bert", "{twin")
+    (tmp_path / "refs.bib").write_text(GOOD + twin)
+    (tmp_path / "main.tex").write_text(
+        "\\documentclass{article}\\begin{document}\n\\cite{twin,devlin-etal-2019-bert,nokey} \\cite{?}"
+        "\n\\bibliography{refs}\\end{document}\n"
+    )
+    async with agent(tmp_path) as client:
+
+        async def faults(**arguments: Any) -> list[tuple[str, str]]:
+            found = await client.call_tool("check_references", arguments)
+            assert not found.is_error, found.content
+            faults = found.structured_content.get("faults", [])
+            return [(one["place"], one["code"]) for one in faults]
+
+        assert await faults(path="main.tex") == [
+            ("main.tex:2", "undefined-key"),
+            ("refs.bib:7", "duplicate-work"),
+        ]
+        assert await faults(path="refs.bib") == [("refs.bib:7", "duplicate-work")]
+        assert await faults(text=GOOD + GOOD) == [("text:7", "bib-duplicate-key")]
+        assert await faults(text="Devlin et al. BERT. 2019.") == []
+        assert await faults(text=GOOD) == []
+
+
 async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None:
     text = "".join(
         f"@article{{k{n}, title={{Unheard of Thing Number {n} in Teacups}}, year={{2011}}}}\n"

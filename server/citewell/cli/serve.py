@@ -56,6 +56,11 @@ def address(text: str, flag: str) -> tuple[str, int]:
 )
 @click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
 @click.option(
+    "--no-confirm",
+    is_flag=True,
+    help="Change files without a question to the user, which clients that can show otherwise.",
+)
+@click.option(
     "--http",
     metavar="HOST:PORT",
     default="",
@@ -80,6 +85,7 @@ def mcp(
     session: Session,
     roots: tuple[Path, ...],
     allow_write: bool,
+    no_confirm: bool,
     http: str,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
@@ -104,6 +110,7 @@ def mcp(
         options,
         roots=roots,
         allow_write=allow_write,
+        confirm=not no_confirm,
         host=host,
         port=port,
         token=find_token(MCP_TOKEN, "mcp") if http else "",

@@ -13,12 +13,13 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field
 
 from citewell.mcp.arguments import StrictTool
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import MAX_TOKENS, Detail
+from citewell.mcp.questions import can_confirm, client_roots, confirmed, has_folders, question
 from citewell.mcp.tool_context import ToolContext, answer_of, notes_of, progress_of, tool_errors
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
@@ -54,6 +55,7 @@ PaperPath = Annotated[
         max_length=10_000, description="The paper's .tex or .md file, in a folder of the server."
     ),
 ]
+NOT_CONFIRMED = "The user did not confirm the change: nothing is written. Do not try again unasked."
 R = TypeVar("R")
 Answer = dict[str, Any]
 
@@ -166,16 +168,35 @@ def tool(
         names = {one.name for one in shared}
 
         def opened(tools: ToolContext) -> Tool:
-            async def call(ctx: Context, **given: Any) -> CallToolResult:
+            writing = writes and tools.allow_write
+
+            async def call(ctx: Context, **given: Any) -> CallToolResult | InputRequiredResult:
                 arguments = {name: given.pop(name) for name in names}
-                one = ToolCall(tools, ctx, operation, arguments)
+                used = tools
+                file = f"{given.get('path') or given.get('bib') or ''}"
+                if file and tools.roots.folders and not tools.shared and has_folders(ctx):
+                    found = await client_roots(ctx, tools.roots)
+                    if isinstance(found, InputRequiredResult):
+                        return found
+                    used = tools.with_roots(found)
+                one = ToolCall(used, ctx, operation, arguments)
                 with tool_errors():
+                    if writing and given.get("write") and tools.confirm and can_confirm(ctx):
+                        whole = {"write": False, "diff": True, "max_tokens": MAX_TOKENS}
+                        dry = {name: whole.get(name, value) for name, value in given.items()}
+                        shown = await function(one, **dry)
+                        if not any(map(shown.get, ("diff", "size", "notes"))):
+                            return answer_of(shown, ctx)
+                        wanted = await confirmed(ctx, question(function.__name__, shown, file))
+                        if isinstance(wanted, InputRequiredResult):
+                            return wanted
+                        if not wanted:
+                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx)
                     return answer_of(await function(one, **given), ctx)
 
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
                 [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
             )
-            writing = writes and tools.allow_write
             made = cast(
                 StrictTool,
                 StrictTool.from_function(

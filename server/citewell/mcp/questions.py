@@ -34,7 +34,7 @@ from citewell.mcp.roots import Roots
 FOLDERS = "folders"
 CHANGE = "change"
 """Names of the two questions."""
-ASKED_AGAIN = "2026-07-28"
+REPEATED_CALLS = "2026-07-28"
 """The version of the protocol from which a call is made again with the answers."""
 FOLDER_SECONDS = 5.0
 """How long a client may take to name its folders."""
@@ -113,7 +113,9 @@ async def _answer(
     state: str = "",
 ) -> Any:
     """The client's answer to the question of a name, or the result that asks all of them."""
-    if ctx.protocol_version is None or not is_version_at_least(ctx.protocol_version, ASKED_AGAIN):
+    if ctx.protocol_version is None or not is_version_at_least(
+        ctx.protocol_version, REPEATED_CALLS
+    ):
         return await ctx.session.send_request(
             questions[name],
             kind,

@@ -45,8 +45,8 @@ class User:
 
 
 @pytest.fixture
-def asked(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
-    """`async with asked(user, root, mode=mode) as client`: a client that answers questions."""
+def user_client(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
+    """`async with user_client(user, root, mode=mode) as client`: a client that answers questions."""
 
     @contextlib.asynccontextmanager
     async def opened(
@@ -63,10 +63,10 @@ def asked(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_entry_is_written_once_the_user_has_seen_it_and_wants_it(
-    asked: Any, tmp_path: Path, mode: str
+    user_client: Any, tmp_path: Path, mode: str
 ) -> None:
     user = User("accept")
-    async with asked(user, tmp_path, mode=mode) as client:
+    async with user_client(user, tmp_path, mode=mode) as client:
         arguments = {"id": "fx:5", "bib": "refs.bib"}
         shown = (await client.call_tool("add_entry", arguments)).structured_content
         assert not user.messages, "nothing is asked where nothing is written"
@@ -86,13 +86,13 @@ async def test_an_entry_is_written_once_the_user_has_seen_it_and_wants_it(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_nothing_is_written_unless_the_user_confirms(
-    asked: Any, tmp_path: Path, mode: str, action: str
+    user_client: Any, tmp_path: Path, mode: str, action: str
 ) -> None:
     (tmp_path / "refs.bib").write_text("@misc{a, title={Nothing}}\n")
     (tmp_path / "main.tex").write_text(PAPER)
     before = [path.read_text() for path in sorted(tmp_path.iterdir())]
     user = User(action)
-    async with asked(user, tmp_path, mode=mode) as client:
+    async with user_client(user, tmp_path, mode=mode) as client:
         for tool, arguments in (
             ("add_entry", {"id": "fx:5", "bib": "refs.bib"}),
             ("add_entries", {"ids": ["fx:5"], "bib": "refs.bib"}),
@@ -108,10 +108,10 @@ async def test_nothing_is_written_unless_the_user_confirms(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_user_who_does_not_want_questions_gets_none(
-    asked: Any, tmp_path: Path, mode: str
+    user_client: Any, tmp_path: Path, mode: str
 ) -> None:
     user = User("decline")
-    async with asked(user, tmp_path, mode=mode, confirm=False) as client:
+    async with user_client(user, tmp_path, mode=mode, confirm=False) as client:
         arguments = {"id": "fx:5", "bib": "refs.bib", "write": True}
         assert (await client.call_tool("add_entry", arguments)).structured_content["written"]
     assert not user.messages
@@ -119,10 +119,10 @@ async def test_a_user_who_does_not_want_questions_gets_none(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_yes_does_not_open_a_server_that_only_reads(
-    asked: Any, tmp_path: Path, mode: str
+    user_client: Any, tmp_path: Path, mode: str
 ) -> None:
     user = User("accept")
-    async with asked(user, tmp_path, mode=mode, allow_write=False) as client:
+    async with user_client(user, tmp_path, mode=mode, allow_write=False) as client:
         arguments = {"id": "fx:5", "bib": "refs.bib", "write": True}
         found = await client.call_tool("add_entry", arguments)
     assert found.is_error and "mcp-read-only" in found.content[0].text
@@ -131,7 +131,7 @@ async def test_a_yes_does_not_open_a_server_that_only_reads(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_files_are_those_of_the_folder_in_which_the_client_works(
-    asked: Any, tmp_path: Path, mode: str
+    user_client: Any, tmp_path: Path, mode: str
 ) -> None:
     """It is inside of a root; one that is not does not count, and of one above the root does."""
     papers, outside = tmp_path / "papers", tmp_path / "outside"
@@ -145,7 +145,7 @@ async def test_files_are_those_of_the_folder_in_which_the_client_works(
         ([], ""),
     ):
         user = User("accept", folders)
-        async with asked(user, papers, mode=mode) as client:
+        async with user_client(user, papers, mode=mode) as client:
             found = await client.call_tool("check_references", {"path": "refs.bib"})
             if name:
                 (reference,) = found.structured_content["references"]
@@ -158,7 +158,7 @@ async def test_files_are_those_of_the_folder_in_which_the_client_works(
             (papers / name / "new.bib").unlink()
     assert not (outside / "new.bib").exists()
     above = User("accept", [tmp_path])
-    async with asked(above, papers, mode=mode) as client:
+    async with user_client(above, papers, mode=mode) as client:
         found = await client.call_tool("check_references", {"path": "one/refs.bib"})
         assert found.structured_content["references"][0]["key"] == "one"
         hidden = await client.call_tool("check_references", {"path": "outside/refs.bib"})
@@ -167,9 +167,9 @@ async def test_files_are_those_of_the_folder_in_which_the_client_works(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_folders_of_a_client_open_nothing_without_a_root(
-    asked: Any, tmp_path: Path, mode: str
+    user_client: Any, tmp_path: Path, mode: str
 ) -> None:
     (tmp_path / "refs.bib").write_text("")
-    async with asked(User("", [tmp_path]), mode=mode, allow_write=False) as client:
+    async with user_client(User("", [tmp_path]), mode=mode, allow_write=False) as client:
         found = await client.call_tool("check_references", {"path": "refs.bib"})
     assert found.is_error and "[mcp-no-root]" in found.content[0].text

@@ -1,4 +1,4 @@
-"""How each client is told to start the server: where its settings are, and what they say."""
+"""What starts the server in each client: where its settings are, and the entry in them."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _command(*, portable: bool) -> list[str]:
 
 
 def printed(client: ClientConfig, entry: dict[str, Any]) -> str:
-    """The entry as it stands in the settings of a client."""
+    """The entry in the form of the settings of a client."""
     if client.form == "toml":
         return with_toml_entry("", client.key, NAME, entry)
     return json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False) + "\n"

@@ -61,8 +61,8 @@ def test_all_packages_have_one_version_and_one_description() -> None:
     versions = {one["version"] for one in (plugin, codex, bundle, market["metadata"])}
     assert versions == {__version__}
     card = read(ROOT / "server.json")
-    said = {one["description"] for one in (plugin, codex, bundle, listed, card)}
-    assert len(said) == 1
+    descriptions = {one["description"] for one in (plugin, codex, bundle, listed, card)}
+    assert len(descriptions) == 1
     assert ROOT.joinpath(listed["source"]).samefile(PLUGIN) and listed["name"] == plugin["name"]
     assert card["repository"]["url"] == plugin["repository"] == bundle["repository"]["url"]
     for name in ("skills", "mcpServers"):

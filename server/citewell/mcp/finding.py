@@ -175,14 +175,11 @@ async def search_papers(
     lacks a citation use find_citations, for a whole question explore_papers. Status not_checked:
     a part of the search failed, so try again."""
     request = call.request()
-    if request.year is not None and (request.year_from or request.year_to) is not None:
-        raise invalid(
-            "search_papers",
-            "`year` is given together with `year_from` or `year_to`; give year, or the other two.",
-            query=request.query,
-            year=request.year,
-        )
-    query = searching.query_of(request, call.tools.options)
+    try:
+        query = searching.query_of(request, call.tools.options)
+    except CitewellError as error:
+        message = f"{error.problem.message} {error.problem.hint}"
+        raise invalid("search_papers", message, query=request.query, year=request.year) from error
     if query is None:
         raise invalid(
             "search_papers",

@@ -24,7 +24,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format docs wheel vsix bench clean
+.PHONY: help demo test lint format docs wheel vsix mcpb bench clean
 
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -70,6 +70,12 @@ wheel: $(VENV)/.created ## Build the wheels that the editors' clients install: s
 vsix: wheel $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
 	cd $(VSCODE) && npm run --silent package
 
+mcpb: wheel ## Package the bundle for Claude Desktop, which makes an environment with uv
+	rm -rf build/mcpb && mkdir -p build/mcpb/wheel
+	cp clients/mcpb/manifest.json clients/mcpb/pyproject.toml clients/mcpb/server.py build/mcpb
+	cp $(VSCODE)/wheel/*.whl build/mcpb/wheel
+	cd build/mcpb && python -m zipfile -c ../citewell.mcpb manifest.json pyproject.toml server.py wheel
+
 $(VSCODE)/node_modules/.installed: $(VSCODE)/package-lock.json
 	@command -v npm >/dev/null || { echo "Node.js 20 or newer is needed for this." >&2; exit 1; }
 	# Not `npm ci`: it refuses a lock without the builds for other systems, which a mirror may lack.
@@ -80,7 +86,7 @@ bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
 	sh scripts/bench.sh
 
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) $(WHEELS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(WHEELS) examples/agents/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
 # A stamp is newer than pyproject.toml once the environment holds what the target needs, so a
 # second run installs nothing.

@@ -44,3 +44,4 @@ else
 fi
 
 sh "$here/install-mcp-clients.sh" "$python"
+sh "$here/install-agent-examples.sh" "$python"

@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 94050,
-    "server: files": 531,
+    "server: lines": 95203,
+    "server: files": 536,
     "corpus tools and lab: lines": 25193,
     "corpus tools and lab: files": 133,
     "files with fewer than 60 lines": 35,

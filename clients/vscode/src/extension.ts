@@ -1,6 +1,7 @@
 /** Composes the extension: the connection, and one module per visible part. */
 
 import * as vscode from "vscode";
+import { offerToAgents } from "./agents";
 import { Connection, type ServerState } from "./client";
 import { exploreLiterature, judgeActivePaper, searchAgain } from "./explore";
 import { fetchPapers } from "./fetchpapers";
@@ -33,6 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     new Panel(server, vscode.Uri.joinPath(context.extensionUri, "media")),
     suggestInProse(),
+    offerToAgents(context),
     server.onDidChangeState((state) => void showState(state, silence)),
     status.onDidChangeStatus(({ library }) => library || void offerLibrary(context.globalState)),
     vscode.workspace.onDidChangeConfiguration((change) => {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from citewell.cli.app import LazyGroup
 from citewell.cli.session import Session
 
 
@@ -45,7 +46,18 @@ def address(text: str, flag: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-@click.command("mcp", short_help="Serve an agent over the Model Context Protocol.")
+@click.group(
+    "mcp",
+    cls=LazyGroup,
+    commands_by_name={
+        "setup": (
+            "citewell.cli.mcp_setup:setup",
+            "Enter Citewell in the settings of a client, or remove it.",
+        )
+    },
+    invoke_without_command=True,
+    short_help="Serve an agent over the Model Context Protocol.",
+)
 @click.option(
     "--root",
     "roots",
@@ -55,6 +67,11 @@ def address(text: str, flag: str) -> tuple[str, int]:
     help="Folder whose files the agent may read (repeatable); default: none.",
 )
 @click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
+@click.option(
+    "--no-confirm",
+    is_flag=True,
+    help="Change files without a question to the user, which clients that can show otherwise.",
+)
 @click.option(
     "--http",
     metavar="HOST:PORT",
@@ -75,22 +92,26 @@ def address(text: str, flag: str) -> tuple[str, int]:
     metavar="HOST:PORT",
     help="With --http: an additional host name of this server.",
 )
-@click.pass_obj
+@click.pass_context
 def mcp(
-    session: Session,
+    ctx: click.Context,
     roots: tuple[Path, ...],
     allow_write: bool,
+    no_confirm: bool,
     http: str,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
 ) -> None:
     """Serve an agent over the Model Context Protocol.
 
-    Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves (see
-    docs/mcp.md). Nothing is written unless --allow-write is given. With --http, a token in the
-    environment variable CITEWELL_MCP_TOKEN, or in the system's keyring (`keyring set citewell
-    mcp`), is asked of every request.
+    Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves;
+    `citewell mcp setup` enters it in their settings (see docs/mcp.md). Nothing is written unless
+    --allow-write is given. With --http, a token in the environment variable CITEWELL_MCP_TOKEN, or
+    in the system's keyring (`keyring set citewell mcp`), is asked of every request.
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    session: Session = ctx.obj
     from citewell.mcp import serve
     from citewell.serving.guard import MCP_TOKEN, find_token
 
@@ -104,6 +125,7 @@ def mcp(
         options,
         roots=roots,
         allow_write=allow_write,
+        confirm=not no_confirm,
         host=host,
         port=port,
         token=find_token(MCP_TOKEN, "mcp") if http else "",

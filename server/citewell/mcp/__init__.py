@@ -21,6 +21,7 @@ def serve(
     *,
     roots: Sequence[Path] = (),
     allow_write: bool = False,
+    confirm: bool = True,
     host: str = "",
     port: int = 0,
     token: str = "",
@@ -62,7 +63,9 @@ def serve(
     metrics = Metrics() if host and options.serve.metrics else None
     served = MeteredEngine(engine, metrics) if metrics is not None else engine
     try:
-        server = create_server(options, served, opened, allow_write=allow_write, shared=bool(host))
+        server = create_server(
+            options, served, opened, allow_write=allow_write, confirm=confirm, shared=bool(host)
+        )
         if host:
             serve_http(
                 server, host, port, settings=options.serve, token=token, origins=origins,

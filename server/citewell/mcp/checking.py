@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,17 +12,21 @@ from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from citewell.documents.bib.guard import check_edits
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
+from citewell.documents.scan import format_of
+from citewell.documents.textfile import read_text
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
+from citewell.features.checking.paper_lint import lint_one_bib, lint_project
 from citewell.features.checking.report import label
 from citewell.features.citing.write import write_plan
 from citewell.features.navigation.cursor import from_cursor, to_cursor
+from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
-from citewell.mcp.papers import Detail, paper_of, within
+from citewell.mcp.papers import Detail, paper_of, tokens_of, within
 from citewell.mcp.tool import (
     LIST,
     TEXT,
@@ -39,11 +44,12 @@ from citewell.mcp.tool import (
     tool,
 )
 from citewell.mcp.tool_context import ToolContext, notes_of
-from citewell.model import CitewellError
+from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
-from citewell.model.document import Document
+from citewell.model.document import Document, Format
+from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
@@ -56,6 +62,12 @@ from citewell.usecases.entry_changes import (
     projects_in,
 )
 
+_SOURCES = re.compile(r" Sources?: .*$")
+"""The end of a message that names the sources whose records say so."""
+REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
+"""Verdicts by which the work is the one of the record."""
+NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
+"""What other tools are for, and what the check itself finds out."""
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
@@ -84,6 +96,7 @@ NOTIFY_SECONDS = 5.0
             findings=LIST,
             record=record(id=TEXT),
         ),
+        "faults": listed(place=TEXT, code=TEXT, message=TEXT),
         "next_cursor": TEXT,
     },
 )
@@ -103,22 +116,35 @@ async def check_references(
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 6000,
 ) -> Answer:
-    """Check whether references exist and are correct. Give one of `text` and `path`, or for the
-    next page `cursor` alone. With `changes` it corrects entries of a .bib."""
+    """Check whether references exist and are correct: invented ones, wrong fields, retractions,
+    preprints that are published by now; and `faults`: undefined or duplicate keys, duplicate works.
+    Give one of `text` and `path`, or for the next page `cursor` alone. With `changes` it corrects
+    entries of a .bib."""
     tools, request = call.tools, call.request()
     text, changes, online = request.text, request.changes, request.online
     if cursor and not (text or path):
         name, offset = from_cursor(cursor)
         kept = tools.report(name)
         if kept is None:
-            raise ToolError(
-                "[cursor-foreign] This report has expired. Repeat the check without cursor."
+            raise CitewellError(
+                Problem(
+                    "cursor-foreign", "This report has expired.", "Repeat the check without cursor."
+                )
             )
         return _page(kept, name, offset, verified_too, detail, max_tokens, [])
     if bool(text) == bool(path):
-        raise ToolError("[mcp-empty] Give either text or path.")
+        raise invalid(
+            "check_references",
+            "Give either `text` (references) or `path` (a file), and not both.",
+            **({"text": text} if text else {"path": tools.roots.example((".bib",)) or "refs.bib"}),
+        )
     if changes and not path:
-        raise ToolError("[mcp-empty] Give path: changes are made in a file.")
+        raise invalid(
+            "check_references",
+            "Give `path`, a .bib, and no `text`: changes are made in a file.",
+            path=tools.roots.example((".bib",)) or "refs.bib",
+            changes=changes,
+        )
     done: Answer = {}
     if changes:
         tools.may(write)
@@ -126,6 +152,9 @@ async def check_references(
         done = await tools.run(change, "online" if online else "document")
         await notify_written(call.context, done["written"], path)
     claims, notes = await tools.run(lambda cancel: _claims(tools, text, path), "document")
+    faults: list[Answer] = []
+    if not (changes or cursor):
+        faults = await tools.run(lambda cancel: _faults(tools, text, path), "document")
     if changes:
         claims = [claim for claim in claims if claim.key in changes]
     task = CheckTask(tools.engine, claims, online=online)
@@ -139,6 +168,12 @@ async def check_references(
     )
     offset = from_cursor(cursor, name)[1] if cursor else 0
     notes += notes_of(task.problems)
+    if faults:
+        fitting = within(faults, max_tokens // 2)
+        done["faults"] = faults[:fitting]
+        max_tokens -= sum(map(tokens_of, faults[:fitting]))
+        if fitting < len(faults):
+            notes.append(f"{len(faults) - fitting} more faults are omitted because of max_tokens.")
     return {**_page(checks, name, offset, verified_too, detail, max_tokens, notes), **done}
 
 
@@ -173,6 +208,30 @@ def _change(
     if write:
         made = write_plan(made, plan, partial(tools.write, cancel=cancel))
     return {"diff": "".join(made.diffs), "written": write}
+
+
+def _faults(tools: ToolContext, text: str, path: str) -> list[Answer]:
+    """What an editor underlines in the BibTeX, the .bib or the paper and its .bib files: keys that
+    are cited and not defined, works and keys that are there twice, BibTeX that cannot be read."""
+    levels = tools.options.diagnostics.severity
+    file = tools.roots.find(path) if path else None
+    if file is None:
+        found = lint_one_bib(parse_bib(text, ""), levels) if "@" in text else iter(())
+    elif file.suffix.lower() == ".bib":
+        found = lint_one_bib(parse_bib(read_text(file).text, str(file)), levels)
+    elif format_of(file) in (Format.LATEX, Format.MARKDOWN):
+        found = lint_project(tools.project(file), levels)
+    else:
+        found = iter(())
+    return [
+        {
+            "place": f"{tools.roots.shown(one.path) if one.path else 'text'}:{one.line}",
+            "code": one.code,
+            "message": one.message,
+        }
+        for one in found
+        if one.code not in NO_FAULTS
+    ]
 
 
 def _claims(
@@ -249,20 +308,23 @@ def reference_of(check: Check, detail: Detail) -> Answer:
                 name: value
                 for name, value in {
                     "code": one.code,
-                    "field": one.field,
-                    "message": one.message,
-                    "given": one.given,
-                    "expected": one.expected,
-                    "confidence": round(one.confidence, 2),
+                    "message": one.message if full else _SOURCES.sub("", one.message),
+                    "field": full and one.field,
+                    "given": full and one.given,
+                    "expected": full and one.expected,
+                    "assurance": full and assurance(one.confidence),
                 }.items()
                 if value
             }
             for one in check.findings
             if full or counts(one)
         ]
-        found["evidence"] = list(check.evidence if full else check.evidence[:1])
+        # What a record says is in the record.
+        found["evidence"] = list(check.evidence[: None if full else 1 - (check.verdict in REAL)])
     if check.work is not None:
-        found["record"] = paper_of(check.work, "ids" if not full else "short")
+        record = paper_of(check.work, "short" if full else "ids")
+        same = check.verdict is Verdict.VERIFIED and not full
+        found["record"] = {"id": check.work.id} if same else record
     return {name: value for name, value in found.items() if value}
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from citewell.features.citing.abstract_sentence import fitting_sentence
@@ -14,10 +13,18 @@ from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.named_works import nearest_titles
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.features.text.evidence import understood_text, why
+from citewell.features.text.evidence import reason, understood_text
 from citewell.features.text.overview import overview_text
 from citewell.features.text.paper_text import Form, paper_texts
-from citewell.mcp.papers import Detail, paper_of, tokens_of, within
+from citewell.mcp.arguments import EXAMPLES, invalid
+from citewell.mcp.papers import (
+    Detail,
+    confidence_shown,
+    paper_of,
+    probability,
+    tokens_of,
+    within,
+)
 from citewell.mcp.tool import (
     INTEGER,
     LIST,
@@ -40,6 +47,7 @@ from citewell.model import CitewellError, CitingPaper, Hit
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
 from citewell.model.query import Direction
+from citewell.model.words import certainty
 from citewell.operations import exploring, finding, papers, searching
 from citewell.operations.operation import Service
 from citewell.options import Options
@@ -48,16 +56,16 @@ from citewell.usecases.explore.export import reason_text
 from citewell.usecases.find import MAX_PLACES, Found, Status, status_of
 from citewell.usecases.related import related_works
 
-MAX_WHY = 200
-"""Characters of the reasons of one paper."""
+MAX_REASON = 80
+"""Characters of the reason of one paper of a long list."""
 
 
 def _with_notes(page: Answer, notes: Sequence[str]) -> Answer:
     return {**page, "notes": "\n".join(notes)} if notes else page
 
 
-def _why(hit: Hit, detail: Detail) -> str:
-    return why(hit) if detail == "full" else ""
+def _reason(hit: Hit, detail: Detail, typed: str) -> str:
+    return reason(hit, typed) if detail == "full" else ""
 
 
 @tool(
@@ -73,10 +81,10 @@ def _why(hit: Hit, detail: Detail) -> str:
                 id=TEXT,
                 title=TEXT,
                 key=described(TEXT, "Its key in the paper's .bib, if that holds it."),
-                score=described(NUMBER, "How likely it is cited here."),
+                confidence=described(NUMBER, "Probability that it is cited here, if not tiny."),
                 abstract_sentence=TEXT,
             ),
-            confidence=NUMBER,
+            certainty=described(TEXT, "Of the first paper: sure, likely or a guess."),
             pick=described(TEXT, "The id of the first paper, if it is certain enough to cite."),
         ),
     },
@@ -124,8 +132,8 @@ def _places(
         for hit in one.hits:
             held = known.find(hit.work)
             key = hit.key or (held[1].key if held is not None else "")
-            paper = paper_of(hit.work, detail, key=key, why=_why(hit, detail))
-            paper["score"] = round(confidence_of(one.query, [hit]), 3)
+            paper = paper_of(hit.work, detail, key=key, reason=_reason(hit, detail, one.query.text))
+            paper |= confidence_shown(confidence_of(one.query, [hit]))
             sentence = fitting_sentence(one.query, hit.work.abstract)
             if sentence and detail != "ids":
                 paper["abstract_sentence"] = sentence
@@ -133,8 +141,9 @@ def _places(
         place: Answer = {
             "sentence": finding.sentence_of(one.query),
             "papers": listed_papers[: within(listed_papers, budget // len(found))],
-            "confidence": round(one.confidence, 3),
         }
+        if listed_papers:
+            place["certainty"] = certainty(one.confidence, typed=not one.query.sentence)
         if sure := one.sure_id(options):
             place["pick"] = sure
         if one.who:
@@ -154,7 +163,7 @@ def _places(
     asks=may_search,
     answer={
         "status": choice(Status),
-        "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=LIST, venue=TEXT),
+        "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=TEXT, venue=TEXT),
         "understood": described(TEXT, "What of the query was read as a filter."),
         "next_cursor": TEXT,
     },
@@ -163,20 +172,26 @@ async def search_papers(
     call: ToolCall, detail: DetailLevel = "short", max_tokens: MaxTokens = 4000
 ) -> Answer:
     """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
-    lacks a citation use find_citations, for a whole question explore_papers. Status nothing_found:
-    the notes name the filter that left nothing; not_checked: a part of the search failed, so try
-    again."""
+    lacks a citation use find_citations, for a whole question explore_papers. Status not_checked:
+    a part of the search failed, so try again."""
+    request = call.request()
     try:
-        query = searching.query_of(call.request(), call.tools.options)
+        query = searching.query_of(request, call.tools.options)
     except CitewellError as error:
-        raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
+        message = f"{error.problem.message} {error.problem.hint}"
+        raise invalid("search_papers", message, query=request.query, year=request.year) from error
     if query is None:
-        raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
+        raise invalid(
+            "search_papers",
+            "Empty search: give at least one of `query`, `author`, `venue` and `kind`.",
+            query=EXAMPLES["query"],
+        )
     found = await call.run(partial(searching.page_of, query=query))
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
     listed_papers = [
-        paper_of(hit.work, detail, key=hit.key, why=_why(hit, detail)) for hit in found.hits
+        paper_of(hit.work, detail, key=hit.key, reason=_reason(hit, detail, query.text))
+        for hit in found.hits
     ]
     kept = within(listed_papers, max_tokens)
     page: Answer = {"status": status_of([found.result]), "papers": listed_papers[:kept]}
@@ -205,13 +220,13 @@ async def search_papers(
     asks=may_search,
     answer={
         "status": choice(Literal["found", "nothing_found"]),
-        "papers": listed(id=TEXT, title=TEXT),
+        "papers": listed(id=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT),
         "overview": described(TEXT, "What the papers are about, with their ids."),
     },
 )
 async def explore_papers(call: ToolCall, max_tokens: MaxTokens = 4000) -> Answer:
     """Search the literature on a question in several passes; slower and wider than search_papers.
-    Call it again with the ids that you kept and rejected, and the list follows your judgement."""
+    Call it again with ids that you kept and rejected."""
 
     def work(service: Service, request: exploring.ExploreRequest, cancel: Cancel) -> Answer:
         found = Exploration()
@@ -244,10 +259,12 @@ def _literature(found: Exploration, budget: int) -> Answer:
 
 
 def _explored(one: ExploredWork) -> Answer:
-    """The record in short, with its relevance where it is judged; a list of reasons can be long."""
-    found: Answer = {**paper_of(one.work), "why": shorten(reason_text(one), MAX_WHY)}
-    if one.relevance is not None:
-        found["relevance"] = round(one.relevance, 2)
+    """The record in short, with its relevance where that is judged, and with the reason unless that
+    is words of its title."""
+    found: Answer = {**paper_of(one.work), **probability("relevance", one.relevance)}
+    why = reason_text(one).partition("; its title")[0]
+    if not why.startswith("its title"):
+        found["reason"] = shorten(why, MAX_REASON)
     return found
 
 
@@ -329,7 +346,8 @@ async def related_papers(
 
     def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
         paper = call.tools.work(id)
-        search = digest(paper.id, direction)
+        years = searching.years_of(request.year_from, request.year_to)
+        search = digest(paper.id, direction, *(years if years != (None, None) else ()))
         offset = from_cursor(cursor, search)[1] if cursor else 0
         found = related_works(
             service.engine,
@@ -337,6 +355,7 @@ async def related_papers(
             request.k,
             offset=offset,
             directions=request.directions,
+            years=years,
             cancel=cancel,
         )
         if found.problems:
@@ -353,10 +372,12 @@ async def related_papers(
         }
         if kept and found.total > offset + kept:
             page["next_cursor"] = to_cursor(search, offset + kept)
-        if not found.unknown:
+        if years != (None, None):
+            page["notes"] = f"{found.total} known papers of these years are in the library."
+        elif not found.unknown:
             page["notes"] = (
-                f"{found.total} known papers are in the library, {found.elsewhere} are not. "
-                "The list is a sample of all citations."
+                f"{found.total} known papers are in the library, {found.elsewhere} are not: a "
+                "sample of all citations."
             )
         return page
 

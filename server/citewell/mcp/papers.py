@@ -1,4 +1,4 @@
-"""Papers as an agent gets them: as much as it asked for, each with the record it came from."""
+"""Papers as an agent gets them: as much as it asked for, each with the id of its record."""
 
 from __future__ import annotations
 
@@ -6,39 +6,52 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from citewell.features.text.evidence import source_of
+from citewell.features.citing.completion import family_names
 from citewell.model import Work
+from citewell.model.venues import shown_venue
+from citewell.sources.registry import titles_of_work
 
 Detail = Literal["ids", "short", "full"]
 MAX_ABSTRACT = 1500
 MAX_TOKENS = 50_000
-_AUTHORS = 3
+LEAST = 0.05
+"""Probability from which one is shown."""
 _json_of = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def paper_of(
-    work: Work, detail: Detail = "short", *, key: str = "", why: str = ""
+    work: Work, detail: Detail = "short", *, key: str = "", reason: str = ""
 ) -> dict[str, Any]:
     """The record in the detail that is wanted; what it lacks is left out."""
-    found: dict[str, Any] = {"id": work.id, "source": source_of(work), "title": work.title}
-    found["year"] = work.year
-    found["key"] = key
+    found: dict[str, Any] = {"id": work.id, "title": work.title, "year": work.year, "key": key}
     found["retracted"] = work.retracted
     if detail != "ids":
-        names = [author.display for author in work.authors]
-        many = detail == "short" and len(names) > _AUTHORS
-        found["authors"] = [*names[:_AUTHORS], "et al."] if many else names
-        found["venue"] = work.venue or work.booktitle or work.journal or work.publisher
+        found["authors"] = family_names(tuple(one.family or one.given for one in work.authors))
+        found["venue"] = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
     if detail == "full":
         found |= {
+            "authors": [author.display for author in work.authors],
             "doi": work.doi,
             "arxiv": work.arxiv,
-            "url": work.url,
+            "url": "" if work.doi and work.doi in work.url.lower() else work.url,
             "citations": work.citations,
             "abstract": work.abstract[:MAX_ABSTRACT],
-            "why": why,
+            "reason": reason,
+            "sources": titles_of_work(work),
         }
     return {name: value for name, value in found.items() if value}
+
+
+def confidence_shown(confidence: float | None) -> dict[str, float]:
+    """The `confidence` of an answer; nothing for one that is unknown or means little."""
+    return probability("confidence", confidence)
+
+
+def probability(name: str, value: float | None) -> dict[str, float]:
+    """A probability under its name, in hundredths, from `LEAST` on: in smaller ones, papers differ
+    by chance. None is shown as certain."""
+    shown = min(0.99, round(value or 0.0, 2))
+    return {name: shown} if shown >= LEAST else {}
 
 
 def tokens_of(value: object) -> int:

@@ -4,7 +4,7 @@ prompts for the common jobs."""
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
@@ -17,6 +17,7 @@ from mcp_types import (
     PromptReference,
     ResourceTemplateReference,
 )
+from pydantic import Field
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import read_text
@@ -24,6 +25,7 @@ from citewell.features.checking.report import to_json
 from citewell.mcp.papers import paper_of
 from citewell.mcp.tool_context import ToolContext, failure
 from citewell.model import CitewellError
+from citewell.model.venues import ACRONYMS, shown_venue
 
 MAX_COMPLETIONS = 100
 
@@ -83,7 +85,10 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
         return json.dumps(to_json(checks), ensure_ascii=False)
 
     @server.prompt(title="Cite this paragraph")
-    def cite_paragraph(paragraph: str, path: str = "") -> str:
+    def cite_paragraph(
+        paragraph: Annotated[str, Field(description="The paragraph, in LaTeX or Markdown.")],
+        path: Annotated[str, Field(description="The paper that it is from, in a root.")] = "",
+    ) -> str:
         """Find real papers for what a paragraph claims."""
         where = f" Its paper is {path}: pass that as `path`." if path else ""
         return (
@@ -93,7 +98,9 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
         )
 
     @server.prompt(title="Audit this bibliography")
-    def audit_bibliography(path: str) -> str:
+    def audit_bibliography(
+        path: Annotated[str, Field(description="A .bib, a paper or a PDF, in a root.")],
+    ) -> str:
         """Check every reference of a .bib or a paper."""
         return (
             f"Call check_references with path={json.dumps(path)} and follow next_cursor to the "
@@ -102,11 +109,16 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
         )
 
     @server.prompt(title="Related work from these notes")
-    def related_work(notes: str) -> str:
+    def related_work(
+        notes: Annotated[str, Field(description="The topics, a line or a sentence each.")],
+        venue: Annotated[str, Field(description="Papers of this venue only, as NeurIPS.")] = "",
+    ) -> str:
         """Write a paragraph of related work from notes, with real papers alone."""
+        only = f" with venue={json.dumps(venue)}" if venue else ""
         return (
-            "For each topic of the notes call search_papers, read the abstracts with get_papers, "
-            "and write a short paragraph of related work that cites by id only what was returned."
+            f"For each topic of the notes call search_papers{only}, read the abstracts with "
+            "get_papers, and write a short paragraph of related work that cites by id only what "
+            "was returned."
             f"\n\n<notes>\n{notes}\n</notes>"
         )
 
@@ -116,7 +128,7 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion | None:
-        if argument.name not in ("key", "path"):
+        if argument.name not in ("key", "path", "venue"):
             return None
         values = await tools.run(lambda cancel: _values(tools, argument.name))
         begun = argument.value.lower()
@@ -127,7 +139,10 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
 
 
 def _values(tools: ToolContext, name: str) -> list[str]:
-    """The keys, or the paths, of the .bib files in the roots."""
+    """The keys, or the paths, of the .bib files in the roots; or the venues that have a short
+    name."""
+    if name == "venue":
+        return sorted({shown_venue(one) for one in ACRONYMS.values()}, key=str.lower)
     paths = list(tools.roots.bibs())
     if name == "path":
         return [tools.roots.shown(path) for path in paths]

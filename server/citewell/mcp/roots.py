@@ -45,6 +45,16 @@ class Roots(Struct, frozen=True):
             found.append(real)
         return cls(tuple(dict.fromkeys(found)))
 
+    def within(self, folders: Sequence[Path]) -> Roots:
+        """What the roots and other folders have in common; the roots where that is nothing."""
+        common = [
+            max(root, folder, key=lambda path: len(path.parts))
+            for folder in folders
+            for root in self.folders
+            if (folder.is_relative_to(root) and folder.is_dir()) or root.is_relative_to(folder)
+        ]
+        return Roots(tuple(dict.fromkeys(common))) if common else self
+
     def holds(self, path: Path) -> bool:
         """True for a path that lies inside of a root once links are followed."""
         real = Path(os.path.realpath(path))
@@ -113,6 +123,10 @@ class Roots(Struct, frozen=True):
         found = [self.shown(path) for path in islice(self._files(_NAMED), NAMED + 1)]
         more = ", ..." if len(found) > NAMED else ""
         return ", ".join(found[:NAMED]) + more or "they contain no paper and no .bib"
+
+    def example(self, suffixes: Sequence[str]) -> str:
+        """A file with one of the suffixes; empty where there is none."""
+        return next(map(self.shown, self._files(frozenset(suffixes))), "")
 
     def bibs(self) -> Iterator[Path]:
         """The .bib files in the roots, hidden and installed folders passed over, a few hundred at

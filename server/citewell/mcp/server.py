@@ -51,12 +51,21 @@ def create_server(
     roots: Roots | None = None,
     *,
     allow_write: bool = False,
+    confirm: bool = True,
     shared: bool = False,
 ) -> MCPServer[Any]:
     """The server; it neither opens nor closes the engine. Without roots no file is touched.
-    `shared`: several clients use it."""
+    `confirm`: a client that can asks its user before a change. `shared`: several clients use it."""
     workers = options.serve.workers if shared else 1
-    context = ToolContext(options, engine, roots or Roots(), allow_write, workers=workers)
+    context = ToolContext(
+        options,
+        engine,
+        roots or Roots(),
+        allow_write,
+        workers=workers,
+        shared=shared,
+        confirm=confirm,
+    )
     offered = (*TOOLS, fetch_papers) if may_ask(options) and allow_write else TOOLS
     tools = [opened(context) for opened in offered]
     server: MCPServer[Any] = MCPServer(

@@ -1,8 +1,4 @@
-"""A tool over an operation: parameters of the operation's request, own ones, and its answer.
-
-A tool takes the arguments that it names and no others, and describes what is wrong with a value:
-the SDK drops unknown arguments, so that a filter with a wrong name would silently be ignored.
-"""
+"""A tool over an operation: parameters of the operation's request, own ones, and its answer."""
 
 from __future__ import annotations
 
@@ -12,30 +8,26 @@ import operator
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import Field, ValidationError
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import Field
 
+from citewell.mcp.arguments import StrictTool
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import MAX_TOKENS, Detail
+from citewell.mcp.questions import can_confirm, client_roots, confirmed, has_folders, question
 from citewell.mcp.tool_context import ToolContext, answer_of, notes_of, progress_of, tool_errors
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.problem import meant
 from citewell.operations.operation import Nothing, Operation, Service
 from citewell.operations.papers import Id
 from citewell.options import Options
 from citewell.serving.queues import Kind
 
-SAME = {"limit": "k"}
-"""Other names that are taken, too; not listed, for each letter of the list costs tokens."""
-
-MOST_ERRORS = 5
-"""Wrong arguments that an error names."""
 SHARED = ("ge", "le", "min_length", "max_length", "pattern", "description")
 """What msgspec and pydantic call alike of a type."""
 _NOTHING = frozenset(("default", "additionalProperties"))
@@ -49,12 +41,8 @@ Cursor = Annotated[
     str,
     Field(max_length=100, description="The `next_cursor` of the page before."),
 ]
-Write = Annotated[
-    bool, Field(description="Change the file. Otherwise the answer only shows the diff.")
-]
-DetailLevel = Annotated[
-    Detail, Field(description="How much of each paper: full has abstract, identifiers, reasons.")
-]
+Write = Annotated[bool, Field(description="Change the file; otherwise only show the diff.")]
+DetailLevel = Annotated[Detail, Field(description="full: with abstract, identifiers and reasons.")]
 BibPath = Annotated[
     str,
     Field(
@@ -67,6 +55,7 @@ PaperPath = Annotated[
         max_length=10_000, description="The paper's .tex or .md file, in a folder of the server."
     ),
 ]
+NOT_CONFIRMED = "The user did not confirm the change: nothing is written. Do not try again unasked."
 R = TypeVar("R")
 Answer = dict[str, Any]
 
@@ -86,7 +75,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         try:
             return msgspec.convert(self.arguments | more, self.operation.request)
         except msgspec.ValidationError as error:
-            raise CitewellError(_invalid(f"{error}")) from error
+            raise CitewellError(Problem("argument-invalid", f"{error}.")) from error
 
     async def run(self, work: Callable[[Service, Any, Cancel], R], **more: Any) -> R:
         """The result of work on the request, on a thread in the operation's queue; its progress is
@@ -179,33 +168,56 @@ def tool(
         names = {one.name for one in shared}
 
         def opened(tools: ToolContext) -> Tool:
-            async def call(ctx: Context, **given: Any) -> CallToolResult:
+            writing = writes and tools.allow_write
+
+            async def call(ctx: Context, **given: Any) -> CallToolResult | InputRequiredResult:
                 arguments = {name: given.pop(name) for name in names}
-                one = ToolCall(tools, ctx, operation, arguments)
+                used = tools
+                file = f"{given.get('path') or given.get('bib') or ''}"
+                if file and tools.roots.folders and not tools.shared and has_folders(ctx):
+                    found = await client_roots(ctx, tools.roots)
+                    if isinstance(found, InputRequiredResult):
+                        return found
+                    used = tools.with_roots(found)
+                one = ToolCall(used, ctx, operation, arguments)
                 with tool_errors():
-                    return answer_of(await function(one, **given))
+                    if writing and given.get("write") and tools.confirm and can_confirm(ctx):
+                        whole = {"write": False, "diff": True, "max_tokens": MAX_TOKENS}
+                        dry = {name: whole.get(name, value) for name, value in given.items()}
+                        shown = await function(one, **dry)
+                        if not any(map(shown.get, ("diff", "size", "notes"))):
+                            return answer_of(shown, ctx)
+                        wanted = await confirmed(ctx, question(function.__name__, shown, file))
+                        if isinstance(wanted, InputRequiredResult):
+                            return wanted
+                        if not wanted:
+                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx)
+                    return answer_of(await function(one, **given), ctx)
 
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
                 [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
             )
-            writing = writes and tools.allow_write
-            made = StrictTool.from_function(
-                call,
-                name=function.__name__,
-                title=title,
-                description=" ".join((inspect.getdoc(function) or "").split()),
-                context_kwarg="ctx",
-                annotations=ToolAnnotations(
-                    read_only_hint=not writing,
-                    # True is the default of a tool that writes.
-                    destructive_hint=False if writing and not removes else None,
-                    # For a tool that only reads the specification gives it no meaning.
-                    idempotent_hint=True if writing and not removes else None,
-                    # True is the default.
-                    open_world_hint=None if asks is not None and asks(tools.options) else False,
+            made = cast(
+                StrictTool,
+                StrictTool.from_function(
+                    call,
+                    name=function.__name__,
+                    title=title,
+                    description=" ".join((inspect.getdoc(function) or "").split()),
+                    context_kwarg="ctx",
+                    annotations=ToolAnnotations(
+                        read_only_hint=not writing,
+                        # True is the default of a tool that writes.
+                        destructive_hint=False if writing and not removes else None,
+                        # For a tool that only reads the specification gives it no meaning.
+                        idempotent_hint=True if writing and not removes else None,
+                        # True is the default.
+                        open_world_hint=None if asks is not None and asks(tools.options) else False,
+                    ),
+                    structured_output=False,
                 ),
-                structured_output=False,
             )
+            made._roots = tools.roots
             made.parameters = slim(made.parameters)
             made.fn_metadata.output_schema = {"type": "object", "properties": dict(answer)}
             return made
@@ -272,71 +284,16 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
         if len(given) == 1:
             beside = {name: value for name, value in schema.items() if name != "anyOf"}
             return _slim({**beside, **given[0]})
+    if not names and "items" in schema:
+        # The list says what its items are.
+        items = {
+            name: one
+            for name, one in schema["items"].items()
+            if name not in ("description", "minLength")
+        }
+        schema = {**schema, "items": items}
     return {
         name: _slim(value, names=name == "properties" and not names)
         for name, value in schema.items()
         if names or not (name == "title" or (name in _NOTHING and not value))
     }
-
-
-class StrictTool(Tool):
-    """Refuses unknown arguments, and says which one was meant."""
-
-    async def run(
-        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
-    ) -> Any:
-        """Run the tool. Raises `ToolError`, which the model reads."""
-        with tool_errors():
-            arguments = known_arguments(self.name, self.parameters["properties"], arguments)
-            arguments = self._checked(arguments)
-        return await super().run(arguments, context, convert_result)
-
-    def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments without null for an optional one: many models send that for "not given".
-        Raises `CitewellError` for a value that the tool does not take."""
-        required = self.parameters.get("required", ())
-        given = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or name in required
-        }
-        try:
-            self.fn_metadata.validate_arguments(given)
-        except ValidationError as error:
-            wrong = [
-                f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}"
-                for one in error.errors(include_url=False, include_context=False)[:MOST_ERRORS]
-            ]
-            raise CitewellError(_invalid("; ".join(wrong))) from error
-        return given
-
-
-def _invalid(words: str) -> Problem:
-    return Problem("argument-invalid", f"{words}.", "Correct the arguments.")
-
-
-def known_arguments(tool: str, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by their own names. Raises `CitewellError` for a name that the tool lacks."""
-    found: dict[str, Any] = {}
-    for name, value in given.items():
-        own = name if name in known else SAME.get(name, name)
-        if own not in known:
-            close = meant(name, known)
-            hint = f" Did you mean `{close}`?" if close else ""
-            raise CitewellError(
-                Problem(
-                    "argument-unknown",
-                    f"{tool} has no argument `{name[:100]}`.{hint}",
-                    f"Its arguments: {', '.join(known)}.",
-                )
-            )
-        if own in found and found[own] != value:
-            raise CitewellError(
-                Problem(
-                    "argument-twice",
-                    f"`{own}` is given twice, with different values.",
-                    "Give it once.",
-                )
-            )
-        found[own] = value
-    return found

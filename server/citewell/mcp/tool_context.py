@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import secrets
@@ -59,17 +60,28 @@ class ToolContext:
         allow_write: bool,
         *,
         workers: int = 1,
+        shared: bool = False,
+        confirm: bool = True,
     ) -> None:
-        """`workers` is the number of search processes of the engine."""
+        """`workers` is the number of search processes of the engine. `shared`: several clients use
+        it, on whatever machines. `confirm`: a client that can asks its user before a change."""
         self.options = options
         self.engine = engine
         self.roots = roots
         self.allow_write = allow_write
+        self.shared = shared
+        self.confirm = confirm
         self._queues = Queues(threads=THREADS * workers, waiting=MAX_WAITING)
         self._secret = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
         self._offered: OrderedDict[str, tuple[Query, str]] = OrderedDict()
+
+    def with_roots(self, roots: Roots) -> ToolContext:
+        """A context with other roots, which shares all else."""
+        other = copy.copy(self)
+        other.roots = roots
+        return other
 
     async def run(self, work: Callable[[Cancel], R], kind: Kind = "record") -> R:
         """The result of work on a thread, in its turn among work of its kind; a client that cancels
@@ -201,7 +213,16 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
     return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
 
 
-def answer_of(value: dict[str, Any]) -> CallToolResult:
-    """A typed result, and the same as compact JSON for clients that read text alone."""
+STRUCTURED_READERS = frozenset({"claude-code", "codex-mcp-client", "opencode"})
+"""Names of clients that give their model the structured content of an answer, and drop the text
+beside it. No capability of the protocol says so, and most others show the text alone."""
+
+
+def answer_of(value: dict[str, Any], ctx: Context) -> CallToolResult:
+    """A typed result; and the same as compact JSON, except for a client that gives its model the
+    typed one alone."""
+    client = ctx.session.client_params
+    if client is not None and client.client_info.name in STRUCTURED_READERS:
+        return CallToolResult(content=[], structured_content=value)
     content = TextContent(type="text", text=_json_of(value))
     return CallToolResult(content=[content], structured_content=value)

@@ -19,7 +19,7 @@ from citewell.features.citing.write import RebasedText, write_plan
 from citewell.features.text.diff import unified_diff
 from citewell.features.text.evidence import what_it_says
 from citewell.mcp.client_log import notify_written
-from citewell.mcp.papers import MAX_TOKENS, paper_of, tokens_of, within
+from citewell.mcp.papers import MAX_TOKENS, confidence_shown, paper_of, tokens_of, within
 from citewell.mcp.tool import (
     FLAG,
     INTEGER,
@@ -44,6 +44,7 @@ from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
+from citewell.model.words import certainty
 from citewell.operations.filling import fill
 from citewell.usecases.fill import FillTask
 from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill
@@ -62,6 +63,7 @@ SHOWN = 5
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
         "The others with words, as in \\cite<words>, take their best paper, if certain enough.",
         "threshold": "Minimum confidence to fill a placeholder that is not in `choices`.",
+        "online": "Also ask the allowed sources about placeholders that would stay open.",
     },
     asks=may_search,
     writes=True,
@@ -72,6 +74,7 @@ SHOWN = 5
             place=TEXT,
             text=TEXT,
             confidence=NUMBER,
+            certainty=TEXT,
             key=TEXT,
             paper=record(id=TEXT),
             supported=TEXT,
@@ -161,7 +164,7 @@ def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
         "n": n,
         "place": f"{tools.roots.shown(found.path)}:{found.line}",
         "text": found.text,
-        "confidence": round(found.confidence, 3),
+        **confidence_shown(found.confidence),
     }
     if found.hit is not None:
         one["key"] = found.key
@@ -170,6 +173,8 @@ def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
             one["supported"] = what_it_says(found.supported)
         return one
     one["candidates"] = [paper_of(hit.work, "ids") for hit in found.candidates[:SHOWN]]
+    if one["candidates"]:
+        one["certainty"] = certainty(found.confidence, typed=not found.query.sentence)
     one["reason"] = found.advice
     return one
 
@@ -214,7 +219,7 @@ def bounded(done: Answer, *, diff: bool, budget: int) -> Answer:
     answer={
         "written": FLAG,
         "key": described(TEXT, "Cite this."),
-        "paper": record(id=TEXT),
+        "id": TEXT,
         "already_there": FLAG,
         "diff": TEXT,
     },
@@ -247,7 +252,9 @@ async def add_entry(
 )
 async def add_entries(
     call: ToolCall,
-    ids: Annotated[list[PaperId], Field(min_length=1, max_length=50, description="The papers.")],
+    ids: Annotated[
+        list[PaperId], Field(min_length=1, max_length=50, description="Ids, DOIs or arXiv ids.")
+    ],
     bib: BibPath,
     write: Write = False,
 ) -> Answer:
@@ -267,8 +274,8 @@ def _add(tools: ToolContext, name: str, bib: str, key: str, write: bool, cancel:
         return plan_entry(path, parsed, work, tools.options, key=key)
 
     plan, done = _entered(tools, bib, [work], planned, write, cancel)
-    paper = paper_of(work, "short", key=plan.key)
-    return {**done, "key": plan.key, "paper": paper, "already_there": not plan.edits}
+    done |= {"id": work.id, "key": plan.key}
+    return done if plan.edits else {**done, "already_there": True}
 
 
 def _add_all(tools: ToolContext, ids: list[str], bib: str, write: bool, cancel: Cancel) -> Answer:

@@ -16,7 +16,7 @@ from citewell.model.overview import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Id, Paper, fields_of, with_citations
-from citewell.operations.searching import AuthorName, VenueName, Year
+from citewell.operations.searching import AuthorName, VenueName, Year, years_of
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.export import reason_text
 from citewell.usecases.explore.passes import explore
@@ -105,6 +105,8 @@ class RelatedRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Meta(max_length=3, description="What `ids` cite, what cites them, what is cited with "
              "them; default: all."),
     ] = ()  # fmt: skip
+    year_from: Annotated[Year | None, Meta(description="First year.")] = None
+    year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     k: Size = 20
 
 
@@ -166,6 +168,7 @@ def related_papers(service: Service, request: RelatedRequest, cancel: Cancel) ->
         works,
         request.k,
         directions=request.directions or DIRECTIONS,
+        years=years_of(request.year_from, request.year_to),
         cancel=cancel,
     )
     status: Literal["found", "nothing_found", "not_known"] = "found"

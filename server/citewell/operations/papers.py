@@ -173,7 +173,7 @@ class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     ids: Annotated[
         tuple[Id, ...],
-        Meta(min_length=1, max_length=MAX_PAPERS, description="The papers."),
+        Meta(min_length=1, max_length=MAX_PAPERS, description="Ids, DOIs or arXiv ids."),
     ]
     forms: Forms = ()
     style: StyleName = ""

@@ -38,6 +38,12 @@ VenueName = Annotated[
 ]
 
 
+Sort = Annotated[
+    Literal["relevance", "newest", "oldest"],
+    Meta(description="Order; by year among the best 100, or all of an author or venue."),
+]
+
+
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Words, author, venue, kind, language, years: at least one of the first four; years in any
     order."""
@@ -66,13 +72,10 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     k: Count = 10
+    sort: Sort = "relevance"
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[
-        str,
-        Meta(
-            max_length=100,
-            description="The `next_cursor` of the previous page, beside the same other fields.",
-        ),
+        str, Meta(max_length=100, description="The `next_cursor` of the page before.")
     ] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     online_seconds: Annotated[
@@ -144,6 +147,13 @@ _NOTHING = Problem(
 )
 
 
+def years_of(first: int | None, last: int | None) -> tuple[int | None, int | None]:
+    """The first and the last year of two in any order."""
+    return (
+        (last, first) if first is not None and last is not None and first > last else (first, last)
+    )
+
+
 def query_of(request: SearchRequest, options: Options) -> Query | None:
     """The query of a search for words, or for a sentence with a placeholder (`in_sentence`); None
     where the request asks for nothing. Years may be in any order.
@@ -158,9 +168,7 @@ def query_of(request: SearchRequest, options: Options) -> Query | None:
     given = (request.query, request.author, request.venue, request.kind)
     if not any(one.strip() for one in given):
         return None
-    first, last = years
-    if first is not None and last is not None and first > last:
-        first, last = last, first
+    first, last = years_of(*years)
     query = Query(
         text=request.query,
         author=request.author,
@@ -185,6 +193,7 @@ def page_of(
         request.cursor,
         cancel,
         online_seconds=request.online_seconds,
+        sort=request.sort,
     )
 
 
@@ -219,9 +228,10 @@ def search_page(
     cancel: Cancel | None = None,
     *,
     online_seconds: float = 0.0,
+    sort: Literal["relevance", "newest", "oldest"] = "relevance",
 ) -> SearchPage:
     """The first `count` papers, or those after `cursor`. The allowed sources get up to
-    `online_seconds` to answer.
+    `online_seconds` to answer. In an order by year, papers without one come last.
 
     Raises `Cancelled`, and `CitewellError` for a cursor of another search.
     """
@@ -237,20 +247,27 @@ def search_page(
             if query.kind or query.language
             else ()
         ),
+        *((sort,) if sort != "relevance" else ()),
     )
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
+    dated = sort != "relevance"
     # One more than is shown, to know whether there is a next page.
-    result = engine.find(query, min(end, HEAD) + 1, tier="full", cancel=cancel)
-    if end > HEAD:
+    depth = (HEAD if query.text or query.sentence else MAX_DEPTH) if dated else min(end, HEAD) + 1
+    result = engine.find(query, depth, tier="full", cancel=cancel)
+    if end > HEAD and not dated:
         deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
         head = result.hits[:HEAD]
         shown = {hit.work.id for hit in head}
         rest = (hit for hit in deep.hits if hit.work.id not in shown)
         result = msgspec.structs.replace(deep, hits=(*head, *rest)[: end + 1])
     if online_seconds:
-        depth = min(end + 1, MAX_DEPTH)
+        depth = depth if dated else min(end + 1, MAX_DEPTH)
         (result,) = engine.ask_sources(
             [query], [result], depth, seconds=online_seconds, cancel=cancel
         )
+    if dated:
+        hits = sorted(result.hits, key=lambda hit: hit.work.year or 0, reverse=sort == "newest")
+        hits.sort(key=lambda hit: hit.work.year is None)
+        result = msgspec.structs.replace(result, hits=tuple(hits))
     return SearchPage(result=result, start=start, end=end, name=name)

@@ -14,6 +14,8 @@ from citewell.model.query import Direction
 DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 LINKS = 400
 """Papers read in one direction from one paper, unless a later page needs more."""
+DATED_LINKS = 4_000
+"""Papers read so where only those of some years are wanted."""
 
 
 class PaperRelation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,10 +58,12 @@ def related_works(
     *,
     offset: int = 0,
     directions: Sequence[Direction] = DIRECTIONS,
+    years: tuple[int | None, int | None] = (None, None),
     cancel: Cancel | None = None,
 ) -> Neighbours:
     """The `k` papers, from the one at `offset`, with links to most of the given ones, then with
-    most links, then those that are cited most often with one of them. Raises `Cancelled`."""
+    most links, then those that are cited most often with one of them; only those of the `years`
+    from the first to the last, where these are given. Raises `Cancelled`."""
     given = {work.id for work in works}
     found: dict[str, Work] = {}
     links: dict[str, list[PaperRelation]] = {}
@@ -67,14 +71,16 @@ def related_works(
     known: set[str] = set()
     problems: list[Problem] = []
     total = elsewhere = 0
-    depth = max(LINKS, offset + k)
+    first, last = years
+    dated = first is not None or last is not None
+    depth = DATED_LINKS if dated else max(LINKS, offset + k)
     for work in works:
         for direction in directions:
             if cancel is not None:
                 cancel.check()
             beside = engine.related(work.id, direction, depth)
             problems += beside.problems
-            if beside.total > len(beside.works):
+            if beside.total > len(beside.works) and not dated:
                 total = max(total, beside.total)
             elsewhere += beside.elsewhere
             if beside.known:
@@ -82,6 +88,8 @@ def related_works(
             pairs = zip(beside.works, beside.together, strict=True)
             for rank, (other, together) in enumerate(pairs):
                 if other.id in given:
+                    continue
+                if dated and not (first or 0) <= (other.year or -1) <= (last or 9999):
                     continue
                 found[other.id] = other
                 links.setdefault(other.id, []).append(PaperRelation(work.id, direction, together))

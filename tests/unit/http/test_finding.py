@@ -226,3 +226,18 @@ def test_one_year_excludes_the_two_others(client: Any, problem: Any, other: str)
     for words in ({"query": "attention"}, {}):
         found = client.post("/v1/search", json={**words, "year": 2017, other: 2017})
         assert problem(found) == (422, "request-invalid")
+
+
+def test_papers_come_by_year(client: Any) -> None:
+    body = {"query": "neural networks", "k": 20}
+    for sort, down in (("newest", True), ("oldest", False)):
+        found = client.get("/v1/search", params={**body, "sort": sort}).json()["papers"]
+        years = [one["year"] for one in found]
+        assert len(set(years)) > 2 and years == sorted(years, reverse=down)
+
+
+def test_linked_papers_of_some_years_are_found(client: Any) -> None:
+    whole = client.post("/v1/related", json={"ids": ["fx:1"]}).json()["papers"]
+    years = {one["year"] for one in whole}
+    found = client.post("/v1/related", json={"ids": ["fx:1"], "year_from": max(years)}).json()
+    assert {one["year"] for one in found["papers"]} == {max(years)}

@@ -85,7 +85,7 @@ async def test_unknown_ids_come_with_the_nearest_titles(agent: Agent) -> None:
     assert "Nearest titles for '10.1000" not in found["notes"], "an identifier is no words"
 
 
-async def test_each_candidate_has_a_score_and_the_sentence_that_fits(agent: Agent) -> None:
+async def test_each_candidate_has_a_confidence_and_the_sentence_that_fits(agent: Agent) -> None:
     text = "Recurrence is not needed for sequence translation: attention is enough [CITATION]."
     async with agent() as client:
         found = (await client.call_tool("find_citations", {"text": text})).structured_content
@@ -95,13 +95,16 @@ async def test_each_candidate_has_a_score_and_the_sentence_that_fits(agent: Agen
         papers = found["places"][0]["papers"]
         whole = await client.call_tool("get_papers", {"ids": [paper["id"] for paper in papers]})
     abstracts = {one["id"]: one["abstract"] for one in whole.structured_content["papers"]}
-    assert all(0 <= paper["score"] <= 1 for paper in papers)
+    assert all(0.05 <= paper.get("confidence", 0.05) <= 0.99 for paper in papers)
+    assert found["places"][0]["certainty"] in ("sure", "likely", "a guess")
     sentences = {paper["id"]: paper.get("abstract_sentence", "") for paper in papers}
     assert "attention" in sentences["fx:1"]
     for name, sentence in sentences.items():
         assert sentence in abstracts[name], "the abstract's own words"
     assert not any("abstract_sentence" in paper for paper in ids["places"][0]["papers"])
-    assert all("score" in paper for paper in ids["places"][0]["papers"])
+    assert [paper.get("confidence") for paper in ids["places"][0]["papers"]] == [
+        paper.get("confidence") for paper in papers
+    ]
 
 
 def test_the_sentence_is_the_one_that_shares_most_and_may_be_none() -> None:

@@ -1,6 +1,8 @@
 """What a tool is asked, by which names, and which filter emptied an answer."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,14 +46,15 @@ async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
 @pytest.mark.parametrize(
     ("tool", "given", "message"),
     [
-        ("search_papers", {"query": "a", "k": 0}, "`k`: Input should be greater than or equal"),
-        ("search_papers", {"query": "a", "year": 10**20}, "`year`: Input should be less than"),
-        ("search_papers", {"query": "a", "year_from": -(10**20)}, "`year_from`: Input should be"),
-        ("search_papers", {"query": ["a"]}, "`query`: Input should be a valid string"),
-        ("find_citations", {"text": None}, "`text`: Input should be a valid string"),
-        ("find_citations", {}, "`text`: Field required"),
-        ("get_papers", {"ids": ["fx:1"], "format": "xml"}, "`format`: Input should be 'record'"),
-        ("get_papers", {"ids": [1]}, "`ids.0`: Input should be a valid string"),
+        ("search_papers", {"query": "a", "k": 0}, "`k` is 0; it takes an integer from 1 to 50"),
+        ("search_papers", {"query": "a", "year": 10**20}, "it takes an integer from 0 to 9999"),
+        ("search_papers", {"query": "a", "year_from": -(10**20)}, "`year_from` is -1000"),
+        ("search_papers", {"query": ["a"]}, '`query` is ["a"]; it takes a text of at most 2,000'),
+        ("search_papers", {"query": "a" * 2001}, "`query` has 2,001 characters; it takes a text"),
+        ("find_citations", {"text": None}, "`text` is null; it takes a text of 1 to 20,000"),
+        ("find_citations", {}, "`text` is missing; it takes a text of 1 to 20,000 characters"),
+        ("get_papers", {"ids": ["fx:1"], "format": "xml"}, "it takes one of record, bibtex, csl"),
+        ("get_papers", {"ids": [1]}, "`ids` is [1]; it takes a list of 1 to 50 texts"),
     ],
 )
 async def test_a_wrong_value_is_refused_with_the_reason(
@@ -63,6 +66,67 @@ async def test_a_wrong_value_is_refused_with_the_reason(
     assert "[argument-invalid]" in found.content[0].text
     assert message in found.content[0].text
     assert "pydantic" not in found.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "code", "name", "following"),
+    [
+        ("search_papers", {"query": "a", "k": 51}, "argument-invalid", "k",
+         ("search_papers", {"query": "a", "k": 50})),
+        ("search_papers", {"query": "a", "max_tokens": -5}, "argument-invalid", "max_tokens",
+         ("search_papers", {"query": "a", "max_tokens": 4000})),
+        ("search_papers", {"q": "a"}, "argument-unknown", "query",
+         ("search_papers", {"query": "a"})),
+        ("search_papers", {"query": "a", "top_k": 3}, "argument-unknown", "k",
+         ("search_papers", {"query": "a", "k": 3})),
+        ("search_papers", {}, "argument-invalid", "query",
+         ("search_papers", {"query": "graph attention networks"})),
+        ("search_papers", {"query": "a", "cursor": "x"}, "cursor-foreign", "cursor",
+         ("search_papers", {"query": "a"})),
+        ("find_citations", {"text": "A.", "path": "b.tex"}, "file-missing", "path",
+         ("find_citations", {"text": "A.", "path": "main.tex"})),
+        ("get_papers", {"ids": "fx:1"}, "argument-invalid", "ids",
+         ("get_papers", {"ids": ["fx:1"]})),
+        ("related_papers", {"id": "fx:1"}, "argument-invalid", "direction",
+         ("related_papers", {"id": "fx:1", "direction": "cites"})),
+        ("related_papers", {"id": "fx:999", "direction": "cites"}, "record-unknown", "id",
+         ("search_papers", {"query": "words of its title"})),
+        ("check_references", {}, "argument-invalid", "path",
+         ("check_references", {"path": "refs.bib"})),
+        ("check_references", {"path": "refs.bib", "changes": {"b": "mark"}}, "change-impossible",
+         "changes", ("check_references", {"path": "refs.bib"})),
+        ("fill_document", {"path": "refs.bib"}, "mcp-no-paper", "path",
+         ("fill_document", {"path": "main.tex"})),
+        ("fill_document", {"path": "main.tex", "choices": {"9": "fx:1"}}, "placeholder-unknown",
+         "choices", ("fill_document", {"path": "main.tex"})),
+        ("add_entry", {"id": "fx:1", "bib": "refs.bib", "write": True}, "mcp-read-only", "write",
+         ("add_entry", {"id": "fx:1", "bib": "refs.bib"})),
+        ("add_entry", {"id": "fx:1", "bib": "refs.tex"}, "mcp-no-bib", "bib",
+         ("add_entry", {"id": "fx:1", "bib": "refs.bib"})),
+        ("explore_papers", {}, "explore-empty", "query",
+         ("explore_papers", {"query": "graph attention networks"})),
+    ],
+)  # fmt: skip
+async def test_an_error_names_the_argument_and_a_call_that_goes_well(
+    agent: Agent, tmp_path: Path, tool: str, given: dict[str, Any], code: str, name: str,
+    following: tuple[str, dict[str, Any]],
+) -> None:  # fmt: skip
+    (tmp_path / "main.tex").write_text("\\begin{document}See \\cite{?}.\n")
+    (tmp_path / "refs.bib").write_text("@article{a, title={x}}\n")
+    async with agent(tmp_path) as client:
+        found = await client.call_tool(tool, given)
+        text = found.content[0].text
+        assert found.is_error and text.startswith(f"[{code}]") and f"`{name}`" in text
+        called, _, arguments = text.rpartition("Next: ")[2].partition(" ")
+        assert (called, json.loads(arguments)) == following
+        assert not (await client.call_tool(called, json.loads(arguments))).is_error
+
+
+async def test_long_values_of_a_wrong_call_do_not_come_back(agent: Agent) -> None:
+    async with agent() as client:
+        found = await client.call_tool("check_references", {"text": "x" * 5000, "max_tokens": 0})
+    assert "Next: check_references" in found.content[0].text
+    assert len(found.content[0].text) < 300
 
 
 @pytest.mark.parametrize(
@@ -103,7 +167,7 @@ async def test_year_and_limit_are_taken(agent: Agent) -> None:
     assert found["next_cursor"]
     assert {paper["year"] for paper in whole["papers"]} > {2017}
     assert twice.is_error and "[argument-twice]" in twice.content[0].text
-    assert both.is_error and "[mcp-years]" in both.content[0].text
+    assert both.is_error and "[argument-invalid] `year` is given together" in both.content[0].text
 
 
 @pytest.mark.parametrize(
@@ -212,3 +276,21 @@ async def test_kind_and_language_are_filters(agent: Agent) -> None:
     # No record of the library states a language.
     assert {paper["id"] for paper in listed["papers"]} == {"fx:8", "fx:10", "mx:3"}
     assert none["status"] == "nothing_found" and "'sonnet'" in none["notes"]
+
+
+@pytest.mark.parametrize("given", [{"query": "neural networks"}, {"author": "Hinton"}])
+async def test_papers_come_by_year_and_page_by_page(agent: Agent, given: dict[str, Any]) -> None:
+    async with agent() as client:
+        for sort, down in (("newest", True), ("oldest", False)):
+            whole = await search(client, **given, sort=sort, k=50)
+            years = [paper["year"] for paper in whole["papers"]]
+            assert years == sorted(years, reverse=down)
+            first = await search(client, **given, sort=sort, k=1)
+            assert first["papers"] == whole["papers"][:1]
+            if cursor := first.get("next_cursor"):
+                second = await search(client, **given, sort=sort, k=1, cursor=cursor)
+                assert second["papers"] == whole["papers"][1:2]
+                foreign = await client.call_tool("search_papers", {**given, "cursor": cursor})
+                assert foreign.is_error and "[cursor-foreign]" in foreign.content[0].text
+        wrong = await client.call_tool("search_papers", {**given, "sort": "date"})
+    assert "one of relevance, newest, oldest" in wrong.content[0].text

@@ -46,7 +46,7 @@ def teapots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
             {
                 "paperId": name,
                 "title": title,
-                "year": 2020,
+                "year": 2010 + ord(name) % 10,
                 "authors": [{"name": "Jo Roe"}],
                 "references": [
                     {"paperId": f"x{n}", "title": cited}
@@ -93,7 +93,7 @@ async def test_found_none_and_not_known_are_three_answers(
     page = await ask(agent, teapots, id=f"s2:{name}", direction=direction)
     assert page["status"] == status
     assert {paper["id"] for paper in page["papers"]} == {f"s2:{one}" for one in ids}
-    assert all(paper["source"] == f"semantic-scholar:{paper['id'][3:]}" for paper in page["papers"])
+    assert not any("source" in paper for paper in page["papers"]), "only on demand"
     if status == "not_known":
         assert "notes" not in page
 
@@ -165,3 +165,31 @@ async def test_the_tool_lists_what_the_command_and_the_endpoint_list(
     second = related_works(teapots, [work], 1, offset=1, directions=(direction,))  # type: ignore[arg-type]
     assert second.papers == wanted.papers[1:2]
     assert second.total == wanted.total
+
+
+async def test_years_leave_out_other_papers(agent: Agent, teapots: LocalEngine) -> None:
+    """The years of b, c and d are 2018, 2019 and 2010."""
+    for years, ids in (
+        ({"year_from": 2018}, {"b", "c"}),
+        ({"year_to": 2018}, {"b", "d"}),
+        ({"year_from": 2018, "year_to": 2010}, {"b", "d"}),
+        ({"year_from": 2030}, set()),
+    ):
+        page = await ask(agent, teapots, id="s2:a", direction="cites", **years)
+        assert {paper["id"] for paper in page["papers"]} == {f"s2:{one}" for one in ids}
+        assert page["status"] == ("found" if ids else "nothing_found")
+        assert page["notes"].startswith(f"{len(ids)} known papers of these years")
+
+
+async def test_a_page_of_some_years_goes_on_and_belongs_to_them(
+    agent: Agent, teapots: LocalEngine
+) -> None:
+    arguments = {"id": "s2:a", "direction": "cites", "year_from": 2018, "k": 1}
+    first = await ask(agent, teapots, **arguments)
+    second = await ask(agent, teapots, **arguments, cursor=first["next_cursor"])
+    assert first["papers"] != second["papers"] and "next_cursor" not in second
+    async with agent(engine=teapots) as client:
+        other = await client.call_tool(
+            "related_papers", {**arguments, "year_from": 2011, "cursor": first["next_cursor"]}
+        )
+    assert other.is_error and "[cursor-foreign]" in other.content[0].text

@@ -78,6 +78,10 @@ async def test_every_prompt_is_described_and_names_its_tool(agent: Agent) -> Non
             "cite_paragraph", "audit_bibliography", "related_work",
         }  # fmt: skip
         assert all(prompt.description for prompt in prompts)
+        arguments = [one for prompt in prompts for one in prompt.arguments or ()]
+        assert len(arguments) == 5 and all(one.description for one in arguments)
+        only = await client.get_prompt("related_work", {"notes": "graphs", "venue": "ICLR"})
+        assert 'search_papers with venue="ICLR"' in only.messages[0].content.text
         found = await client.get_prompt("audit_bibliography", {"path": "refs.bib"})
         assert 'check_references with path="refs.bib"' in found.messages[0].content.text
 
@@ -92,3 +96,14 @@ async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
             {"name": "key", "value": "RO"},
         )
     assert found.completion.values == ["roe2001"]
+
+
+async def test_venues_are_completed_as_people_write_them(agent: Agent) -> None:
+    from mcp_types import PromptReference
+
+    async with agent() as client:
+        found = await client.complete(
+            PromptReference(type="ref/prompt", name="related_work"),
+            {"name": "venue", "value": "neu"},
+        )
+    assert found.completion.values == ["NeurIPS", "Neurocomputing"]

@@ -107,10 +107,10 @@ async def test_oversized_input_is_refused_with_a_message(agent: Agent, root: Pat
         file.truncate(MAX_FILE + 1)
     async with agent(root) as client:
         for tool, arguments, words in (
-            ("search_papers", {"query": "x" * 2001}, "at most 2000 characters"),
-            ("find_citations", {"text": "x" * 20_001}, "at most 20000 characters"),
-            ("check_references", {"text": "x" * 1_000_001}, "at most 1000000 characters"),
-            ("get_papers", {"ids": ["a"] * 51}, "at most 50 items"),
+            ("search_papers", {"query": "x" * 2001}, "at most 2,000 characters"),
+            ("find_citations", {"text": "x" * 20_001}, "to 20,000 characters"),
+            ("check_references", {"text": "x" * 1_000_001}, "at most 1,000,000 characters"),
+            ("get_papers", {"ids": ["a"] * 51}, "a list of 1 to 50 texts"),
             ("check_references", {"path": "big.bib"}, "larger than"),
         ):
             found = await client.call_tool(tool, arguments)

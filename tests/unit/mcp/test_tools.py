@@ -110,9 +110,57 @@ async def test_a_paper_is_found_with_its_record(agent: Agent) -> None:
     page = found.structured_content
     assert page["status"] == "found"
     assert page["papers"][0]["id"] == "fx:5"
-    assert page["papers"][0]["source"]
-    assert page["papers"][0]["authors"][-1] == "et al."
+    assert page["papers"][0]["authors"] == "Veličković et al."
+    assert page["papers"][0]["venue"] == "ICLR"
+    assert not {"source", "sources", "reason"} & page["papers"][0].keys()
     assert json.loads(found.content[0].text) == page
+
+
+async def test_sources_and_reasons_come_on_demand_and_in_words(agent: Agent) -> None:
+    async with agent() as client:
+        found = await client.call_tool(
+            "search_papers", {"query": "graph attention", "k": 1, "detail": "full"}
+        )
+        held = await client.call_tool("get_papers", {"ids": ["fx:5"]})
+    (paper,) = found.structured_content["papers"]
+    assert paper["reason"] and "#" not in paper["reason"] and "bm25" not in paper["reason"]
+    assert paper["sources"] and not any(":" in name for name in paper["sources"])
+    assert "Petar Veličković" in paper["authors"]
+    assert held.structured_content["papers"][0]["sources"] == paper["sources"]
+
+
+async def test_a_hit_for_a_bare_placeholder_is_called_a_guess(agent: Agent, tmp_path: Path) -> None:
+    sentence = "Teacups are seldom described in this way \\cite{?}."
+    (tmp_path / "main.tex").write_text(f"\\begin{{document}}\n{sentence}\n")
+    async with agent(tmp_path) as client:
+        found = await client.call_tool("find_citations", {"text": sentence})
+        plan = await client.call_tool("fill_document", {"path": "main.tex"})
+    (place,) = found.structured_content["places"]
+    assert place["certainty"] == "a guess" and "pick" not in place
+    (left,) = plan.structured_content["placeholders"]
+    assert left["candidates"] and left["certainty"] == "a guess"
+
+
+@pytest.mark.parametrize(
+    ("client_name", "texts"), [("claude-code", 0), ("codex-mcp-client", 0), ("another-client", 1)]
+)
+async def test_a_client_whose_model_reads_structured_content_gets_it_once(
+    mcp_options: Options, mcp_engine: LocalEngine, client_name: str, texts: int
+) -> None:
+    from mcp.client import Client
+    from mcp_types import Implementation
+
+    from citewell.mcp.server import create_server
+
+    server = create_server(mcp_options, mcp_engine)
+    named = Implementation(name=client_name, version="1")
+    for mode in ("auto", "legacy"):
+        async with Client(server, client_info=named, mode=mode) as client:
+            found = await client.call_tool("get_papers", {"ids": ["fx:1"]})
+            wrong = await client.call_tool("get_papers", {})
+        assert found.structured_content["papers"][0]["id"] == "fx:1"
+        assert len(found.content) == texts
+        assert wrong.is_error and wrong.content[0].text
 
 
 async def test_pages_do_not_repeat_and_miss_nothing(agent: Agent) -> None:
@@ -250,6 +298,33 @@ async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
         assert nothing.structured_content["references"] == []
 
 
+async def test_a_check_reports_undefined_keys_and_duplicates_of_a_paper(
+    agent: Agent, tmp_path: Path
+) -> None:
+    twin = GOOD.replace("{devlin-etal-2019-bert", "{twin")
+    (tmp_path / "refs.bib").write_text(GOOD + twin)
+    (tmp_path / "main.tex").write_text(
+        "\\documentclass{article}\\begin{document}\n\\cite{twin,devlin-etal-2019-bert,nokey} \\cite{?}"
+        "\n\\bibliography{refs}\\end{document}\n"
+    )
+    async with agent(tmp_path) as client:
+
+        async def faults(**arguments: Any) -> list[tuple[str, str]]:
+            found = await client.call_tool("check_references", arguments)
+            assert not found.is_error, found.content
+            faults = found.structured_content.get("faults", [])
+            return [(one["place"], one["code"]) for one in faults]
+
+        assert await faults(path="main.tex") == [
+            ("main.tex:2", "undefined-key"),
+            ("refs.bib:7", "duplicate-work"),
+        ]
+        assert await faults(path="refs.bib") == [("refs.bib:7", "duplicate-work")]
+        assert await faults(text=GOOD + GOOD) == [("text:7", "bib-duplicate-key")]
+        assert await faults(text="Devlin et al. BERT. 2019.") == []
+        assert await faults(text=GOOD) == []
+
+
 async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None:
     text = "".join(
         f"@article{{k{n}, title={{Unheard of Thing Number {n} in Teacups}}, year={{2011}}}}\n"
@@ -361,7 +436,7 @@ async def test_entries_are_marked_replaced_and_removed_with_their_citations(
         assert "'second'" in (await client.call_tool("check_references", wrong)).content[0].text
         of_text = {"text": fake, "changes": {"fake": "mark"}}
         refused = await client.call_tool("check_references", of_text)
-        assert "Give path: changes are made in a file" in refused.content[0].text
+        assert "changes are made in a file" in refused.content[0].text
     assert (tmp_path / "refs.bib").read_text().count("Devlin, Jacob") == 2
 
 

@@ -115,7 +115,7 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     known: dict[int, _Place] = {}
     meeting: dict[int, list[_Place]] = {}
     """Of the few forms that more than one entry has, all entries, in order."""
-    for other, companion in paper.companions(path).items():
+    for other, companion in (paper.companions(path) or {path: bib}).items():
         own = other == path
         for entry in cooperative(companion.entries):
             if own or paper.is_used(entry):

@@ -14,6 +14,7 @@ from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import is_stream
 from citewell.features.checking.lint import lint
+from citewell.model.bib import BibFile
 from citewell.model.document import Diagnostic, Format, Level
 from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
@@ -46,7 +47,7 @@ def lint_papers(
     for path in paths:
         try:
             for project in _projects_of(path, options or DocumentOptions()):
-                found |= dict.fromkeys(_lint_project(project, levels or {}))
+                found |= dict.fromkeys(lint_project(project, levels or {}))
         except FileError:
             continue
     return list(found)
@@ -63,11 +64,19 @@ def _projects_of(path: Path, options: DocumentOptions) -> Sequence[Project]:
     return [Project.open(path, options)]
 
 
-def _lint_project(project: Project, levels: Mapping[str, str]) -> Iterator[LocatedDiagnostic]:
+def lint_project(project: Project, levels: Mapping[str, str]) -> Iterator[LocatedDiagnostic]:
+    """The diagnostics of a paper, its parts and its .bib files; hints are left out."""
     for document in project.documents.values():
         yield from _located(lint(document, [project], levels), document.path, document.text)
     for bib in project.bibliographies:
-        yield from _located(lint(bib, [project], levels), bib.path, bib.text)
+        yield from lint_one_bib(bib, levels, [project])
+
+
+def lint_one_bib(
+    bib: BibFile, levels: Mapping[str, str], projects: Sequence[Project] = ()
+) -> Iterator[LocatedDiagnostic]:
+    """The diagnostics of a .bib, which these papers use; hints are left out."""
+    return _located(lint(bib, projects, levels), bib.path, bib.text)
 
 
 def _located(

@@ -1,0 +1,70 @@
+"""`citewell mcp setup`: enters the server in the settings of a client, or takes it out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell.mcp.client_setup import (
+    CLIENTS,
+    entry_of,
+    planned,
+    printed,
+    settings_file,
+)
+
+
+@click.command("setup", short_help="Enter Citewell in the settings of a client, or remove it.")
+@click.argument("client", required=False, type=click.Choice(list(CLIENTS)))
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder whose files the agent may read (repeatable); default: this one.",
+)
+@click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
+@click.option("--user", is_flag=True, help="Change the user's settings, not those of this folder.")
+@click.option("--remove", is_flag=True, help="Take Citewell out of the settings.")
+@click.option("--write", is_flag=True, help="Write the file; otherwise the change is only shown.")
+def setup(
+    client: str | None,
+    roots: tuple[Path, ...],
+    allow_write: bool,
+    user: bool,
+    remove: bool,
+    write: bool,
+) -> None:
+    """Enter Citewell in the settings of a client of the Model Context Protocol.
+
+    Shows the change as a diff; --write makes it. All else in the file stays as it is, comments
+    included, and --remove takes back what was entered. Claude Code, Cursor, VS Code and Gemini CLI
+    have settings for each folder, which are the default; Claude Desktop, Codex and Zed have those
+    of the user. Without CLIENT the entry is printed for any other client.
+    """
+    folder = Path.cwd()
+    if client is None:
+        if remove or write:
+            raise click.UsageError("--remove and --write need the name of a client.")
+        other = CLIENTS["claude-desktop"]
+        entry = entry_of(other, folder, roots, user=True, allow_write=allow_write)
+        click.echo(printed(other, entry), nl=False)
+        return
+    found = CLIENTS[client]
+    path = settings_file(found, folder, user=user)
+    entry = entry_of(found, folder, roots, user=user, allow_write=allow_write)
+    plan = planned(found, path, None if remove else entry)
+    if plan.before == plan.after:
+        state = "does not name Citewell" if remove else "has this entry already"
+        click.echo(f"{path} {state}.", err=True)
+        return
+    click.echo(plan.diff, nl=False)
+    if not write:
+        click.echo(f"Nothing is written: add --write to change {path}.", err=True)
+        return
+    plan.write()
+    click.echo(
+        f"{path} is {'written' if plan.after else 'removed'}: restart {found.title}.", err=True
+    )

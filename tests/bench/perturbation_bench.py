@@ -28,8 +28,8 @@ from citewell.model import Author, Work
 from citewell.model.check import INVENTED, Check, Claim, Verdict
 from citewell.model.identifiers import Identifier, identifier_of
 from citewell.model.names import is_organisation
+from citewell.sources.combine import is_preprint, is_second_hand
 from citewell.sources.malformed_names import is_malformed
-from citewell.sources.trust import is_preprint, is_second_hand
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 

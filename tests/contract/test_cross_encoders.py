@@ -29,7 +29,7 @@ from citewell.model import CitewellError, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.installing import install_command
 from citewell.options import Options
-from citewell.options.load import load
+from citewell.options.merge import load
 from citewell.ranking.citation_cross_encoder import (
     CitationCrossEncoder,
     Combination,

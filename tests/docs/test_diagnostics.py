@@ -6,8 +6,7 @@ from typing import Any
 
 from citewell.features.checking import verify
 from citewell.features.checking.diagnose import CODES
-from citewell.features.checking.lint import RULES
-from citewell.features.checking.lint_bibs import ANY_SYNTAX, SYNTAX
+from citewell.features.checking.lint import ANY_SYNTAX, RULES, SYNTAX
 from citewell.model.check import Verdict
 from citewell.model.document import Level
 

@@ -28,8 +28,8 @@ from citewell.sources.adapters.semantic_scholar import work_of_paper
 from citewell.sources.openalex_work import work_of_openalex
 from citewell.sources.registry import SOURCES, source_named
 from citewell.verification.checker import Checker
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.online import OnlineChecker
-from citewell.verification.records import MemoryRecords
 
 MAKERS = {
     "crossref": work_of_crossref,

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo_exact
+from citewell.cli.terminal import BROKEN, FINDINGS, OK, Session, console, echo_exact, show_problems
 from citewell.model import CitewellError
 from citewell.sources.service import ONLINE_SECONDS
 
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
 
     from citewell.engine.contract import Checks
     from citewell.features.checking.check import Claims
-    from citewell.features.checking.paper_lint import LocatedDiagnostic
-    from citewell.features.checking.policy import Policy
+    from citewell.features.checking.policy import LocatedDiagnostic, Policy
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
@@ -147,8 +144,7 @@ def check(
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """
     from citewell.features.checking.check import selected
-    from citewell.features.checking.paper_lint import lint_papers
-    from citewell.features.checking.policy import Weight, weighed
+    from citewell.features.checking.policy import Weight, lint_papers, weighed
     from citewell.usecases.library import Library
 
     policy = _policy(policy_name, fail_on)
@@ -499,7 +495,7 @@ def _show_one(out: Console, one: Check) -> None:
 def _commands(one: Check) -> list[str]:
     """The commands that act on an entry of a .bib that is not verified."""
     from citewell.features.text.entry_state import DOUBTED
-    from citewell.usecases.entry_changes import MARK, RECORD, REMOVE, changes_for
+    from citewell.usecases.check import MARK, RECORD, REMOVE, changes_for
 
     claim = one.claim
     if not claim.path.lower().endswith((".bib", ".bibtex")):

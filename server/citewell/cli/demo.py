@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import FINDINGS, OK, Session, console, show_problems
 from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.options import Options
-    from citewell.usecases.fill_plan import FillPlan
+    from citewell.usecases.fill import FillPlan
 
 FILES = ("paper.tex", "references.bib")
 RECORD = ".citewell-demo.json"

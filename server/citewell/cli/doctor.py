@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from citewell.cli.report import FINDINGS, OK, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo
+from citewell.cli.terminal import FINDINGS, OK, Session, console, echo, show_problems, write_json
 from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 
 if TYPE_CHECKING:
     from citewell.options import Options
-    from citewell.options.load import Loaded
+    from citewell.options.merge import Loaded
 
 EXTRAS = {
     "starter": ("citewell-starter",),
@@ -138,7 +136,7 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
 def _draw(path: Path, options: Options) -> None:
     """Write the picture of the pipeline, with the times of an explicit search that asks no language
     model and no source. Raises `CitewellError` if a file cannot be written."""
-    from citewell.features.display.pipeline import mermaid, pipeline, svg
+    from citewell.features.pipeline import mermaid, pipeline, svg
     from citewell.model import CitewellError, Query
     from citewell.usecases.library import Library
 
@@ -252,7 +250,7 @@ def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Prob
         return found, (*problems, missing)
     if not (names and online):
         return found, problems
-    from citewell.sources.answers import Failed
+    from citewell.sources.contract import Failed
 
     try:
         online_sources = Online(options)

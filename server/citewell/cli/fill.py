@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import (
+    BROKEN,
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    show_cost,
+    show_problems,
+    write_json,
+)
 from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.model import Hit
     from citewell.model.feedback import Through
-    from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
+    from citewell.usecases.fill import FillPlan, PlaceholderFill
     from citewell.usecases.find import Progress
 
 
@@ -86,7 +93,7 @@ def fill(
     placeholder is left open or nothing is written.
     """
     from citewell.features.citing.write import write_plan
-    from citewell.usecases.fill_plan import learn_fill
+    from citewell.usecases.fill import learn_fill
     from citewell.usecases.find import no_progress
     from citewell.usecases.library import Library
 
@@ -200,7 +207,7 @@ def _outcome(found: PlaceholderFill) -> Any:
 
     from citewell.cli.papers import line_of
     from citewell.features.text.evidence import what_it_says, who_chose
-    from citewell.usecases.fill_plan import NAMED
+    from citewell.usecases.fill import NAMED
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
@@ -227,7 +234,7 @@ def shown_path(path: str) -> str:
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
     """What was done, on standard error."""
-    from citewell.usecases.fill_plan import UNTYPED
+    from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
         click.echo("No placeholders found.", err=True)
@@ -331,7 +338,7 @@ class Chooser:
                 hits = self._search(answer)
 
     def _search(self, words: str) -> tuple[Hit, ...]:
-        from citewell.cli.report import show_problems
+        from citewell.cli.terminal import show_problems
         from citewell.model import Query
 
         result = self.engine.find(Query(text=words), self.count, tier="full")

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo, echo_exact
+from citewell.cli.terminal import (
+    BROKEN,
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    echo,
+    echo_exact,
+    show_cost,
+    show_problems,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Query, SearchResult

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import FINDINGS, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo
+from citewell.cli.terminal import FINDINGS, Session, console, echo, show_problems, write_json
 
 if TYPE_CHECKING:
     from citewell.engine.history_store import HistoryStore

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import FINDINGS, OK, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import FINDINGS, OK, Session, console, show_problems, write_json
 
 if TYPE_CHECKING:
     from citewell.llm.assistant import LanguageModel

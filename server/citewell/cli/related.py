@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import BIB, Session, own_bibs
-from citewell.cli.terminal import echo
+from citewell.cli.terminal import BIB, FINDINGS, OK, Session, echo, own_bibs, show_problems
 
 if TYPE_CHECKING:
     from citewell.model.query import Direction
@@ -51,7 +49,7 @@ def related(
     Exits with 1 if nothing is found.
     """
     from citewell.cli.papers import authors_of
-    from citewell.features.citing.named_works import all_named
+    from citewell.features.citing.known_works import all_named
     from citewell.usecases.library import Library
     from citewell.usecases.related import DIRECTIONS, related_works
 

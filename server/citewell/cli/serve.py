@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from citewell.cli.session import Session
+from citewell.cli.terminal import Session
 
 
 @click.command("lsp", short_help="Serve an editor over the Language Server Protocol.")

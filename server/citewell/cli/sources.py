@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import show_problem, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import Session, console, show_problem, show_problems, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from citewell.documents.acronyms import acronyms_in, written_out
-from citewell.documents.prose import OTHER_MARK, TARGET_MARK, items_within, prose
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import (
+    OTHER_MARK,
+    TARGET_MARK,
+    acronyms_in,
+    items_within,
+    prose,
+    split_sentences,
+    written_out,
+)
 from citewell.model.document import Citation, Document, Format, Placeholder, Span
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import split_sentences
 from citewell.llm import answers
 from citewell.llm.connection import ModelConnection
 from citewell.llm.failures import no_answer

@@ -5,26 +5,14 @@ from __future__ import annotations
 from itertools import chain
 
 from citewell.lsp.commands import execute as commands
-from citewell.lsp.commands import explore, fetch, online, reference_list
+from citewell.lsp.commands import explore, online, reference_list
 from citewell.lsp.commands import picker as picker_commands
 from citewell.lsp.diagnostics import requests as diagnostics
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Handlers, Switches
-from citewell.lsp.requests import (
-    code_action,
-    completion,
-    folding,
-    hover,
-    inlay,
-    lens,
-    links,
-    navigation,
-    rename,
-    symbols,
-    tokens,
-)
-from citewell.lsp.requests.actions.registry import providers
+from citewell.lsp.registry import Handlers, Switches
+from citewell.lsp.requests import code_action, completion, display, hover, navigation, outline
 from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.requests.code_action import providers
 from citewell.lsp.state.session import EditorSession
 
 
@@ -93,13 +81,13 @@ def features(
             ),
             hover.handlers(editor, projects, cards),
             navigation.handlers(editor, projects),
-            rename.handlers(editor, projects),
-            symbols.handlers(editor, buffers, projects),
-            folding.handlers(editor, projects),
-            links.handlers(editor, projects),
-            inlay.handlers(buffers, projects, checks),
-            tokens.handlers(buffers, projects),
-            lens.handlers(editor, buffers, projects, checks),
+            navigation.rename_handlers(editor, projects),
+            outline.symbol_handlers(editor, buffers, projects),
+            outline.folding_handlers(editor, projects),
+            outline.link_handlers(editor, projects),
+            display.inlay_handlers(buffers, projects, checks),
+            display.token_handlers(buffers, projects),
+            display.lens_handlers(editor, buffers, projects, checks),
             commands.handlers(editor, engine, zotero, inserter),
             picker_commands.handlers(editor, picker),
             explore.handlers(editor, explore.Explorer(editor, picker)),
@@ -112,7 +100,9 @@ def features(
                 engine=engine,
                 checks=checks,
             ),
-            fetch.handlers(editor, buffers, consent, forget_records=session.cards.forget_records),
+            online.fetch_handlers(
+                editor, buffers, consent, forget_records=session.cards.forget_records
+            ),
             reference_list.handlers(editor, projects, checks),
         )
     )

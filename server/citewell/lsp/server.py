@@ -16,10 +16,9 @@ from pygls.uris import to_fs_path
 from citewell import __version__
 from citewell.lsp.diagnostics.requests import Diagnostics, pull_handlers
 from citewell.lsp.features import features
-from citewell.lsp.protocol.client import ClientFlags
-from citewell.lsp.protocol.editor import Editor, Settings
+from citewell.lsp.protocol.editor import ClientFlags, Editor, Settings
 from citewell.lsp.protocol.jsonrpc import Protocol
-from citewell.lsp.registration.registry import Command, Registrations, Request, Switches, guarded
+from citewell.lsp.registry import Command, Registrations, Request, Switches, guarded
 from citewell.lsp.requests import formatting
 from citewell.lsp.state.session import EditorSession
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES

@@ -14,12 +14,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from citewell.documents.bib.guard import check_edits
+from citewell.documents.bib.reader import check_edits
 from citewell.documents.project.files import FileCache
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
 from citewell.features.checking.report import label
 from citewell.features.citing.write import write_plan
-from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import log_to_client, notify_written
 from citewell.mcp.papers import Detail, paper_of, within
 from citewell.mcp.tool import (
@@ -47,14 +46,18 @@ from citewell.model.document import Document
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
-from citewell.usecases.entry_changes import (
+from citewell.usecases.check import (
+    CHECKING,
+    SLICE,
     ChangePlan,
+    CheckTask,
+    Step,
     bibs_of,
     citing_documents,
     plan_changes,
     projects_in,
 )
+from citewell.usecases.find import from_cursor, to_cursor
 
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""

@@ -9,14 +9,10 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
-from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.named_works import nearest_titles
-from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.features.text.evidence import understood_text, why
-from citewell.features.text.overview import overview_text
-from citewell.features.text.paper_text import Form, paper_texts
+from citewell.features.citing.known_works import KnownWorks, nearest_titles
+from citewell.features.text.evidence import fitting_sentence, understood_text, why
+from citewell.features.text.reference import Form, paper_texts
 from citewell.mcp.papers import Detail, paper_of, tokens_of, within
 from citewell.mcp.tool import (
     INTEGER,
@@ -43,9 +39,16 @@ from citewell.model.query import Direction
 from citewell.operations import exploring, finding, papers, searching
 from citewell.operations.operation import Service
 from citewell.options import Options
-from citewell.usecases.explore.contract import Exploration, ExploredWork
-from citewell.usecases.explore.export import reason_text
-from citewell.usecases.find import MAX_PLACES, Found, Status, status_of
+from citewell.usecases.explore.contract import Exploration, ExploredWork, overview_text, reason_text
+from citewell.usecases.find import (
+    MAX_PLACES,
+    Found,
+    Status,
+    digest,
+    from_cursor,
+    status_of,
+    to_cursor,
+)
 from citewell.usecases.related import related_works
 
 MAX_WHY = 200

@@ -6,14 +6,17 @@ and whether that is enough.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Literal
 
 import msgspec
 
 from citewell.documents.context import query_for
-from citewell.documents.scan import scan_document
+from citewell.documents.project.files import scan_document
 from citewell.engine.contract import Engine, Tier
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.text.evidence import chosen_first, who_chose
@@ -221,3 +224,35 @@ def status_of(results: Sequence[SearchResult]) -> Status:
         if result.failed:
             raise CitewellError(result.failed[0])
     return "not_checked" if any(result.dropped for result in results) else "nothing_found"
+
+
+# Cursors: where the next page of a list begins, for one request and no other.
+
+
+def digest(*parts: object) -> str:
+    """A short name of a request, so that a cursor cannot be used with another one."""
+    return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
+
+
+def to_cursor(name: str, offset: int) -> str:
+    """Where the next page of a request begins."""
+    return base64.urlsafe_b64encode(f"{name}:{offset}".encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, name: str | None = None) -> tuple[str, int]:
+    """The request and the offset. Raises `CitewellError` for what is no cursor of this request."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+        of, _, number = text.partition(":")
+        offset = int(number)
+    except (ValueError, binascii.Error, UnicodeDecodeError):
+        of, offset = "", -1
+    if offset < 0 or not of or (name is not None and of != name):
+        raise CitewellError(
+            Problem(
+                "cursor-foreign",
+                "The cursor does not belong to this request.",
+                "Repeat the request with the same arguments and without a cursor.",
+            )
+        )
+    return of, offset

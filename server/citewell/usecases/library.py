@@ -25,8 +25,14 @@ from citewell.options import Options
 from citewell.options.folders import working_folder
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import SLICE, CheckTask
-from citewell.usecases.fill import CANDIDATES, Choose, FillTask, with_unattended
-from citewell.usecases.fill_plan import FillPlan, learn_fill
+from citewell.usecases.fill import (
+    CANDIDATES,
+    Choose,
+    FillPlan,
+    FillTask,
+    learn_fill,
+    with_unattended,
+)
 from citewell.usecases.find import Found, Progress, find_papers, in_sentence, no_progress
 from citewell.verification.checker import BATCH
 
@@ -34,8 +40,8 @@ if TYPE_CHECKING:
     from citewell.corpus.library import Library as Corpus
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
-    from citewell.features.actions.check_fix import FixPlan
-    from citewell.usecases.entry_changes import ChangePlan
+    from citewell.features.actions.verification import FixPlan
+    from citewell.usecases.check import ChangePlan
     from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
 LOADING_SECONDS = 120.0
@@ -54,7 +60,7 @@ def open_library(
     sources are asked, too. Raises `CitewellError` for a setting that cannot hold, and where no
     source is allowed; a library that is missing is a problem of each answer.
     """
-    from citewell.options.load import library_settings, load, wrong_flags
+    from citewell.options.merge import library_settings, load, wrong_flags
 
     flags = {**(settings or {}), **library_settings(name)}
     if wrong := wrong_flags(flags):
@@ -198,8 +204,8 @@ class Library(Closing):
         See `plan_fill`; an online library asks the allowed sources for what it answers badly, for
         at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
+        from citewell.documents.project.files import format_of
         from citewell.documents.project.paper_project import Project
-        from citewell.documents.scan import format_of
         from citewell.model.document import Format
 
         paper = Path(paper)
@@ -275,7 +281,7 @@ class Library(Closing):
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
         """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
-        from citewell.features.actions.check_fix import plan_fixes
+        from citewell.features.actions.verification import plan_fixes
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
@@ -295,10 +301,10 @@ class Library(Closing):
         """
         from citewell.documents.project.files import FileCache
         from citewell.documents.project.includes import absolute
-        from citewell.features.citing.named_works import work_named
+        from citewell.features.citing.known_works import work_named
         from citewell.model.bib import BibFile
         from citewell.model.document import Document
-        from citewell.usecases.entry_changes import (
+        from citewell.usecases.check import (
             bibs_of,
             citing_documents,
             plan_changes,

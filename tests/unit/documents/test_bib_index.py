@@ -7,8 +7,7 @@ import random
 import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.documents.keys.index import KeyIndex
-from citewell.documents.keys.segment import KeySegment
+from citewell.documents.keys.index import KeyIndex, KeySegment
 
 REFS = """
 @inproceedings{vaswani2017attention,

@@ -2,8 +2,8 @@
 
 import sys
 
-from citewell.documents.bib.match import with_arxiv, with_doi
 from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.bib.work import with_arxiv, with_doi
 from citewell.features.checking.lint import LintPaper, lint_bib
 from citewell.features.checking.verify import question
 from citewell.lsp.documents.project_state import BibTables

@@ -8,9 +8,9 @@ import pytest
 from citewell.documents.context import context_at, query_for
 from citewell.documents.latex.plaintext import latex_to_text
 from citewell.documents.latex.scanner import scan_latex
-from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.documents.markdown.blanks import markdown_to_text
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import split_sentences
 from citewell.model.query import CitingPaper, Reference
 
 PAPER = r"""\title{On Graphs}

@@ -20,7 +20,7 @@ from citewell.features.checking.report import to_github, to_json, to_sarif
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 WORK = Work(
     id="x:1",

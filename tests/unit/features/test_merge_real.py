@@ -9,7 +9,7 @@ from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.bib.merge import best_of, plan_merge, twins_of
+from citewell.features.bib.actions import best_of, plan_merge, twins_of
 from citewell.features.checking.lint import lint_bib
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model.bib import BibEntry, BibFile

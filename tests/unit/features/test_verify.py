@@ -21,9 +21,9 @@ from citewell.features.checking.verify import (
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.document import Level
-from citewell.options.editor import DiagnosticsOptions
+from citewell.options.tree import DiagnosticsOptions
 from citewell.verification.checker import Checker
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 WALKS = Work(
     id="x:walks",

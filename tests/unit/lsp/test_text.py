@@ -4,8 +4,15 @@ from itertools import pairwise
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.protocol.line_index import LineIndex, code_points, split_lines, units
-from citewell.lsp.protocol.open_document import FEW_EDITS, FEW_LINES, OpenDocument
+from citewell.lsp.protocol.open_document import (
+    FEW_EDITS,
+    FEW_LINES,
+    LineIndex,
+    OpenDocument,
+    code_points,
+    split_lines,
+    units,
+)
 from citewell.model.document import Span
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")

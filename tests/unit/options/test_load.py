@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.options.load import find_workspace_file, from_wire, load
-from citewell.options.merge import MAX_PROBLEMS_PER_SOURCE
+from citewell.options.merge import MAX_PROBLEMS_PER_SOURCE, find_workspace_file, from_wire, load
 from citewell.options.tree import Options
 
 

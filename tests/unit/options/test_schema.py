@@ -51,7 +51,7 @@ def test_the_schema_names_each_setting_once_with_its_default() -> None:
 
 
 def test_the_tree_and_its_loader_import_nothing_heavy() -> None:
-    code = "import sys, citewell.options.load as _; print(*sorted(sys.modules))"
+    code = "import sys, citewell.options.merge as _; print(*sorted(sys.modules))"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.options.load import from_wire, load
+from citewell.options.merge import from_wire, load
 from citewell.options.schema import Setting, settings
 from citewell.options.values import WrongValueError, fit
 

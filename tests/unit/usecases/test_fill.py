@@ -13,8 +13,7 @@ from citewell.engine.contract import Engine
 from citewell.engine.local import LocalEngine
 from citewell.model import Hit
 from citewell.options import Options
-from citewell.usecases.fill import plan_fill, with_unattended
-from citewell.usecases.fill_plan import UNTYPED, FillPlan, PlaceholderFill
+from citewell.usecases.fill import UNTYPED, FillPlan, PlaceholderFill, plan_fill, with_unattended
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
 

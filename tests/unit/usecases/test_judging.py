@@ -9,12 +9,12 @@ import pytest
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Work
 from citewell.usecases.explore.contract import Exploration, ExploreQuery
-from citewell.usecases.explore.fusion import Ranked
 from citewell.usecases.explore.judging import (
     JUDGED,
     LAST,
     LEAST,
     NAMES,
+    Ranked,
     RelevanceJudge,
     by_relevance,
     judged_features,

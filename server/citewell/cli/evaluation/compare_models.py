@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.cli.evaluation.questions import PATH, examples_of, questions_of, with_questions
-from citewell.cli.report import BROKEN, FINDINGS, OK, save_results, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import Bars, console
+from citewell.cli.terminal import (
+    BROKEN,
+    FINDINGS,
+    OK,
+    Bars,
+    Session,
+    console,
+    save_results,
+    show_problems,
+)
 from citewell_lab.tuning import TUNABLE
 
 if TYPE_CHECKING:

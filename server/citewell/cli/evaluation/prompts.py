@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import FINDINGS, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import FINDINGS, Session, console, show_problems, write_json
 from citewell.llm.versions import NAMES
 
 if TYPE_CHECKING:

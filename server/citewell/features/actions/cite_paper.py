@@ -11,10 +11,8 @@ import msgspec
 from citewell.documents.project.paper_project import Project
 from citewell.features.action import ActionPlan
 from citewell.features.actions.placeholder import joined
-from citewell.features.citing.citation import citation_edit, default_cite_command
-from citewell.features.citing.insert import plan_citable, taken_keys
-from citewell.features.citing.site import placeholder_at
-from citewell.features.citing.writer import CitationWriter
+from citewell.features.citing.citation import citation_edit, default_cite_command, placeholder_at
+from citewell.features.citing.insert import CitationWriter, plan_citable, taken_keys
 from citewell.model import Work
 from citewell.model.bib import TextEdit
 from citewell.model.document import (

@@ -10,13 +10,12 @@ import msgspec
 from citewell.documents.keys.index import KeyMatch
 from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, REWRITE, SOURCE, Action, ActionPlan
-from citewell.features.citing.citation import citation_edit, extent, until, word_end
+from citewell.features.citing.citation import citation_edit, extent, is_key_like, until, word_end
 from citewell.features.citing.complete import SURE_SCORE, FindWork
 from citewell.features.citing.completion import entry_candidate, work_candidate
 from citewell.features.citing.confidence import confidence_of
+from citewell.features.citing.hover import hovered_placeholder
 from citewell.features.citing.insert import plan_citable
-from citewell.features.citing.site import is_key_like
-from citewell.features.display.hover import hovered_placeholder
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit

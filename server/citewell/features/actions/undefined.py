@@ -13,10 +13,8 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, SOURCE, Action, ActionPlan
 from citewell.features.actions.placeholder import Choice, joined
 from citewell.features.citing.completion import entry_candidate, work_candidate
-from citewell.features.citing.insert import entry_of, plan_insert, taken_keys
-from citewell.features.citing.key_meaning import KeyMeaning, fit
-from citewell.features.citing.undefined_key import Meaning
-from citewell.features.citing.writer import CitationWriter
+from citewell.features.citing.insert import CitationWriter, entry_of, plan_insert, taken_keys
+from citewell.features.citing.undefined_key import KeyMeaning, Meaning, fit
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile, TextEdit
 from citewell.model.document import Document, KeyUse, Span

@@ -13,14 +13,13 @@ from citewell.documents.bib.csl import parse_csl
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.office import is_office, reference_text
 from citewell.documents.pdf.reader import is_pdf
-from citewell.documents.project.files import FileCache, Overlay, SourceFiles
+from citewell.documents.project.files import FileCache, Overlay, SourceFiles, format_of
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
-from citewell.documents.scan import format_of
 from citewell.documents.textfile import is_stream, read_stream, read_text
 from citewell.engine.pdf_papers import PdfPapers
-from citewell.features.checking.lint_bibs import SYNTAX
+from citewell.features.checking.lint import SYNTAX
 from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Severity, Verdict

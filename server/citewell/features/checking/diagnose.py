@@ -15,7 +15,7 @@ from citewell.features.checking.verify import CheckOf, cited_inventions, summari
 from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.document import Diagnostic, Document
-from citewell.options.editor import DiagnosticsOptions
+from citewell.options.tree import DiagnosticsOptions
 
 CODES = (*LINT_CODES, *verify.CODES)
 """Every code that an editor may show."""

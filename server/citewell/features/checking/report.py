@@ -12,9 +12,8 @@ import msgspec
 
 from citewell import __version__
 from citewell.features.checking.check import counts, tally
-from citewell.features.checking.paper_lint import LocatedDiagnostic
-from citewell.features.checking.policy import POLICIES, Policy, Weight, weighed
-from citewell.features.text.paper_text import ris_of_work
+from citewell.features.checking.policy import POLICIES, LocatedDiagnostic, Policy, Weight, weighed
+from citewell.features.text.reference import ris_of_work
 from citewell.model import Problem, Work
 from citewell.model.check import Check, FieldFinding, Severity, Verdict
 from citewell.model.document import Level

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents.bib.marks import mark_of
+from citewell.documents.bib.work import mark_of
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking.check import counts
 from citewell.features.checking.lint_rule import shown_diagnostics

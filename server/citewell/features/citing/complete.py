@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from citewell.documents.keys.index import KeyIndex, KeyMatch
-from citewell.features.citing.citation import citation_edit
+from citewell.features.citing.citation import citation_edit, is_key_like, wanted_at, words_at
 from citewell.features.citing.completion import (
     Candidate,
     Completion,
@@ -20,7 +20,6 @@ from citewell.features.citing.completion import (
     work_candidate,
 )
 from citewell.features.citing.known_works import entries_identified
-from citewell.features.citing.site import is_key_like, wanted_at, words_at
 from citewell.features.text.entry_state import FindCheck, is_invented, unknown
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit

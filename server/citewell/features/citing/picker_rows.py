@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from citewell.documents.context import query_for
 from citewell.documents.keys.index import KeyIndex
 from citewell.documents.project.paper_project import reference_of
+from citewell.features.citing.citation import wanted_at
 from citewell.features.citing.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.citing.completion import Candidate, entry_candidate, work_candidate
 from citewell.features.citing.known_works import entries_identified
-from citewell.features.citing.site import wanted_at
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
 from citewell.model import CitingPaper, Hit, Query, Reference, Work
 from citewell.model.bib import BibEntry

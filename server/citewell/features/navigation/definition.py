@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents.bib.macros import macro_at, macro_places
-from citewell.documents.keys.table import BibKeys, KeyTable
+from citewell.documents.keys.table import BibKeys, KeyTable, macro_at, macro_places
 from citewell.documents.project.paper_project import Project
 from citewell.model.document import Span
 

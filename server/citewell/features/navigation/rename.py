@@ -9,9 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents.bib.macros import macro_at
 from citewell.documents.keys.pattern import KEY_SHAPE, NEVER_IN_KEYS, check_key
-from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable, macro_at
 from citewell.documents.project.paper_project import Project
 from citewell.features.navigation.definition import Occurrence, references
 from citewell.model.bib import FileEdit, TextEdit

@@ -9,8 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from citewell.features.text.entry_state import times
-from citewell.features.text.evidence import quoted, sentence
-from citewell.features.text.markdown import escape, fenced
+from citewell.features.text.evidence import escape, fenced, quoted, sentence
 from citewell.model import Evidence, Hit, Work
 from citewell.model.bib import BibEntry
 from citewell.model.check import Check, Verdict

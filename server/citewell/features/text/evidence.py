@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from citewell.model import Evidence, Hit, Problem, Work
+from citewell.documents.prose import split_sentences
+from citewell.model import Evidence, Hit, Problem, Query, Work
+from citewell.model.display_text import shorten
+from citewell.model.languages import STOPWORDS
 from citewell.model.llm import Picked, Supported
-from citewell.model.query import PartKind, Understood
+from citewell.model.query import MARK, OTHER, PartKind, Understood
 from citewell.model.titles import normalise_title
 from citewell.options import Options
 from citewell.retrieval import registry
+from citewell.retrieval.words import split
 from citewell.sources.registry import source_title
 
 _RANKERS = ("learned", "history", "cross-encoder")
@@ -200,3 +207,59 @@ def source_of(work: Work) -> str:
         for origin in work.provenance
     ]
     return "; ".join(dict.fromkeys(names)) or work.id
+
+
+# Text of records and entries as Markdown that shows exactly that text.
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def escape(text: str) -> str:
+    """Text of a record as Markdown that shows exactly that text."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def fenced(entry: str) -> str:
+    """A BibTeX entry as a code block that its own text cannot end."""
+    fence = "```"
+    while fence in entry:
+        fence += "`"
+    return f"{fence}bibtex\n{entry.strip()}\n{fence}"
+
+
+# The sentence of an abstract that speaks most of what a place is about.
+
+MAX_LETTERS = 400
+LEAST_SHARED = 2
+"""Stems that a sentence must share with the place, so that one common word is no fit."""
+
+
+def fitting_sentence(query: Query, abstract: str) -> str:
+    """The abstract's own words, cut at `MAX_LETTERS`; empty where no sentence fits.
+
+    Sentences are compared by the stems that they share with the typed words, which count twice,
+    and with the citing sentence; long words count more.
+    """
+    typed = _stems(query.text)
+    around = _stems(query.sentence.replace(MARK, " ").replace(OTHER, " "))
+    wanted = typed | around
+    best, most = "", 0.0
+    for sentence in split_sentences(abstract):
+        own = _stems(sentence)
+        shared = wanted & own
+        if len(shared) < min(LEAST_SHARED, len(wanted)) or not shared:
+            continue
+        weight = sum(math.sqrt(len(stem)) * (2 if stem in typed else 1) for stem in shared)
+        score = weight / math.sqrt(8 + len(own))
+        if score > most:
+            best, most = " ".join(sentence.split()), score
+    return shorten(best, MAX_LETTERS)
+
+
+@lru_cache(maxsize=512)
+def _stems(text: str) -> frozenset[str]:
+    from Stemmer import Stemmer
+
+    words = [word.decode() for word in split(text) if word not in STOPWORDS and len(word) > 1]
+    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    return frozenset(Stemmer("english").stemWords(words))

@@ -19,18 +19,17 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.obstacles import Obstacles
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.protocol.progress import Obstacles
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.requests.citing import CitationService
-from citewell.lsp.state import picker_history
-from citewell.lsp.state.edit_queue import EditQueue, replanned
-from citewell.lsp.state.shown import ShownLists
+from citewell.lsp.state import memory
+from citewell.lsp.state.memory import EditQueue, ShownLists, replanned
 from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.model.feedback import Feedback
 
 INSERT = "citewell.insert"
@@ -130,9 +129,7 @@ class Inserter(Struct, frozen=True, eq=False):
             self.obstacles.show(plan.problems, lambda: self.insert(wanted, again=True))
             snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
             if edits:
-                learned.append(
-                    picker_history.feedback_on(self.lists.recall(wanted.list), snapshot, work)
-                )
+                learned.append(memory.feedback_on(self.lists.recall(wanted.list), snapshot, work))
         else:
             found = await self.projects.snapshot(wanted.uri)
             if found is None:

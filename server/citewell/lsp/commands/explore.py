@@ -24,7 +24,7 @@ from citewell.lsp.commands.picker import (
 from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.protocol.wire import Position, Range
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
 
@@ -145,7 +145,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
     async def overview(self, wanted: OverviewArguments) -> dict[str, Any]:
         """What the papers are about, as data and as text, and the problems."""
-        from citewell.features.text.overview import overview_text
+        from citewell.usecases.explore.contract import overview_text
 
         try:
             works, found = await step_on_thread(partial(self._summed_up, wanted))
@@ -162,7 +162,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
     def _summed_up(self, wanted: OverviewArguments, cancel: Cancel) -> tuple[list[Work], Overview]:
         """The papers that are known, and what they are about."""
-        from citewell.usecases.explore.themes import PAPERS, overview
+        from citewell.usecases.explore.passes import PAPERS, overview
 
         engine = self.picker.engine
         works = [work for work in engine.works(wanted.ids[:PAPERS]) if work is not None]
@@ -200,7 +200,7 @@ def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
     """Write why each listed paper was found, and how likely it answers the question, by all passes
     so far, into its row."""
     from citewell.model.display_text import shorten
-    from citewell.usecases.explore.export import reason_text
+    from citewell.usecases.explore.contract import reason_text
 
     for at, one in enumerate(found.papers):
         row = next((listed[name] for name in _ids(one) if name in listed), None)

@@ -22,14 +22,13 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.line_index import LineIndex
-from citewell.lsp.protocol.obstacles import Obstacles
+from citewell.lsp.protocol.open_document import LineIndex
+from citewell.lsp.protocol.progress import Obstacles
 from citewell.lsp.protocol.wire import Position, Range
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
-from citewell.lsp.state.picker_history import PickerHistory
+from citewell.lsp.state.memory import RETRIES, EditQueue, PickerHistory, replanned
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document, Span
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from citewell.features.actions.cite_paper import PaperToCite
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.features.citing.picker_rows import PaperRow
-    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.model.feedback import Feedback
     from citewell.model.query import QueryPart
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from citewell.lsp.documents.buffers import Locator
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.documents.snapshot import Locator
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Encoded, Location
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.requests.code_action import ActArguments
 from citewell.lsp.state.checking import ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.features.action import Action
     from citewell.features.document_references import DocumentReference, DocumentReferences
-    from citewell.lsp.documents.snapshot import WorkspaceSnapshot
+    from citewell.lsp.documents.buffers import WorkspaceSnapshot
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
 

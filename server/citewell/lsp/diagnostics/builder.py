@@ -15,13 +15,13 @@ from msgspec import Struct
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking.diagnose import diagnose
 from citewell.features.checking.verify import CheckOf
-from citewell.features.display.coexist import left_diagnostics
 from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.open_document import LineIndex
+from citewell.lsp.registry import left_diagnostics
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, Format, Level
-from citewell.options.editor import DiagnosticsOptions, FeatureOptions
+from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 
 MAX_REPORTS = 2_000
 

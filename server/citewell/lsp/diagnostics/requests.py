@@ -22,18 +22,18 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.wire import Encoded
-from citewell.lsp.registration.registry import Command, Handlers, Request
+from citewell.lsp.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Entries, ReferenceChecks
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, Subject
     from citewell.lsp.diagnostics.wire import Report
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
-    from citewell.lsp.protocol.line_index import LineIndex
+    from citewell.lsp.protocol.open_document import LineIndex
     from citewell.model import Problem
     from citewell.model.bib import BibFile
     from citewell.options import Options
-    from citewell.options.editor import DiagnosticsOptions
+    from citewell.options.tree import DiagnosticsOptions
 
 # Diagnostics for a client that does not ask for them: what is new is sent.
 

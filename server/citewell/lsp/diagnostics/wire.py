@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pygls.uris import from_fs_path
 
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.protocol.wire import Location, Range
 from citewell.model.document import Diagnostic, Level, RelatedLocation
 

@@ -20,7 +20,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.citing.insert import taken_keys, with_lower_case
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.navigation.symbols import Symbol, workspace_symbols
+from citewell.features.symbols import Symbol, workspace_symbols
 from citewell.model import CitingPaper, Problem, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from citewell.engine.process_memory import trim_heap
-from citewell.lsp.documents.buffers import Buffers, is_bibliography
-from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
+from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot, is_bibliography
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import ProgressBar
 from citewell.model import CitewellError, Problem
@@ -187,7 +186,6 @@ class ReaderThread:
 # Work done ahead of requests, so that none has to wait for it: lazy imports and indexes.
 
 SCANNERS = (
-    "citewell.lsp.documents.snapshot",
     "citewell.features.text.card",
     "citewell.features.citing.complete",
     "citewell.features.bib.complete",

@@ -2,14 +2,220 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any, overload
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
-from citewell.lsp.protocol.line_index import LineIndex, Lines, code_points, line_starts, split_lines
+from citewell.lsp.protocol.wire import Position, Range
+from citewell.model.document import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Offsets of a text as positions of the protocol.
+#
+# A line ends at LF, CRLF or CR and nowhere else, and a character counts 1 to 4 units in the
+# negotiated encoding. The library's own documents split lines as `str.splitlines` does (form feeds,
+# U+2028 ...), which shifts every line below such a character; so both are done here.
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LONG_LINE = 4096
+"""In a line with more characters, sums of units are used."""
+_LARGE_TEXT = 1 << 16
+"""From this length on, numpy looks for the line ends of an ASCII text."""
+_UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; at least one, and the last has no end."""
+    if "\n" not in text and "\r" not in text:
+        return [text]  # it may have ten megabytes
+    lines: list[str] = []
+    start = 0
+    for match in _LINE_END.finditer(text):
+        lines.append(text[start : match.end()])
+        start = match.end()
+    lines.append(text[start:])
+    return lines
+
+
+def line_starts(text: str) -> array[int]:
+    """The offsets of the lines that `split_lines` returns, and of the text's end."""
+    if len(text) >= _LARGE_TEXT and text.isascii() and "\r" not in text:
+        import numpy as np
+
+        codes = np.frombuffer(text.encode("ascii"), np.uint8)
+        found = array("q", (0,))
+        found.frombytes((np.flatnonzero(codes == ord("\n")).astype(np.int64) + 1).tobytes())
+    else:
+        found = array("q", (0, *(match.end() for match in _LINE_END.finditer(text))))
+    found.append(len(text))
+    return found
+
+
+class Lines(Sequence[str]):
+    """The lines of a text with their ends, each cut out when it is asked for: kept as strings, the
+    lines of a large file take three times the memory of its text."""
+
+    def __init__(self, text: str, starts: array[int]) -> None:
+        self._text = text
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        at = number + len(self) if number < 0 else number
+        if not 0 <= at < len(self):
+            raise IndexError(number)
+        return self._text[self._starts[at] : self._starts[at + 1]]
+
+
+def units(text: str, encoding: str) -> int:
+    """Length of `text` in the units of a position encoding ("utf-8", "utf-16", "utf-32")."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    codec, size = _UNIT[encoding]
+    return len(text.encode(codec, "surrogatepass")) // size
+
+
+def code_points(text: str, count: int, encoding: str) -> int:
+    """How many characters of `text` its first `count` units hold; all when there are fewer."""
+    if count <= 0:
+        return 0
+    if encoding == "utf-32" or text.isascii():
+        return min(count, len(text))
+    codec, size = _UNIT[encoding]
+    data = text.encode(codec, "surrogatepass")
+    end = min(count * size, len(data))
+    while _inside_character(data, end, size):
+        end -= size
+    return len(data[:end].decode(codec, "surrogatepass"))
+
+
+def _inside_character(data: bytes, at: int, size: int) -> bool:
+    if not 0 < at < len(data):
+        return False
+    if size == 1:
+        return data[at] & 0xC0 == 0x80
+    if size == 2:
+        return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
+    return False
+
+
+class LineIndex:
+    """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
+
+    def __init__(self, text: str, encoding: str, starts: array[int] | None = None) -> None:
+        self.encoding = encoding
+        # An array: as objects, the numbers of a large file would take as much memory as its text.
+        self.starts = line_starts(text) if starts is None else starts
+        """The offsets of the lines, and of the text's end. Not to be changed."""
+        self._text = text
+        self._is_plain = encoding == "utf-32" or text.isascii()
+        """Each character is one unit."""
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position, clamped to the end of its line and to the end of the text."""
+        end = self.line_end(position.line)
+        if position.line >= len(self.starts) - 1:
+            return end
+        start = self.starts[position.line]
+        if self._is_plain:
+            return min(start + max(0, position.character), end)
+        return start + code_points(self._text[start:end], position.character, self.encoding)
+
+    def line_end(self, line: int) -> int:
+        """The offset at which a line's text ends, before its line end."""
+        if line >= len(self.starts) - 1:
+            return self.starts[-1]
+        start, end = self.starts[line], self.starts[line + 1]
+        while end > start and self._text[end - 1] in "\r\n":
+            end -= 1
+        return end
+
+    def span(self, range_: types.Range) -> Span:
+        return Span(self.offset(range_.start), self.offset(range_.end))
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset, which is clamped to the text."""
+        return types.Position(*self._place(offset))
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(start=self.position(span.start), end=self.position(span.end))
+
+    def wire_range(self, span: Span) -> Range:
+        """The range of a span in the form that is encoded without the library."""
+        return Range(Position(*self._place(span.start)), Position(*self._place(span.end)))
+
+    def wire_ranges(self, spans: Sequence[Span]) -> Iterator[Range]:
+        """`wire_range` of each of many spans, whose lines are looked up together."""
+        for line, character, last, end in self.places(spans):
+            yield Range(Position(line, character), Position(last, end))
+
+    def places(self, spans: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
+        """Line and character of both ends of each span."""
+        import numpy as np
+
+        starts = np.frombuffer(self.starts, np.int64)
+        ends: list[list[int]] = []
+        for offsets in ((span.start for span in spans), (span.end for span in spans)):
+            at = np.fromiter(offsets, np.int64, len(spans)).clip(0, starts[-1])
+            lines = np.searchsorted(starts[:-1], at, side="right") - 1
+            first = starts[lines]
+            columns = at - first
+            if not self._is_plain:
+                columns += self._further_units(at) - self._further_units(first)
+            ends += lines.tolist(), columns.tolist()
+        return zip(*ends, strict=True)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        """Line and character of an offset."""
+        offset = max(0, min(offset, self.starts[-1]))
+        line = bisect_right(self.starts, offset, 0, len(self.starts) - 1) - 1
+        start = self.starts[line]
+        if self._is_plain:
+            return line, offset - start
+        if offset - start < _LONG_LINE:
+            return line, units(self._text[start:offset], self.encoding)
+        further = self._further_units(offset) - self._further_units(start)
+        return line, offset - start + int(further)
+
+    def _further_units(self, offsets: Any) -> Any:
+        """The units before each offset, less its characters."""
+        import numpy as np
+
+        at, sums = self._wide
+        return sums[np.searchsorted(at, offsets)]
+
+    @cached_property
+    def _wide(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Offsets of the characters that have more than one unit, and the sums of their further
+        units."""
+        import numpy as np
+
+        codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        limits = (0xFFFF,) if self.encoding == "utf-16" else (0x7F, 0x7FF, 0xFFFF)
+        further = np.zeros(len(codes), np.int64)
+        for limit in limits:
+            further += codes > limit
+        at = np.flatnonzero(further)
+        return at, np.append(0, np.cumsum(further[at]))
+
 
 FEW_EDITS = 8
 FEW_LINES = 2_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from citewell.lsp.state.edit_queue import RETRIES
+from citewell.lsp.state.memory import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from citewell.features.citing.complete import Own
     from citewell.features.citing.completion import Candidate, Completion
     from citewell.features.citing.insert import Found, InsertPlan
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.projects import Projects
-    from citewell.lsp.documents.snapshot import Snapshot
     from citewell.lsp.state.checking import ReferenceChecks
-    from citewell.lsp.state.rerank_prefetch import RerankPrefetch
-    from citewell.lsp.state.shown import Shown, ShownLists
+    from citewell.lsp.state.memory import RerankPrefetch, Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
     from citewell.options import Options
 

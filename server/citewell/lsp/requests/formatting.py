@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Request, Switches
+from citewell.lsp.registry import Request, Switches
 
 logger = logging.getLogger(__name__)
 

@@ -14,14 +14,9 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import CHECKS, Projects, preload
 from citewell.lsp.protocol.editor import Editor, Refresher
-from citewell.lsp.protocol.obstacles import Obstacles
-from citewell.lsp.protocol.progress import LibraryProgress
-from citewell.lsp.state.cards import Cards
+from citewell.lsp.protocol.progress import LibraryProgress, Obstacles
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.edit_queue import EditQueue
-from citewell.lsp.state.picker_history import PickerHistory
-from citewell.lsp.state.rerank_prefetch import RerankPrefetch
-from citewell.lsp.state.shown import ShownLists
+from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, RerankPrefetch, ShownLists
 from citewell.lsp.state.zotero import Zotero
 from citewell.options import Options
 

@@ -8,8 +8,8 @@ from typing import Any
 from citewell.model import Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer
 from citewell.sources.contract import (
+    Answer,
     Ask,
     NonsenseError,
     Source,

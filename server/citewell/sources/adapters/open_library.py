@@ -7,13 +7,17 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     children,
     json_object,
     records,

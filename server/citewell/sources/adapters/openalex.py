@@ -8,12 +8,16 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell.model import Work
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     Source,
     SourcePolicy,
+    SourceQuery,
     children,
     json_object,
     records,

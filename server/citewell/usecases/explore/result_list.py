@@ -17,7 +17,7 @@ from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
 from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
-from citewell.sources.merge import same_works
+from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
     MAX_COUNT,
     ExploredWork,
@@ -27,8 +27,14 @@ from citewell.usecases.explore.contract import (
     Pass,
     PassName,
 )
-from citewell.usecases.explore.fusion import Ranked, fused
-from citewell.usecases.explore.judging import JUDGED, RelevanceJudge, by_relevance, shipped_judge
+from citewell.usecases.explore.judging import (
+    JUDGED,
+    Ranked,
+    RelevanceJudge,
+    by_relevance,
+    fused,
+    shipped_judge,
+)
 
 # Which conditions of the words a paper of a literature search meets, read off its record.
 #

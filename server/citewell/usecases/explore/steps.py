@@ -11,10 +11,10 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import split_sentences
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
-from citewell.features.citing.named_works import all_named
+from citewell.features.citing.known_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS

@@ -12,12 +12,18 @@ from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
 from citewell.sources.registry import titles_of_work
 
 if TYPE_CHECKING:
+    from citewell.documents.project.paper_project import Project
     from citewell.engine.contract import Engine
+    from citewell.engine.worker_client import WorkerEngine
     from citewell.features.action import Action, ActionPlan
+    from citewell.features.actions.bib_path import MissingBib
     from citewell.features.bib.sort import By
-    from citewell.lsp.documents.snapshot import WorkspaceSnapshot
+    from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot
+    from citewell.lsp.documents.projects import Projects
+    from citewell.lsp.state.checking import ReferenceChecks
     from citewell.model import Work
-    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.bib import BibEntry, BibFile, TextEdit
+    from citewell.model.check import Check
 
 LARGE = 5_000
 """Entries from which a lamp does not say what could be done with the whole file."""
@@ -33,7 +39,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """What can be done with the entry at the cursor, and with the file."""
-        from citewell.features.actions import bib as feature
+        from citewell.features.bib import actions as feature
         from citewell.features.checking.lint_rule import LintPaper
 
         if not request.is_bib:
@@ -72,7 +78,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
             return None
         if chosen.name in ("sort", "remove-unused"):
             return await chosen.projects.read(lambda: _whole_file(chosen, snapshot, bib))
-        from citewell.features.actions.bib import entry_near
+        from citewell.features.bib.actions import entry_near
 
         entry = entry_near(bib, chosen.number("start", 0), chosen.text("key"))
         if entry is None:
@@ -86,7 +92,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
 
 
 def _whole_file(chosen: ChosenAction, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
-    from citewell.features.actions import bib as feature
+    from citewell.features.bib import actions as feature
     from citewell.features.bib.sort import unused_entries
     from citewell.features.checking.lint_rule import LintPaper
 
@@ -100,8 +106,8 @@ def _whole_file(chosen: ChosenAction, snapshot: WorkspaceSnapshot, bib: BibFile)
 def _of_entry(
     chosen: ChosenAction, snapshot: WorkspaceSnapshot, bib: BibFile, entry: BibEntry
 ) -> ActionPlan | None:
-    from citewell.features.actions import bib as feature
-    from citewell.features.bib.merge import plan_merge, twins_of
+    from citewell.features.bib import actions as feature
+    from citewell.features.bib.actions import plan_merge, twins_of
     from citewell.features.checking.lint_rule import LintPaper
 
     if chosen.name == "remove":
@@ -117,7 +123,7 @@ def _of_entry(
 
 async def _record(engine: Engine, entry: BibEntry) -> Work | None:
     """The library's record of an entry's work, by DOI, arXiv identifier or title."""
-    from citewell.features.bib.normalise import record_of
+    from citewell.features.bib.actions import record_of
 
     body, title = entry.body, entry.get("title")
 
@@ -133,13 +139,201 @@ async def _record(engine: Engine, entry: BibEntry) -> Work | None:
 
 
 def _changes(bib: BibFile, entry: BibEntry, record: Work) -> bool:
-    from citewell.features.bib.normalise import normalise
+    from citewell.features.bib.actions import normalise
 
     return bool(normalise(bib, entry, record))
 
 
 def _normalised(bib: BibFile, entry: BibEntry, record: Work) -> ActionPlan:
-    from citewell.features.actions.bib import in_file
-    from citewell.features.bib.normalise import normalise
+    from citewell.features.bib.actions import in_file, normalise
 
     return in_file(bib, normalise(bib, entry, record), f"Complete {entry.key} from its record")
+
+
+# The action at a bibliography that is not there: name the file that is.
+
+
+class BibPathActions(Struct, frozen=True, eq=False):
+    """Corrects the path of a bibliography."""
+
+    name = "bib-path"
+    kinds = ("quickfix",)
+
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
+        """The path of the only file of that name."""
+        from citewell.features.actions.bib_path import bib_path_action
+
+        snapshot = await request.snapshot()
+        if snapshot is None:
+            return ()
+        start = snapshot.index.offset(request.range.start)
+        end = snapshot.index.offset(request.range.end)
+        found = await _missing(request.projects, snapshot)
+        return [
+            bib_path_action(one) for one in found if one.span.start <= end and start <= one.span.end
+        ]
+
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
+        """The edit in the declaration."""
+        from citewell.features.actions.bib_path import plan_bib_path
+
+        snapshot = await chosen.projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        start, target = chosen.number("start"), chosen.text("target")
+        found = [one for one in await _missing(chosen.projects, snapshot) if one.target == target]
+        one = min(found, key=lambda missing: abs(missing.span.start - start), default=None)
+        return None if one is None else plan_bib_path(snapshot.document, one)
+
+
+async def _missing(projects: Projects, snapshot: Snapshot) -> list[MissingBib]:
+    from citewell.features.actions.bib_path import missing_bibs
+
+    def look() -> list[MissingBib]:
+        return list(missing_bibs(snapshot.state.project, snapshot.document))
+
+    return await projects.read(look)
+
+
+# Actions on an entry that was looked up: take what its record has, or what was meant; mark it as
+# checked; remove it.
+
+
+class VerificationActions(Struct, frozen=True, eq=False):
+    """Corrects references by the records that they were compared with, or takes them away."""
+
+    name = "verification"
+    kinds = ("quickfix", "refactor.rewrite")
+
+    checking: ReferenceChecks
+    buffers: Buffers
+    engine: WorkerEngine
+
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
+        """What can be done about the entry at the place; nothing while it is not looked up."""
+        found = await request.projects.bib(request.uri) if request.is_bib else None
+        reading = self.buffers.reading(request.uri)
+        if found is None or reading is None:
+            return ()
+        bib, offset = found[0], reading[1].index.offset(request.range.start)
+        entry = next((e for e in bib.entries if e.start <= offset <= e.end), None)
+        if entry is None:
+            return ()
+        check = await request.projects.read(lambda: self.checking.of(bib, entry))
+        if check is None:
+            return ()
+        meant = [] if request.automatic else await self._meant(request, bib, entry, check)
+        snapshot = await request.projects.workspace(request.uri)
+
+        def offered() -> list[Action]:
+            from citewell.features.actions.verification import actions_on
+            from citewell.usecases.check import doubted_actions
+
+            counts = snapshot.linked.all_keys.counts if snapshot is not None else {}
+            here, cited = request.codes(), counts.get(entry.key, 0)
+            actions = actions_on(bib, entry, check)
+            actions += [*meant, *doubted_actions(entry, check, cited)]
+            # What mends the place that was asked about comes first.
+            return sorted(actions, key=lambda one: here.isdisjoint(one.fixes))
+
+        return await request.projects.read(offered)
+
+    async def _meant(
+        self, request: ActionRequest, bib: BibFile, entry: BibEntry, check: Check
+    ) -> list[Action]:
+        """Papers of the library that an entry in doubt may mean."""
+        from citewell.usecases import check as changes
+
+        if not changes.is_doubted(check):
+            return []
+        queries = changes.queries_for_meant(entry, check)
+        results = await asyncio.gather(
+            *(self.engine.find_async(query, changes.MOST_MEANT) for query in queries)
+        )
+        lists = [result.hits for result in results]
+        return await request.projects.read(lambda: changes.meant_actions(entry, check, lists))
+
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
+        """The edits for the entry as it is now."""
+        found = await chosen.projects.bib(chosen.uri)
+        if found is None:
+            return None
+        bib = found[0]
+        entry, check = await chosen.projects.read(lambda: self._known(bib, chosen))
+        if entry is None or check is None:
+            return None
+        return await self._planned(bib, entry, check, chosen)
+
+    async def _planned(
+        self, bib: BibFile, entry: BibEntry, check: Check, chosen: ChosenAction
+    ) -> ActionPlan | None:
+        from citewell.usecases import check as changes
+
+        read = chosen.projects.read
+        if chosen.name == changes.MEANT:
+            works = await asyncio.to_thread(self.engine.works, [chosen.text("work")])
+            work = works[0] if works else None
+            if work is None:
+                return None
+            return await read(
+                lambda: _plan(bib, entry, changes.meant_edits(bib, entry, check, work))
+            )
+        if chosen.name == changes.REMOVE:
+            # A file that was not read may cite what is to go.
+            snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
+            if snapshot is None or snapshot.linked.bib is None:
+                return None
+            present, projects = snapshot.linked.bib, snapshot.linked.projects
+            return await read(lambda: _removal(present, projects, entry))
+        return await read(lambda: _plan(bib, entry, _edits(bib, entry, check, chosen)))
+
+    def _known(self, bib: BibFile, chosen: ChosenAction) -> tuple[BibEntry | None, Check | None]:
+        from citewell.features.actions.verification import EntryId
+
+        entry = EntryId(chosen.text("key"), chosen.number("start", 0)).find(bib)
+        return entry, self.checking.of(bib, entry) if entry is not None else None
+
+
+def _removal(bib: BibFile, projects: Sequence[Project], entry: BibEntry) -> ActionPlan | None:
+    from pathlib import Path
+
+    from citewell.features.action import ActionPlan
+    from citewell.features.actions.verification import EntryId
+    from citewell.usecases.check import citing_documents, removal_edits
+
+    found = EntryId(entry.key, entry.start).find(bib)
+    if found is None:
+        return None
+    documents = citing_documents(projects, bib, entry.key)
+    texts = {path: document.text for path, document in documents.items()}
+    return ActionPlan(
+        edits=tuple(removal_edits(bib, [found], documents.values()).values()),
+        texts={Path(bib.path): bib.text, **texts},
+        label=f"Remove {entry.key}",
+    )
+
+
+def _edits(
+    bib: BibFile, entry: BibEntry, check: Check, chosen: ChosenAction
+) -> tuple[TextEdit, ...]:
+    from citewell.features.actions.verification import edits_for
+    from citewell.usecases.check import MARK, mark_edits
+
+    if chosen.name == MARK:
+        return mark_edits(bib, entry, check)
+    return edits_for(bib, entry, check, chosen.name, chosen.text("code"))
+
+
+def _plan(bib: BibFile, entry: BibEntry, edits: tuple[TextEdit, ...]) -> ActionPlan | None:
+    from pathlib import Path
+
+    from citewell.features.action import ActionPlan
+    from citewell.model.bib import FileEdit
+
+    if not edits:
+        return None
+    return ActionPlan(
+        edits=(FileEdit(bib.path, edits),),
+        texts={Path(bib.path): bib.text},
+        label=f"Change {entry.key}",
+    )

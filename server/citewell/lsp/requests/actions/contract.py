@@ -11,15 +11,15 @@ import msgspec
 from lsprotocol import types
 from msgspec import Struct
 
-from citewell.lsp.state.picker_history import adds_entry, taken
+from citewell.lsp.state.memory import adds_entry, taken
 from citewell.model.document import Span
 from citewell.model.feedback import passed_over
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.projects import Projects
-    from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model import Query, Work
 
 Report = Callable[[str], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,10 +19,10 @@ from citewell.model import Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.model import Query, Work
     from citewell.model.document import Placeholder
-    from citewell.usecases.fill_plan import FillPlan
+    from citewell.usecases.fill import FillPlan
 
 ShowProblems = Callable[[Sequence[Problem]], None]
 
@@ -154,8 +155,14 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
 
     async def _fill(self, chosen: ChosenAction, snapshot: Snapshot) -> ActionPlan:
         from citewell.features.action import ActionPlan
-        from citewell.usecases.fill import FillTask, places_of
-        from citewell.usecases.fill_plan import detail_of, fill_feedback, left_open, summary_of
+        from citewell.usecases.fill import (
+            FillTask,
+            detail_of,
+            fill_feedback,
+            left_open,
+            places_of,
+            summary_of,
+        )
 
         projects, project = chosen.projects, snapshot.state.project
         if not snapshot.document.placeholders:
@@ -210,3 +217,145 @@ def _supported(plan: FillPlan) -> str:
     ]
     more = len(opinions) - VERIFIED
     return "\n".join([*opinions[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
+
+
+# Actions on a sentence that relies on other work without a citation: cite a likely paper.
+
+LEAST = 0.15
+"""Probability below which no paper is offered."""
+
+
+class UncitedActions(Struct, frozen=True, eq=False):
+    """Offers a citation for the sentence at the cursor, and for no other."""
+
+    name = "uncited"
+    kinds = ("refactor.rewrite",)
+
+    engine: WorkerEngine
+    citing: CitationService
+
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
+        """The best papers for the sentence at the cursor, if it wants a citation."""
+        from citewell.features.actions import placeholder as feature
+        from citewell.features.checking.support import uncited_at
+        from citewell.features.citing.confidence import confidence_of
+
+        projects, snapshot = request.projects, await request.snapshot()
+        if snapshot is None or (request.automatic and not self.engine.begun):
+            return ()
+        offset = snapshot.index.offset(request.range.start)
+        found = await projects.read(lambda: uncited_at(snapshot.document, offset))
+        if found is None:
+            return ()
+        query = await self.citing.make_query(snapshot, found.placeholder)
+        result = await self.engine.find_async(query, feature.SHOWN)
+        if confidence_of(query, result.hits) < LEAST:
+            return ()
+        find_work = snapshot.state.find_work
+        choices = await projects.read(
+            lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
+        )
+        return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
+
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
+        """The citation before the full stop, with the entry of its paper."""
+        from citewell.features.actions import placeholder as feature
+        from citewell.features.checking.support import uncited_at
+
+        projects = chosen.projects
+        snapshot = await projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        at = chosen.number("at", 0)
+        found = await projects.read(lambda: uncited_at(snapshot.document, at))
+        if found is None or found.sentence[:200] != chosen.text("sentence"):
+            return None
+        work, key = None, chosen.text("key")
+        if not key:
+            work = await self.citing.find_work(chosen.text("work"))
+            if work is None:
+                return None
+        query = await self.citing.make_query(snapshot, found.placeholder)
+        plan = await projects.read(
+            partial(
+                feature.plan_citation,
+                snapshot.state.project,
+                snapshot.document,
+                found.placeholder,
+                snapshot.options,
+                work=work,
+                key=key,
+            )
+        )
+        return await with_choice(
+            plan, chosen, snapshot, work, query, engine=self.engine, variant=chosen.text("variant")
+        )
+
+
+# A question about a citation: does the paper support the sentence? Answered, never diagnosed.
+
+
+class SupportActions(Struct, frozen=True, eq=False):
+    """Asks the language model about the citation at the cursor, where one is named."""
+
+    name = "support"
+    kinds = ("citewell.ask",)
+
+    engine: WorkerEngine
+
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
+        """The question about the key at the place, if its entry is known."""
+        if request.is_bib:
+            return ()
+        snapshot = await request.projects.snapshot(request.uri)
+        if snapshot is None or snapshot.options.llm.provider == "none":
+            return ()
+        from citewell.features.checking.support import support_action
+
+        offset = snapshot.index.offset(request.range.start)
+        action = support_action(snapshot.document, offset, snapshot.options)
+        if action is None:
+            return ()
+        entry = snapshot.state.project.entry(str(action.arguments["key"]))
+        return () if entry is None else (action,)
+
+    async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
+        """No edits: what the model says of the sentence as it is now."""
+        from citewell.features.action import ActionPlan
+        from citewell.features.checking.support import (
+            cited_sentence,
+            find_record,
+            in_words,
+            readable_work,
+            use_near,
+            without_abstract,
+        )
+
+        projects = chosen.projects
+        snapshot = await projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        key, document = chosen.text("key"), snapshot.document
+        use = use_near(document, chosen.number("start", 0), key)
+        project = snapshot.state.project
+        found = project.entry(key)
+        cited = await projects.read(lambda: cited_sentence(document, use)) if use else None
+        if cited is None or found is None:
+            return None
+        path, entry = found
+        chosen.report("looking up the paper")
+        record = await asyncio.to_thread(find_record, self.engine, entry)
+        work = readable_work(project.bibs[path], entry, record)
+        if not work.abstract:
+            return _only_problem(without_abstract(key))
+        chosen.report("asking the language model")
+        supported = await self.engine.verify_async(cited.sentence, work)
+        if supported.problem is not None:
+            return _only_problem(supported.problem)
+        return ActionPlan(message=in_words(key, work, supported))
+
+
+def _only_problem(problem: Problem) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+
+    return ActionPlan(problems=(problem,))

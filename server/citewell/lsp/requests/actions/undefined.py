@@ -15,16 +15,15 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
 from citewell.lsp.requests.citing import CitationService
-from citewell.lsp.state import picker_history
+from citewell.lsp.state import memory
 from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.actions.undefined import Missing, Settled, Similar
-    from citewell.features.citing.key_meaning import KeyMeaning
-    from citewell.features.citing.undefined_key import Meaning
+    from citewell.features.citing.undefined_key import KeyMeaning, Meaning
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.project_state import ProjectState
-    from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model import Query
     from citewell.model.document import Document, KeyUse
     from citewell.model.feedback import Feedback
@@ -43,8 +42,8 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """Keys that it may have been meant to be, and the paper that it means."""
         from citewell.features.actions import undefined as feature
-        from citewell.features.citing.key_meaning import read_key
-        from citewell.features.citing.site import key_at
+        from citewell.features.citing.citation import key_at
+        from citewell.features.citing.undefined_key import read_key
 
         projects, snapshot = request.projects, await request.snapshot()
         if snapshot is None:
@@ -178,7 +177,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """One action, where there are several such keys or the source as a whole is asked about."""
         from citewell.features.actions.undefined import missing_action, missing_keys
-        from citewell.features.citing.site import key_at
+        from citewell.features.citing.citation import key_at
 
         projects, snapshot = request.projects, await request.snapshot()
         if snapshot is None:
@@ -215,7 +214,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
             if learned is not None:
                 feedback[one.key] = learned
         plan = await projects.read(partial(plan_missing, project, found, snapshot.options))
-        if not picker_history.adds_entry(plan):
+        if not memory.adds_entry(plan):
             return plan
         return msgspec.structs.replace(plan, feedback=tuple(feedback.values()))
 
@@ -223,7 +222,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
         self, chosen: ChosenAction, snapshot: Snapshot, one: Missing
     ) -> tuple[Settled, Feedback | None]:
         from citewell.features.actions.undefined import Settled
-        from citewell.features.citing.key_meaning import read_key
+        from citewell.features.citing.undefined_key import read_key
 
         self.zotero.wake(one.key)
         if self.zotero.entry(one.key) is not None:
@@ -241,5 +240,5 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
         if not meant.is_sure:
             return Settled(one), None
         work = meant.works[0]
-        feedback = picker_history.taken(snapshot, work, query, through="action")
+        feedback = memory.taken(snapshot, work, query, through="action")
         return Settled(one, work=work), feedback

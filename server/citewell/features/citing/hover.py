@@ -9,11 +9,9 @@ from pathlib import PurePath
 
 import msgspec
 
-from citewell.features.citing.citation import extent, until, word_end
-from citewell.features.citing.site import placeholder_at
+from citewell.features.citing.citation import extent, placeholder_at, until, word_end
 from citewell.features.text.card import EntryFacts, byline, entry_card
-from citewell.features.text.evidence import quoted, reason
-from citewell.features.text.markdown import escape
+from citewell.features.text.evidence import escape, quoted, reason
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, KeyUse, Placeholder, Span

@@ -20,8 +20,7 @@ import msgspec
 
 from citewell.corpus.library import Library
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.bib.venues import venue_named
-from citewell.documents.bib.work import inherited
+from citewell.documents.bib.work import inherited, venue_named
 from citewell.engine.records import LibraryRecords
 from citewell.features.checking.check import ORDER, claims_in_text, tally
 from citewell.model import Author, Work

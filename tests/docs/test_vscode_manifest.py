@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.options.manifest import with_settings
-from citewell.options.schema import json_schema
+from citewell.options.values import json_schema
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MANIFEST = REPOSITORY / "clients/vscode/package.json"

@@ -30,8 +30,7 @@ from citewell.sources.contract import (
     children,
     json_object,
 )
-from citewell.sources.formats import record_line
-from citewell.sources.openalex_work import work_of_openalex
+from citewell.sources.formats import record_line, work_of_openalex
 from citewell.sources.values import raw, today
 from citewell_corpus.processes import Progress
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from citewell.engine.contract import Checks
     from citewell.features.checking.check import Claims
-    from citewell.features.checking.policy import LocatedDiagnostic, Policy
+    from citewell.features.checking.report import LocatedDiagnostic, Policy
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
@@ -144,7 +144,7 @@ def check(
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """
     from citewell.features.checking.check import selected
-    from citewell.features.checking.policy import Weight, lint_papers, weighed
+    from citewell.features.checking.report import Weight, lint_papers, weighed
     from citewell.usecases.library import Library
 
     policy = _policy(policy_name, fail_on)
@@ -211,7 +211,7 @@ def _loaded(session: Session, files: Sequence[Path], grobid: str) -> tuple[Sessi
 
 def _policy(name: str | None, fail_on: str | None) -> Policy:
     """Raises `CitewellError` for an unknown policy."""
-    from citewell.features.checking.policy import failing_from, policy_named
+    from citewell.features.checking.report import failing_from, policy_named
 
     if name is not None and fail_on is not None:
         raise click.UsageError("Give either --policy or --fail-on: both say what blocks.")
@@ -447,7 +447,7 @@ def _show(out: Console, results: Results, show_all: bool) -> None:
 def _show_weights(out: Console, results: Results) -> None:
     from rich.text import Text
 
-    from citewell.features.checking.policy import Weight, weighed
+    from citewell.features.checking.report import Weight, weighed
 
     counts = weighed(results.policy, results.checks, results.diagnostics)
     if not counts:

@@ -177,7 +177,7 @@ def _version(package: str) -> str:
 
 
 def _settings(loaded: Loaded) -> dict[str, str]:
-    from citewell.options.schema import settings
+    from citewell.options.values import settings
 
     found = {}
     for setting in settings():

@@ -11,7 +11,7 @@ from citewell.cli.terminal import BIB, FINDINGS, OK, Session, echo, own_bibs, sh
 
 if TYPE_CHECKING:
     from citewell.model.query import Direction
-    from citewell.usecases.related import Neighbour
+    from citewell.usecases.find import Neighbour
 
 _WORDS: dict[Direction, str] = {
     "cites": "cited by",
@@ -50,8 +50,8 @@ def related(
     """
     from citewell.cli.papers import authors_of
     from citewell.features.citing.known_works import all_named
+    from citewell.usecases.find import DIRECTIONS, related_works
     from citewell.usecases.library import Library
-    from citewell.usecases.related import DIRECTIONS, related_works
 
     session: Session = ctx.obj
     options = session.load().options

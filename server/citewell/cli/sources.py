@@ -109,8 +109,7 @@ def _remember(session: Session, values: dict[str, Any]) -> None:
 
 
 def _check_contact(text: str) -> None:
-    from citewell.options.schema import settings
-    from citewell.options.values import WrongValueError, fit
+    from citewell.options.values import WrongValueError, fit, settings
 
     setting = next(one for one in settings() if one.name == "sources.contact")
     try:

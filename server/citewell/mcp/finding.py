@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks, nearest_titles
-from citewell.features.text.evidence import fitting_sentence, understood_text, why
+from citewell.features.text.evidence import confidence_of, fitting_sentence, understood_text, why
 from citewell.features.text.reference import Form, paper_texts
 from citewell.mcp.papers import Detail, paper_of, tokens_of, within
 from citewell.mcp.tool import (
@@ -46,10 +45,10 @@ from citewell.usecases.find import (
     Status,
     digest,
     from_cursor,
+    related_works,
     status_of,
     to_cursor,
 )
-from citewell.usecases.related import related_works
 
 MAX_WHY = 200
 """Characters of the reasons of one paper."""

@@ -21,7 +21,7 @@ from citewell.usecases.explore import contract
 from citewell.usecases.explore.contract import reason_text
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import EMPTY
-from citewell.usecases.related import (
+from citewell.usecases.find import (
     DIRECTIONS,
     MAX_PAPERS,
     MapLink,

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from citewell.options.schema import Setting, constraints, describe, json_schema, sections, settings
+from citewell.options.values import Setting, constraints, describe, json_schema, sections, settings
 
 HEAD = """\
 # Settings

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from citewell.options.schema import json_schema, sections
 from citewell.options.tree import TITLES
+from citewell.options.values import json_schema, sections
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 PREFIX = "citewell."

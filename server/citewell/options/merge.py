@@ -22,17 +22,20 @@ from citewell.options.files import (
     read_settings,
 )
 from citewell.options.folders import working_folder
-from citewell.options.schema import (
+from citewell.options.tree import Options
+from citewell.options.values import (
     ENVIRONMENT_PREFIX,
     SECRETS,
     Setting,
+    WrongValueError,
     camel,
+    fit,
     is_section,
+    leads_out,
+    nearest,
     sections,
     settings,
 )
-from citewell.options.tree import Options
-from citewell.options.values import WrongValueError, fit, leads_out, nearest
 
 Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
 

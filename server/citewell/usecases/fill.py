@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from citewell.documents.context import query_for
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
-from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.insert import CitationWriter
-from citewell.features.text.evidence import its_words, picks
+from citewell.features.text.evidence import confidence_of, its_words, picks
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.documents.bib.venues import venue_named
+from citewell.documents.bib.work import venue_named
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import arxiv_id

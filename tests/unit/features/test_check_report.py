@@ -15,8 +15,16 @@ from citewell.features.checking.check import (
     tally,
 )
 from citewell.features.checking.page import to_html
-from citewell.features.checking.policy import NAMES, POLICIES, Weight, failing_from, weighed
-from citewell.features.checking.report import to_github, to_json, to_sarif
+from citewell.features.checking.report import (
+    NAMES,
+    POLICIES,
+    Weight,
+    failing_from,
+    to_github,
+    to_json,
+    to_sarif,
+    weighed,
+)
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from citewell.features.checking.diagnose import CODES
+from citewell.lsp.diagnostics.builder import CODES
 from citewell.lsp.registry import DOES, REPORTS, is_offered, left_diagnostics
 from citewell.model.document import Format
 from citewell.options.tree import DiagnosticsOptions, Feature, FeatureOptions

@@ -11,7 +11,7 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import read_text
 from citewell.features.citing.write import write_edits
-from citewell.features.navigation.rename import rename, renamed_span
+from citewell.lsp.requests.navigation import rename, renamed_span
 
 PAPERS = r"""
 %! one/main.tex

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.features.navigation.folding import folds
-from citewell.features.navigation.links import bib_links
 from citewell.features.symbols import outline
 from citewell.lsp.protocol import open_document
 from citewell.lsp.protocol.open_document import LineIndex, units
-from citewell.lsp.requests.outline import _folds, _links, _outline
+from citewell.lsp.requests.outline import _folds, _links, _outline, bib_links, folds
 
 REFS = r"""% A comment
 % of two lines

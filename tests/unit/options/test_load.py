@@ -328,7 +328,7 @@ def test_a_switch_of_no_feature_is_named_with_the_nearest_one(user_file: Path) -
 
 def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> None:
     """A new setting that sounds like one of these is decided about before it ships."""
-    from citewell.options.schema import settings
+    from citewell.options.values import settings
 
     words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip

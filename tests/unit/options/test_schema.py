@@ -5,8 +5,8 @@ import sys
 
 import msgspec
 
-from citewell.options.schema import camel, describe, json_schema, settings
 from citewell.options.tree import Options
+from citewell.options.values import camel, describe, json_schema, settings
 
 
 def test_every_leaf_of_the_default_tree_is_listed_with_its_value() -> None:

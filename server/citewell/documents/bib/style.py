@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from citewell.documents.bib.venues import venue_in_file, venue_named
+from citewell.documents.bib.work import venue_in_file, venue_named
 from citewell.documents.latex.plaintext import escape, escape_title
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.fields import DETAILS, PRINTED, with_trait

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from citewell.documents.latex.arguments import ArgumentReader, skip_gap
-from citewell.documents.latex.commands import CiteCommand
+from citewell.documents.latex.commands import ArgumentReader, CiteCommand, skip_gap
 from citewell.documents.placeholders import (
     SENTENCE_STOP,
     KeyList,

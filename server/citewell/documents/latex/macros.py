@@ -9,8 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import ArgumentReader, skip_gap
-from citewell.documents.latex.commands import CiteCommand, words
+from citewell.documents.latex.commands import ArgumentReader, CiteCommand, skip_gap, words
 from citewell.documents.latex.plaintext import latex_to_text
 from citewell.model.document import BibDeclaration, Heading, Include, IncludeMacro, KeyUse, Span
 

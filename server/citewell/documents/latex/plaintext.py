@@ -10,8 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
-from citewell.documents.latex.arguments import ArgumentReader
-from citewell.documents.latex.commands import CITE_COMMANDS, looks_like_cite, words
+from citewell.documents.latex.commands import CITE_COMMANDS, ArgumentReader, looks_like_cite, words
 from citewell.model.tex import ACCENTS, accented, symbol, tex_to_unicode
 
 # What becomes of LaTeX commands in prose: those that print text, and those of no words.

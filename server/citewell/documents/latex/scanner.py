@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import (
+from citewell.documents.latex.cite import CiteReader
+from citewell.documents.latex.commands import (
     ArgumentReader,
     Blanks,
+    CiteCommand,
     SpanIndex,
     merge_spans,
     skip_gap,
 )
-from citewell.documents.latex.cite import CiteReader
-from citewell.documents.latex.commands import CiteCommand
 from citewell.documents.latex.macros import Commands, Declarations, read_definition, read_use
 from citewell.documents.latex.plaintext import latex_to_text
 from citewell.documents.placeholders import find_markers, fold_markers, todo_query

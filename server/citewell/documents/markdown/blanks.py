@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import ArgumentReader
+from citewell.documents.latex.commands import ArgumentReader
 from citewell.documents.latex.plaintext import latex_to_text, squeeze_paragraphs
 from citewell.documents.markdown.yaml_block import later_block
 from citewell.model.document import Span

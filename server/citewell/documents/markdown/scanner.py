@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import ArgumentReader, SpanIndex, merge_spans
 from citewell.documents.latex.cite import CiteReader
+from citewell.documents.latex.commands import ArgumentReader, SpanIndex, merge_spans
 from citewell.documents.markdown.blanks import RawParts, markdown_to_text
 from citewell.documents.markdown.yaml_block import (
     FrontMatter,

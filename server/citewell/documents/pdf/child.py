@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.file_problems import broken
+from citewell.documents.pdf.read import broken
 from citewell.model import CitewellError
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents import file_problems as problems
+from citewell.documents.pdf import read as problems
 from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
 from citewell.documents.textfile import file_error
 from citewell.model.pdf import PdfPaper

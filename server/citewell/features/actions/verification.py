@@ -18,8 +18,7 @@ from citewell.documents.bib.style import BibStyle, detect_style, entry_content, 
 from citewell.documents.latex.plaintext import escape
 from citewell.documents.textfile import apply_edits, read_text
 from citewell.features.action import QUICK_FIX, REWRITE, Action
-from citewell.features.checking.check import counts
-from citewell.features.checking.verify import place_of
+from citewell.features.checking.check import counts, place_of
 from citewell.features.citing.write import unified_diff
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Verdict

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from citewell.documents.bib.venues import known_venues
+from citewell.documents.bib.work import known_venues
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
 from citewell.model.document import Document, Format, Span

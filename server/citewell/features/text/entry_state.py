@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from citewell.model.bib import BibEntry
 from citewell.model.check import INVENTED, Check, Verdict
-from citewell.model.words import words_of
+from citewell.model.words import VERDICTS, words_of
+from citewell.sources.registry import source_titles, titles_of_work
 
 CheckOf = Callable[[BibEntry], Check | None]
 """The verdict on an entry when it is known already; nothing waits for it."""
@@ -39,3 +40,16 @@ def doubt(check: Check | None) -> str:
 def times(count: int) -> str:
     """ "once", "1,200 times"."""
     return "once" if count == 1 else f"{count:,} times"
+
+
+def source_line(check: Check | None) -> str:
+    """Which record was found for an entry, and whether it agrees; empty while that is not known."""
+    if check is None or check.verdict is Verdict.UNCHECKED:
+        return ""
+    sign, words = VERDICTS[check.verdict].sign, VERDICTS[check.verdict].label
+    work = check.work
+    names = titles_of_work(work) if work is not None else []
+    where = ", ".join(names[:2]) or ", ".join(source_titles(check.sources))
+    if check.verdict is Verdict.NOT_FOUND or not where:
+        return f"{sign} {words}"
+    return f"{sign} {words} · {where}"

@@ -28,7 +28,7 @@ from citewell.model import CitewellError, Problem
 from citewell.sources.registry import source_titles
 
 if TYPE_CHECKING:
-    from citewell.features.checking.verify import EntryBytes
+    from citewell.features.checking.check import EntryBytes
     from citewell.model.check import Check
     from citewell.usecases.library_fetch import Fetched, FetchRequest, FetchSize
 
@@ -191,7 +191,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
     async def _questions(self, uri: str) -> list[EntryBytes]:
         """The references of a bibliography, or those that a paper cites; each once."""
         from citewell.documents.bib.reader import parse_bib
-        from citewell.features.checking.verify import question
+        from citewell.features.checking.check import question
 
         path = self.buffers.path_of(uri)
         document = self.editor.open_document(uri)

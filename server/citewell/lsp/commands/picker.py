@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.contract import Tier
     from citewell.features.action import ActionPlan
-    from citewell.features.actions.cite_paper import PaperToCite
+    from citewell.features.actions.placeholder import PaperToCite
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.documents.buffers import Snapshot
@@ -269,7 +269,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
         wanted: InsertPaperArguments,
         learned: list[Feedback],
     ) -> dict[str, Any]:
-        from citewell.features.actions.cite_paper import PaperToCite
+        from citewell.features.actions.placeholder import PaperToCite
 
         chosen: list[PaperToCite] = []
         for one in wanted.chosen:
@@ -313,7 +313,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
     async def _cite(
         self, wanted: InsertPaperArguments, chosen: list[PaperToCite], learned: list[Feedback]
     ) -> dict[str, Any]:
-        from citewell.features.actions.cite_paper import plan_cite
+        from citewell.features.actions.placeholder import plan_cite
 
         for _ in range(RETRIES):
             snapshot = await self.projects.snapshot(wanted.uri, fresh=True)

@@ -497,7 +497,7 @@ def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool)
 
 
 def _wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
-    from citewell.features.checking.diagnose import wrong_codes
+    from citewell.lsp.diagnostics.builder import wrong_codes
 
     return wrong_codes(options)
 

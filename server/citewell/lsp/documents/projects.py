@@ -186,7 +186,7 @@ class ReaderThread:
 # Work done ahead of requests, so that none has to wait for it: lazy imports and indexes.
 
 SCANNERS = (
-    "citewell.features.text.card",
+    "citewell.features.citing.hover",
     "citewell.features.citing.complete",
     "citewell.features.bib.complete",
     "citewell.features.citing.insert",

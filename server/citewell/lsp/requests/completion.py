@@ -355,7 +355,7 @@ class _Completion(Struct, frozen=True, eq=False):
 
     async def resolve(self, item: types.CompletionItem) -> types.CompletionItem:
         """The item with its card."""
-        from citewell.features.text.card import EntryFacts, entry_card, work_card
+        from citewell.features.citing.hover import EntryFacts, entry_card, work_card
 
         data = item.data if isinstance(item.data, dict) else {}
         found = self.lists.recall(data.get("list"))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from lsprotocol import types
 
-from citewell.features.display.tokens import NAMES
+from citewell.features.citing.completion import family_names
+from citewell.features.text.entry_state import CheckOf, times
 from citewell.lsp.documents.buffers import Buffers, Locator
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
@@ -16,12 +21,203 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import ReferenceChecks
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.check import Verdict
+from citewell.model.display_text import shorten
+from citewell.model.document import Document, Span
+from citewell.model.words import words_of
 
 if TYPE_CHECKING:
-    from citewell.features.display.inlay import Hint
-    from citewell.features.display.lens import Lens
     from citewell.lsp.documents.buffers import WorkspaceSnapshot
-    from citewell.model.bib import BibEntry
+
+# Hints within the text: who and when beside a cited key, what the check found beside an entry.
+
+MAX_HINTS = 2_000
+"""Of one answer: a window shows a hundred lines, and a client that asks for all gets no more."""
+MAX_TEXT = 40
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """A few words beside a place in a text, and what a pointer over them says."""
+
+    offset: int
+    text: str
+    tooltip: str = ""
+
+
+def citation_hints(
+    document: Document, find: Callable[[str], BibEntry | None], span: Span
+) -> list[Hint]:
+    """Hints with author and year after each cited key in a part of a document.
+
+    Keys without an entry get none: a diagnostic reports them.
+    """
+    citations = document.citations
+    first = bisect_left(citations, span.start, key=lambda citation: citation.span.end)
+    found: list[Hint] = []
+    for citation in citations[first:]:
+        if citation.span.start > span.end or len(found) >= MAX_HINTS:
+            break
+        if citation.command.startswith("nocite"):
+            continue
+        for use in citation.keys:
+            entry = find(use.key) if span.start <= use.span.end <= span.end else None
+            if entry is not None and (text := author_year(entry)):
+                found.append(Hint(use.span.end, text, entry.get("title")))
+    return found
+
+
+def author_year(entry: BibEntry) -> str:
+    """ "Vaswani et al. 2017": from the entry alone, which costs a few microseconds."""
+    names = tuple(author.family or author.given for author in entry.body.authors)
+    who = family_names(names, " and ") or entry.get("editor").split(",")[0]
+    who = shorten(who, MAX_TEXT, inside_words=True)
+    return " ".join(part for part in (who, str(entry.body.year or "")) if part)
+
+
+def entry_hints(bib: BibFile, check_of: CheckOf, span: Span) -> list[Hint]:
+    """What is known of each entry of a part of a .bib, behind its key. Nothing waits for it."""
+    found: list[Hint] = []
+    for entry in entries_within(bib, span):
+        check = check_of(entry)
+        if check is None or (check.verdict is Verdict.UNCHECKED and check.mark is None):
+            continue
+        shown = words_of(check)
+        words = shown.label
+        findings = [finding.message for finding in check.findings]
+        if check.verdict is Verdict.WRONG_DETAIL and findings and check.mark is None:
+            fields = dict.fromkeys(finding.field for finding in check.findings if finding.field)
+            words = ", ".join(fields) or words
+        end = entry.key_span.end
+        comma = bib.text[end : end + 1] == ","
+        found.append(
+            Hint(end + comma, f"{shown.sign} {words}", "\n".join(findings or check.evidence))
+        )
+        if len(found) >= MAX_HINTS:
+            break
+    return found
+
+
+def entries_within(bib: BibFile, span: Span) -> Iterator[BibEntry]:
+    """The entries that a part of the file touches: found by bisection, not by looking at all."""
+    entries = bib.entries
+    first = max(0, bisect_right(entries, span.start, key=lambda entry: entry.start) - 1)
+    for index in range(first, len(entries)):
+        entry = entries[index]
+        if entry.start > span.end:
+            return
+        if entry.end >= span.start:
+            yield entry
+
+
+# The state of each key as semantic tokens: defined, undefined, not cited, still wanted.
+
+MAX_TOKENS = 50_000
+
+
+class TokenKind(IntEnum):
+    """Indices into `NAMES`."""
+
+    DEFINED = 0
+    UNDEFINED = 1
+    PLACEHOLDER = 2
+    UNUSED = 3
+
+
+NAMES = ("citationDefined", "citationUndefined", "citationPlaceholder", "citationUnused")
+"""The names under which a colour scheme finds the kinds."""
+
+
+class Token(msgspec.Struct, frozen=True, array_like=True):
+    """One key or placeholder, within one line."""
+
+    span: Span
+    kind: TokenKind
+
+
+def document_tokens(
+    document: Document, is_defined: Callable[[str], bool], span: Span | None = None
+) -> list[Token]:
+    """The keys and placeholders of a document, or of a part of it, in order."""
+    part = span or Span(0, len(document.text))
+    found: list[Token] = []
+    citations = document.citations
+    first = bisect_left(citations, part.start, key=lambda citation: citation.span.end)
+    for citation in citations[first:]:
+        if citation.span.start > part.end:
+            break
+        for use in citation.keys:
+            known = use.key == "*" or is_defined(use.key)
+            kind = TokenKind.DEFINED if known else TokenKind.UNDEFINED
+            if use.span.start < part.end and use.span.end > part.start:
+                found += _lines(document.text, use.span, kind)
+    for placeholder in document.placeholders:
+        if placeholder.span.start < part.end and placeholder.span.end > part.start:
+            words = placeholder.query_span
+            shown = words if words.start < words.end else placeholder.span
+            found += _lines(document.text, shown, TokenKind.PLACEHOLDER)
+    return _in_order(found)
+
+
+def bib_tokens(
+    bib: BibFile, is_cited: Callable[[str], bool], span: Span | None = None
+) -> list[Token]:
+    """The keys of a .bib, or of a part of it: cited by a document of the workspace, or not."""
+    entries = bib.entries if span is None else entries_within(bib, span)
+    found = [
+        Token(entry.key_span, TokenKind.DEFINED if is_cited(entry.key) else TokenKind.UNUSED)
+        for entry in entries
+        if entry.key
+    ]
+    # The keys of a file are in order, and do not overlap.
+    return found[:MAX_TOKENS]
+
+
+def _lines(text: str, span: Span, kind: TokenKind) -> Iterator[Token]:
+    """A token may not span lines: one for each line that a range has words on."""
+    start = span.start
+    for line in text[span.start : span.end].splitlines(keepends=True):
+        bare = line.strip()
+        at = start + (line.index(bare) if bare else 0)
+        if bare:
+            yield Token(Span(at, at + len(bare)), kind)
+        start += len(line)
+
+
+def _in_order(tokens: list[Token]) -> list[Token]:
+    """Sorted, the overlapping ones left out, and not too many."""
+    tokens.sort(key=lambda token: token.span)
+    kept: list[Token] = []
+    for token in tokens[:MAX_TOKENS]:
+        if not kept or token.span.start >= kept[-1].span.end:
+            kept.append(token)
+    return kept
+
+
+def encode(tokens: Sequence[Token], places: Iterable[tuple[int, int, int, int]]) -> list[int]:
+    """The protocol's five numbers for each token; `places` are line and column of their ends."""
+    data: list[int] = []
+    line = column = 0
+    for token, (at, start, _, end) in zip(tokens, places, strict=True):
+        shift = start - column if at == line else start
+        data += (at - line, shift, end - start, int(token.kind), 0)
+        line, column = at, start
+    return data
+
+
+def difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int, Sequence[int]] | None:
+    """What turns the numbers of one answer into those of the next: where, how many to take out,
+    what to put in. None when nothing changed."""
+    shorter = min(len(old), len(new))
+    head = 0
+    while head < shorter and old[head] == new[head]:
+        head += 1
+    if head == len(old) == len(new):
+        return None
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return head, len(old) - head - tail, new[head : len(new) - tail]
 
 
 def inlay_handlers(buffers: Buffers, projects: Projects, checks: ReferenceChecks) -> Handlers:
@@ -41,8 +237,6 @@ def inlay_handlers(buffers: Buffers, projects: Projects, checks: ReferenceChecks
 def _hints(
     checks: ReferenceChecks, snapshot: WorkspaceSnapshot, shown: types.Range
 ) -> list[types.InlayHint]:
-    from citewell.features.display.inlay import citation_hints, entry_hints
-
     options, span = snapshot.options.inlay, snapshot.index.span(shown)
     found: list[Hint] = []
     if snapshot.linked.bib is not None:
@@ -116,8 +310,6 @@ def lens_handlers(
 
 
 def _lenses(checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> wire.Encoded:
-    from citewell.features.display.lens import entry_lenses
-
     options, bib = snapshot.options.lens, snapshot.linked.bib
     assert bib is not None
     table = snapshot.linked.all_keys
@@ -179,8 +371,6 @@ def token_handlers(buffers: Buffers, projects: Projects) -> Handlers:
     async def delta(
         params: types.SemanticTokensDeltaParams,
     ) -> Encoded | types.SemanticTokensDelta | None:
-        from citewell.features.display.tokens import difference
-
         uri = params.text_document.uri
         data = await compute(uri)
         if data is None:
@@ -227,8 +417,6 @@ def _whole(data: list[int], number: str) -> Encoded:
 
 
 def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
-    from citewell.features.display.tokens import bib_tokens, document_tokens, encode
-
     span = snapshot.index.span(shown) if shown is not None else None
     if snapshot.linked.bib is not None:
         table = snapshot.linked.all_keys
@@ -240,3 +428,44 @@ def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
         tokens = []
 
     return encode(tokens, snapshot.index.places([token.span for token in tokens]))
+
+
+# What stands above an entry of a .bib: how often it is cited, and which record agrees with it.
+
+FEW_ENTRIES = 1_000
+"""In a larger file, uncited entries are not marked as such: most of its entries are uncited."""
+
+
+class Lens(msgspec.Struct, frozen=True):
+    """One line above an entry."""
+
+    span: Span
+    """The entry's key."""
+    title: str
+    key: str = ""
+    """The key whose uses a click shows; empty when there is nothing to show."""
+
+
+def entry_lenses(
+    bib: BibFile,
+    count: Callable[[str], int],
+    source_of: Callable[[BibEntry], str] | None = None,
+    *,
+    citations: bool = True,
+) -> list[Lens]:
+    """The lenses of a .bib in order. `count` says how often documents cite a key, `source_of` is
+    the `source_line` of what is known of an entry."""
+    few = len(bib.entries) <= FEW_ENTRIES
+    found: list[Lens] = []
+    for entry in bib.entries:
+        if not entry.key or entry.type == "xdata":
+            continue
+        cited = count(entry.key) if citations else 0
+        if cited:
+            found.append(Lens(entry.key_span, f"cited {times(cited)}", entry.key))
+        elif citations and few:
+            found.append(Lens(entry.key_span, "not cited"))
+        source = source_of(entry) if source_of is not None else ""
+        if source:
+            found.append(Lens(entry.key_span, source))
+    return found

@@ -109,8 +109,7 @@ class HoverCards(Struct, frozen=True, eq=False):
 
     async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
         """The card of a key that no .bib of the paper has, but the author's Zotero."""
-        from citewell.features.citing.hover import hover_shelved
-        from citewell.features.text.card import EntryFacts
+        from citewell.features.citing.hover import EntryFacts, hover_shelved
 
         zotero = self.zotero
         zotero.wake(use.key)
@@ -148,8 +147,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         self, workspace: WorkspaceSnapshot, span: Span, path: Path, entry: BibEntry
     ) -> HoverCard:
         from citewell.documents.keys.table import BibKeys, PlaceKind
-        from citewell.features.citing.hover import hover_entry
-        from citewell.features.text.card import MAX_PLACES, EntryFacts
+        from citewell.features.citing.hover import MAX_PLACES, EntryFacts, hover_entry
 
         options, table = workspace.options.hover, workspace.linked.all_keys
         keys = table.files.get(path)

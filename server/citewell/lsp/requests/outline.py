@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
+import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
@@ -17,11 +19,14 @@ from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.registry import BIB_ONLY, Handlers, Request
+from citewell.model.bib import BibEntry, BibField, BibFile
+from citewell.model.document import Span
+from citewell.model.fields import with_trait
+from citewell.model.identifiers import arxiv_id, normalise_doi
 
 if TYPE_CHECKING:
-    from citewell.features.navigation.links import Link
+    from citewell.documents.project.paper_project import Project
     from citewell.features.symbols import Symbol
-    from citewell.model.bib import BibFile
 
 
 def folding_handlers(editor: Editor, projects: Projects) -> Handlers:
@@ -47,7 +52,6 @@ def folding_handlers(editor: Editor, projects: Projects) -> Handlers:
 
 def _folds(bib: BibFile, limit: int) -> wire.Encoded:
     """Folds of whole lines, the last line with them; entries first where there is a limit."""
-    from citewell.features.navigation.folding import folds
 
     found = list(folds(bib))
     places = LineIndex(bib.text, "utf-32").places([fold.span for fold in found])
@@ -73,8 +77,6 @@ def link_handlers(editor: Editor, projects: Projects) -> Handlers:
     """The links of a document, and the file behind one."""
 
     async def document_link(params: types.DocumentLinkParams) -> wire.Encoded | None:
-        from citewell.features.navigation.links import bib_links, document_links
-
         found = await projects.bib(params.text_document.uri)
         if found is not None:
             bib, _ = found
@@ -222,3 +224,159 @@ def _found(editor: Editor, buffers: Buffers, found: list[tuple[Symbol, str]]) ->
             )
         )
     return wire.Encoded(symbols)
+
+
+# What of a .bib can be folded away: entries, long fields, comments.
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """A range that is folded where it has more than one line."""
+
+    span: Span
+    is_comment: bool = False
+
+
+def folds(bib: BibFile) -> Iterator[Fold]:
+    """What can be folded, the entries first; ranges within one line among them."""
+    yield from (Fold(entry.span) for entry in bib.entries)
+    yield from (Fold(block.span, block.type == "comment") for block in bib.blocks)
+    for entry in bib.entries:
+        start, marks = entry.start, entry.body.marks
+        for at in range(0, len(marks), 4):
+            yield Fold(Span(start + marks[at], start + marks[at + 3]))
+    yield from _comments(bib)
+
+
+def _comments(bib: BibFile) -> Iterator[Fold]:
+    """Text between entries and blocks, in order: a .bib takes all that for a comment."""
+    text = bib.text
+    pieces = [(entry.start, entry.end) for entry in bib.entries]
+    if bib.blocks:
+        pieces = sorted([*pieces, *((block.start, block.span.end) for block in bib.blocks)])
+    at = 0
+    for start, end in (*pieces, (len(text), len(text))):
+        if start - at > 2:
+            yield from _paragraphs(text, at, start)
+        at = max(at, end)
+
+
+def _paragraphs(text: str, at: int, end: int) -> Iterator[Fold]:
+    """Lines without an empty one between them, where they are more than one."""
+    first, last, count = at, at, 0
+    while at < end:
+        found = _LINE_END.search(text, at, end)
+        stop = found.start() if found is not None else end
+        if text[at:stop].strip():
+            first = first if count else at
+            last, count = stop, count + 1
+        if count > 1 and (not text[at:stop].strip() or found is None or found.end() >= end):
+            yield Fold(Span(first, last), is_comment=True)
+        if not text[at:stop].strip():
+            count = 0
+        at = found.end() if found is not None else end
+
+
+# What in a .bib or a document leads elsewhere: DOIs, addresses, preprints, attached and named
+# files.
+
+_ADDRESS = re.compile(r"https?://[^\s{}\"<>|\\^`]+(?:\\[_%&#~][^\s{}\"<>|\\^`]*)*")
+_UNESCAPE = re.compile(r"\\([_%&#~])")
+_LINKED = with_trait("link")
+_PIECE = re.compile(r"(?:\\.|[^;\\])+")
+_PART = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
+_ESCAPED = re.compile(r"\\([:;\\_{}&%#])")
+_DRIVE = re.compile(r"[A-Za-z]")
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A range that leads to an address, or to the first of some files that is there."""
+
+    span: Span
+    url: str = ""
+    files: tuple[str, ...] = ()
+
+
+def bib_links(bib: BibFile) -> Iterator[Link]:
+    """The links of the entries of a .bib."""
+    folder = Path(bib.path).parent
+    for entry in bib.entries:
+        for field in entry.fields_of(_LINKED):
+            yield from _of_field(entry, field, folder)
+
+
+def document_links(projects: Iterable[Project], path: Path) -> Iterator[Link]:
+    """The files that a document names: bibliographies and included sources."""
+    seen: set[Span] = set()
+    for project in projects:
+        for span, target in project.named_files(path):
+            if span not in seen:
+                seen.add(span)
+                yield Link(span, files=(str(target),))
+
+
+def _of_field(entry: BibEntry, field: BibField, folder: Path) -> Iterator[Link]:
+    inner = _inner(field)
+    link = _LINKED[field.name].link
+    if link == "doi":
+        if doi := normalise_doi(field.value):
+            yield Link(inner, f"https://doi.org/{doi}")
+    elif link == "arxiv":
+        kind = (entry.get("archiveprefix") or entry.get("eprinttype")).lower()
+        if kind in ("", "arxiv") and (number := arxiv_id(field.value)):
+            yield Link(inner, f"https://arxiv.org/abs/{number}")
+    elif link.startswith("https:"):
+        digits = field.value.strip().upper().removeprefix("PMC")
+        if digits.isascii() and digits.isdigit():
+            yield Link(inner, f"{link}{digits}/")
+    elif link == "file" and "://" not in field.raw:
+        yield from _attached(field, inner, folder)
+    else:
+        for found in _ADDRESS.finditer(field.raw):
+            address = found[0].rstrip(".,;")
+            start = field.value_span.start + found.start()
+            yield Link(Span(start, start + len(address)), _UNESCAPE.sub(r"\1", address))
+
+
+def _inner(field: BibField) -> Span:
+    """The value without its delimiters."""
+    raw = field.raw
+    wrapped = len(raw) > 1 and raw[0] in '{"' and raw[-1] in '}"'
+    span = field.value_span
+    return Span(span.start + 1, span.end - 1) if wrapped else span
+
+
+def _attached(field: BibField, inner: Span, folder: Path) -> Iterator[Link]:
+    """`path`, `description:path:type` and several of them with `;` between, as reference managers
+    write them."""
+    offset = inner.start - field.value_span.start
+    text = field.raw[offset : offset + inner.end - inner.start]
+    for piece in _PIECE.finditer(text):
+        path = _attached_path(piece[0].strip())
+        if path:
+            start = inner.start + piece.start() + len(piece[0]) - len(piece[0].lstrip())
+            span = Span(start, start + len(piece[0].strip()))
+            yield Link(span, files=tuple(_places(path, folder)))
+
+
+def _attached_path(piece: str) -> str:
+    parts = [found[1] for found in _PART.finditer(piece) if found[0]]
+    parts = [_ESCAPED.sub(r"\1", part) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) >= 3:
+        # A drive's colon is escaped by some programs and not by others.
+        middle = parts[1:-1]
+        return ":".join(middle) if len(middle) == 2 and _DRIVE.fullmatch(middle[0]) else middle[0]
+    return ":".join(parts) if _DRIVE.fullmatch(parts[0]) else parts[1]
+
+
+def _places(path: str, folder: Path) -> Iterator[str]:
+    if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute():
+        yield path
+        return
+    yield str(folder / path)
+    # Some write the path from the root of the disk, or from home, without its slash.
+    yield "/" + path
+    yield str(Path.home() / path)

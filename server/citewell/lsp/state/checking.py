@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.check_store import CheckStore
     from citewell.engine.worker_client import WorkerEngine
-    from citewell.features.checking.verify import EntryBytes
+    from citewell.features.checking.check import EntryBytes
     from citewell.features.text.entry_state import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
     from citewell.usecases.check import CheckTask
@@ -74,7 +74,7 @@ class CheckCache:
 
     def line(self, digest: bytes) -> str:
         """What a lens shows of an answer, read once; the few different lines are kept once."""
-        from citewell.features.display.lens import source_line
+        from citewell.features.text.entry_state import source_line
 
         line = self._lines.get(digest)
         if line is None:
@@ -94,7 +94,7 @@ class CheckCache:
         few = len(bib.entries) <= FEW_ENTRIES
 
         def known(entry: BibEntry) -> Check | None:
-            from citewell.features.checking.verify import marked, question_digest
+            from citewell.features.checking.check import marked, question_digest
 
             if not few and entry.body.question is msgspec.UNSET:
                 return None
@@ -115,7 +115,7 @@ class CheckCache:
 
     def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
         """A function that returns one line about the record found for an entry."""
-        from citewell.features.checking.verify import question_digest
+        from citewell.features.checking.check import question_digest
 
         few = len(bib.entries) <= FEW_ENTRIES
 
@@ -202,7 +202,7 @@ class ReferenceChecks:
 
     def of(self, bib: BibFile, entry: BibEntry) -> Check | None:
         """What is known of an entry; None while it is not checked."""
-        from citewell.features.checking.verify import marked, question_digest
+        from citewell.features.checking.check import marked, question_digest
 
         digest = question_digest(bib, entry)
         return marked(self.answers.get(digest) if digest is not None else None, bib, entry)
@@ -408,7 +408,7 @@ def _questions(
     part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
 ) -> list[EntryBytes]:
     """The questions of some entries that are not answered or pending. For the background thread."""
-    from citewell.features.checking.verify import question, question_digest
+    from citewell.features.checking.check import question, question_digest
     from citewell.model.cancel import cooperative
 
     bib = part.bib

@@ -29,8 +29,8 @@ from citewell.usecases.explore.contract import (
     ExploreQuery,
     Pass,
     PassName,
+    RelevanceJudge,
 )
-from citewell.usecases.explore.judging import RelevanceJudge
 from citewell.usecases.explore.steps import EMPTY, NOTHING_FOUND, Steps
 
 # Themes of a list of papers: telling words, and whole sentences of abstracts. No model is asked.

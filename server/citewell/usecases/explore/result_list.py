@@ -19,6 +19,7 @@ from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
+    JUDGED,
     MAX_COUNT,
     ExploredWork,
     ExploreQuery,
@@ -26,9 +27,6 @@ from citewell.usecases.explore.contract import (
     Order,
     Pass,
     PassName,
-)
-from citewell.usecases.explore.judging import (
-    JUDGED,
     Ranked,
     RelevanceJudge,
     by_relevance,

@@ -23,8 +23,7 @@ from citewell.options import Options
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split
 from citewell.sources.registry import titles_of_work
-from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName
-from citewell.usecases.explore.judging import RelevanceJudge
+from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName, RelevanceJudge
 from citewell.usecases.explore.result_list import ResultList
 from citewell.usecases.find import in_sentence
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
+from citewell.features.action import QUICK_FIX, Action, ActionPlan
 from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
+from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.document import BibDeclaration, Document, Span
 from citewell.sources.registry import titles_of_work
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project
     from citewell.engine.contract import Engine
     from citewell.engine.worker_client import WorkerEngine
-    from citewell.features.action import Action, ActionPlan
-    from citewell.features.actions.bib_path import MissingBib
     from citewell.features.bib.sort import By
     from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.state.checking import ReferenceChecks
     from citewell.model import Work
-    from citewell.model.bib import BibEntry, BibFile, TextEdit
+    from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
 
 LARGE = 5_000
@@ -161,7 +166,6 @@ class BibPathActions(Struct, frozen=True, eq=False):
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The path of the only file of that name."""
-        from citewell.features.actions.bib_path import bib_path_action
 
         snapshot = await request.snapshot()
         if snapshot is None:
@@ -175,7 +179,6 @@ class BibPathActions(Struct, frozen=True, eq=False):
 
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edit in the declaration."""
-        from citewell.features.actions.bib_path import plan_bib_path
 
         snapshot = await chosen.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
@@ -187,8 +190,6 @@ class BibPathActions(Struct, frozen=True, eq=False):
 
 
 async def _missing(projects: Projects, snapshot: Snapshot) -> list[MissingBib]:
-    from citewell.features.actions.bib_path import missing_bibs
-
     def look() -> list[MissingBib]:
         return list(missing_bibs(snapshot.state.project, snapshot.document))
 
@@ -337,3 +338,58 @@ def _plan(bib: BibFile, entry: BibEntry, edits: tuple[TextEdit, ...]) -> ActionP
         texts={Path(bib.path): bib.text},
         label=f"Change {entry.key}",
     )
+
+
+# The file that a declaration of a missing bibliography may have meant.
+
+
+class MissingBib(msgspec.Struct, frozen=True):
+    """A declaration of a file that does not exist, and the only file of its name."""
+
+    span: Span
+    target: str
+    """The path to that file, as the declaration writes paths."""
+
+
+def missing_bibs(project: Project, document: Document) -> Iterator[MissingBib]:
+    """The declarations of a document whose file the workspace has in one other place."""
+    declared = [one for one in project.declared_bibs if project.documents.get(one[0]) is document]
+    names = Counter(declaration.span for _, declaration, _ in declared)
+    for source, declaration, path in declared:
+        # A macro may stand for several names.
+        if path not in project.missing_bibs or names[declaration.span] > 1:
+            continue
+        found = project.namesake(path)
+        if found is not None:
+            yield MissingBib(declaration.span, _target(project, source, declaration, found))
+
+
+def bib_path_action(missing: MissingBib) -> Action:
+    """The quick fix of the diagnostic `bib-missing`."""
+    return Action(
+        title=f"Use `{missing.target}`",
+        kind=QUICK_FIX,
+        name="use",
+        arguments={"start": missing.span.start, "target": missing.target},
+        fixes=("bib-missing",),
+        span=missing.span,
+        is_preferred=True,
+    )
+
+
+def plan_bib_path(document: Document, missing: MissingBib) -> ActionPlan:
+    """The path in the declaration is replaced; nothing else changes."""
+    edit = FileEdit(document.path, (TextEdit(missing.span, missing.target),))
+    return ActionPlan(
+        edits=(edit,), texts={Path(document.path): document.text}, label=f"Use {missing.target}"
+    )
+
+
+def _target(project: Project, source: Path, declaration: BibDeclaration, found: Path) -> str:
+    base = source.parent if declaration.command == "yaml" else project.root.parent
+    try:
+        target = Path(os.path.relpath(found, base)).as_posix()
+    except ValueError:  # on another drive
+        target = found.as_posix()
+    has_suffix = declaration.target.lower().endswith(found.suffix.lower())
+    return target if has_suffix else target.removesuffix(found.suffix)

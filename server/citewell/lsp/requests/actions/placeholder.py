@@ -238,7 +238,7 @@ class UncitedActions(Struct, frozen=True, eq=False):
         """The best papers for the sentence at the cursor, if it wants a citation."""
         from citewell.features.actions import placeholder as feature
         from citewell.features.checking.support import uncited_at
-        from citewell.features.citing.confidence import confidence_of
+        from citewell.features.text.evidence import confidence_of
 
         projects, snapshot = request.projects, await request.snapshot()
         if snapshot is None or (request.automatic and not self.engine.begun):

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell import __version__
-from citewell.cli.terminal import BROKEN, INTERRUPTED, OK, show_problem
+from citewell.cli.terminal import (
+    BROKEN,
+    INTERRUPTED,
+    OK,
+    Session,
+    no_color,
+    set_up_logging,
+    show_problem,
+)
 
 if TYPE_CHECKING:
     from citewell.model.problem import Problem
@@ -152,8 +160,6 @@ def root(
     quiet: bool,
 ) -> None:
     """Finds, inserts and verifies citations of real papers while you write LaTeX or Markdown."""
-    from citewell.cli.terminal import Session, no_color, set_up_logging
-
     if no_color():
         ctx.color = False
     verbosity = -1 if quiet else verbose

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -404,8 +405,6 @@ def _written(
 
 def _plain(results: Results, show_all: bool) -> str:
     """What a terminal would show, as text for a file."""
-    from io import StringIO
-
     from rich.console import Console
 
     text = StringIO()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from citewell import __version__
 from citewell.cli.terminal import FINDINGS, OK, Session, console, echo, show_problems, write_json
+from citewell.model import CitewellError, Query
 from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 
@@ -108,8 +111,6 @@ def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) 
 
 def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
     """Look at everything; nothing that is missing raises."""
-    from citewell import __version__
-
     timing, library, problems = _library(loaded)
     sources, troubles = _sources(loaded.options, online)
     llm, more = _llm(loaded.options)
@@ -137,7 +138,6 @@ def _draw(path: Path, options: Options) -> None:
     """Write the picture of the pipeline, with the times of an explicit search that asks no language
     model and no source. Raises `CitewellError` if a file cannot be written."""
     from citewell.features.pipeline import mermaid, pipeline, svg
-    from citewell.model import CitewellError, Query
     from citewell.usecases.library import Library
 
     with Library(options) as library:
@@ -168,8 +168,6 @@ def _recommended(options: Options) -> tuple[str, ...]:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata
-
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -191,7 +189,6 @@ def _settings(loaded: Loaded) -> dict[str, str]:
 
 
 def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Problem, ...]]:
-    from citewell.model import Query
     from citewell.usecases.library import Library
 
     started = time.perf_counter()
@@ -226,7 +223,6 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
 def _damaged(options: Options) -> tuple[Problem, ...]:
     """Files of the library that are not as they were built: each is read and its hash compared."""
     from citewell.engine.which_library import open_library
-    from citewell.model import CitewellError
 
     try:
         library, _ = open_library(options)
@@ -240,7 +236,6 @@ def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Prob
     """The allowed sources; whether they answer only if that is asked."""
     from citewell.cli.sources import facts
     from citewell.engine.online import Online, missing_package
-    from citewell.model import CitewellError
     from citewell.sources.registry import allowed
 
     names, problems = allowed(options.sources.allow)

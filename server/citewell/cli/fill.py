@@ -21,6 +21,7 @@ from citewell.cli.terminal import (
     show_problems,
     write_json,
 )
+from citewell.model import CitewellError, Problem, Query
 from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
@@ -161,8 +162,6 @@ def _bar() -> Iterator[Progress]:
 def _plan_again(plan: FillPlan, *, asks: bool) -> FillPlan:
     """The plan for files that have changed since. Raises `CitewellError` where the author, who was
     asked, has not seen all of it."""
-    from citewell.model import CitewellError, Problem
-
     assert plan.again is not None
     fresh = plan.again()
     seen, new = ({(one.text, one.key) for one in each.filled} for each in (plan, fresh))
@@ -338,9 +337,6 @@ class Chooser:
                 hits = self._search(answer)
 
     def _search(self, words: str) -> tuple[Hit, ...]:
-        from citewell.cli.terminal import show_problems
-        from citewell.model import Query
-
         result = self.engine.find(Query(text=words), self.count, tier="full")
         show_problems((*result.problems, *result.dropped))
         return result.hits

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -239,8 +239,6 @@ def write_json(value: Any) -> None:
 
 
 def _encode(value: Any) -> Any:
-    from pathlib import PurePath
-
     if isinstance(value, PurePath):
         return str(value)
     raise NotImplementedError(f"{type(value)} has no JSON form")

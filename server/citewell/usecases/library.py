@@ -13,18 +13,35 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from citewell.documents.bib.edit import new_bib_text
+from citewell.documents.project.files import FileCache, format_of
+from citewell.documents.project.includes import absolute
+from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Checks
+from citewell.features.actions.verification import plan_fixes
 from citewell.features.checking.check import claims_in_files, references_in
+from citewell.features.citing.known_works import work_named
+from citewell.features.citing.write import write_plan
 from citewell.model import CitewellError, Problem, Query, Work
+from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.document import Document, Format
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.model.system.closing import Closing
 from citewell.options import Options
 from citewell.options.folders import working_folder
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.check import SLICE, CheckTask
+from citewell.usecases.check import (
+    SLICE,
+    CheckTask,
+    bibs_of,
+    citing_documents,
+    plan_changes,
+    projects_in,
+    workspace_of,
+)
 from citewell.usecases.fill import (
     CANDIDATES,
     Choose,
@@ -169,8 +186,6 @@ class Library(Closing):
 
     def bibtex(self, works: Sequence[Work]) -> str:
         """The works as BibTeX entries in the style of the settings, with distinct keys."""
-        from citewell.documents.bib.edit import new_bib_text
-
         taken: set[str] = set()
         texts = []
         for work in works:
@@ -204,10 +219,6 @@ class Library(Closing):
         See `plan_fill`; an online library asks the allowed sources for what it answers badly, for
         at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
-        from citewell.documents.project.files import format_of
-        from citewell.documents.project.paper_project import Project
-        from citewell.model.document import Format
-
         paper = Path(paper)
         if format_of(paper) in (None, Format.BIBTEX):
             raise CitewellError(_not_a_paper(paper))
@@ -237,8 +248,6 @@ class Library(Closing):
         Where a file has changed since, the plan is made again for what it holds now. Raises
         `CitewellError` where it changes all the time, and nothing is written then.
         """
-        from citewell.features.citing.write import write_plan
-
         plan = write_plan(plan, plan.again)
         return learn_fill(self.engine, plan, through) if isinstance(plan, FillPlan) else ()
 
@@ -281,7 +290,6 @@ class Library(Closing):
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
         """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
-        from citewell.features.actions.verification import plan_fixes
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
@@ -299,18 +307,6 @@ class Library(Closing):
 
         Raises `CitewellError` where a change cannot be made.
         """
-        from citewell.documents.project.files import FileCache
-        from citewell.documents.project.includes import absolute
-        from citewell.features.citing.known_works import work_named
-        from citewell.model.bib import BibFile
-        from citewell.model.document import Document
-        from citewell.usecases.check import (
-            bibs_of,
-            citing_documents,
-            plan_changes,
-            projects_in,
-            workspace_of,
-        )
 
         def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
             folders = dict.fromkeys(map(workspace_of, (Path(bib.path), *map(absolute, paths))))

@@ -13,6 +13,7 @@ from citewell.cli.evaluation.questions import (
     GENERATED,
     NAMED,
     cache_folder,
+    data_folder,
     default_split,
     generated_questions,
     locate,
@@ -334,7 +335,6 @@ def _compare_files(pair: tuple[str, str], seed: int) -> None:
 
 
 def _list(session: Session) -> None:
-    from citewell.cli.evaluation.questions import data_folder
     from citewell_lab.datasets import SCHEMAS
     from citewell_lab.evaluation import methods
 

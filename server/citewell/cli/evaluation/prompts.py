@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.terminal import FINDINGS, Session, console, show_problems, write_json
-from citewell.llm.versions import NAMES
+from citewell.llm.versions import (
+    NAMES,
+    current,
+    current_version,
+    read_version,
+    roll_back,
+    start_trial,
+    use_version,
+    versions_of,
+)
+from citewell.model import CitewellError
 
 if TYPE_CHECKING:
     from citewell.llm.versions import Version
@@ -20,8 +30,6 @@ class _Group(click.Group):
     """The group of commands; an unknown program or version is a problem with a hint."""
 
     def invoke(self, ctx: click.Context) -> object:
-        from citewell.model import CitewellError
-
         try:
             return super().invoke(ctx)
         except CitewellError as error:
@@ -43,8 +51,6 @@ def prompts() -> None:
 def list_versions(session: Session, as_json: bool) -> None:
     """List all versions of all programs, with the figures of their acceptance."""
     from rich.table import Table
-
-    from citewell.llm.versions import current, versions_of
 
     folder = _folder(session)
     rows: list[dict[str, object]] = []
@@ -77,8 +83,6 @@ def list_versions(session: Session, as_json: bool) -> None:
 @click.pass_obj
 def show(session: Session, program: str, version: str) -> None:
     """Show the instructions and examples of a version as JSON; default: the one in use."""
-    from citewell.llm.versions import current_version
-
     folder = _folder(session)
     write_json(_read(program, version or current_version(program, folder), folder))
 
@@ -111,8 +115,6 @@ def compare(session: Session, program: str, first: str, second: str) -> None:
 @click.pass_obj
 def use(session: Session, program: str, version: str) -> None:
     """Use a version, and end a trial."""
-    from citewell.llm.versions import use_version
-
     use_version(program, version, _folder(session))
     click.echo(f"{program}@{version} is in use.")
 
@@ -122,8 +124,6 @@ def use(session: Session, program: str, version: str) -> None:
 @click.pass_obj
 def rollback(session: Session, program: str) -> None:
     """Go back to the version used before, and end a trial."""
-    from citewell.llm.versions import roll_back
-
     click.echo(f"{program}@{roll_back(program, _folder(session))} is in use.")
 
 
@@ -135,8 +135,6 @@ def rollback(session: Session, program: str) -> None:
 @click.pass_obj
 def trial(session: Session, program: str, version: str, share: float) -> None:
     """Try a version on a share of the requests; `citewell prompts outcomes` says how it goes."""
-    from citewell.llm.versions import current, start_trial
-
     folder = _folder(session)
     start_trial(program, version, share, folder)
     now = current(program, folder)
@@ -181,6 +179,4 @@ def _folder(session: Session) -> Path | None:
 
 
 def _read(program: str, version: str, folder: Path | None) -> Version:
-    from citewell.llm.versions import read_version
-
     return read_version(program, version, folder)

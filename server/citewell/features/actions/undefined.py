@@ -16,7 +16,7 @@ from citewell.features.citing.completion import entry_candidate, work_candidate
 from citewell.features.citing.insert import CitationWriter, entry_of, plan_insert, taken_keys
 from citewell.features.citing.undefined_key import KeyMeaning, Meaning, fit
 from citewell.model import Problem, Work
-from citewell.model.bib import BibEntry, BibFile, TextEdit
+from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.titles import fold
 from citewell.options import Options
@@ -202,8 +202,6 @@ def plan_change(documents: Iterable[Document], key: str, new: str) -> ActionPlan
         )
         if changes:
             edits.append((Path(document.path), changes, document.text))
-    from citewell.model.bib import FileEdit
-
     return ActionPlan(
         edits=tuple(FileEdit(str(path), changes) for path, changes, _ in edits),
         texts={path: text for path, _, text in edits},

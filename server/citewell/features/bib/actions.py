@@ -22,6 +22,7 @@ from citewell.features.checking.lint import lint_bib
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibField, BibFile, FileEdit, TextEdit
+from citewell.model.bib_value import literal_value
 from citewell.model.document import Document, Span
 from citewell.model.fields import BIB_FIELDS, PRINTED, VENUE_FIELDS, with_trait
 from citewell.model.names import family_key, split_authors
@@ -371,8 +372,6 @@ def _says(field: BibField, name: str, value: str) -> bool:
 
 def _same_people(field: BibField, value: str) -> bool:
     """True for the same surnames in the same order, given names as full as the record's."""
-    from citewell.model.bib_value import literal_value
-
     ours = split_authors(literal_value(field.raw, field.strings))
     theirs = split_authors(value)
     if [family_key(a) for a in ours] != [family_key(a) for a in theirs]:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -421,8 +422,6 @@ def _uri(path: str, root: Path | None) -> str:
             return Path(path).resolve().as_uri()
     if place.is_absolute():
         return place.as_uri()
-    from urllib.parse import quote
-
     return quote(PurePath(place).as_posix())
 
 

@@ -17,7 +17,7 @@ from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.check import Check
 from citewell.model.document import Document, Span
 from citewell.model.titles import plain_title
-from citewell.model.venues import short_venue, shown_venue
+from citewell.model.venues import short_venue, shown_venue, venue_ids
 from citewell.model.words import Certainty
 
 _SPACE = re.compile(r"\s")
@@ -52,8 +52,6 @@ def who_and_when(candidate: Candidate) -> str:
 
 def where(candidate: Candidate) -> str:
     """ "NeurIPS", as short as a row of a list wants it."""
-    from citewell.model.venues import venue_ids
-
     name = plain_title(candidate.venue)
     venue = short_venue(name, venue_ids(name)) if name else ""
     # Names of proceedings often hold the year, which the row states already.

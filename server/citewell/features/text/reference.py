@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import msgspec
@@ -273,7 +274,6 @@ def _cleaned(value: Any) -> Any:
 
 def _formatter() -> Any:
     """What citeproc-py asks for markup: a namespace of string factories."""
-    from types import SimpleNamespace
 
     def wrap(name: str) -> Any:
         before, after = _MARKS[name]

@@ -26,7 +26,8 @@ from citewell.lsp.state import memory
 from citewell.lsp.state.memory import EditQueue, ShownLists, replanned
 from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
-from citewell.model.bib import FileEdit
+from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.document import Span
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.buffers import Snapshot
@@ -183,9 +184,6 @@ def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | N
 
     Only where the line is exactly what the item made of it: else the author went on typing.
     """
-    from citewell.model.bib import TextEdit
-    from citewell.model.document import Span
-
     tail = wanted.tail
     at = _place(snapshot, wanted, wanted.text + tail) if tail else None
     if at is None:
@@ -209,9 +207,6 @@ def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | 
 
 
 def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:
-    from citewell.model.bib import TextEdit
-    from citewell.model.document import Span
-
     at = _place(snapshot, wanted, old)
     if at is None:
         return None

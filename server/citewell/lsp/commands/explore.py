@@ -27,6 +27,7 @@ from citewell.lsp.protocol.wire import Position, Range
 from citewell.lsp.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
+from citewell.model.display_text import shorten
 
 if TYPE_CHECKING:
     from citewell.features.citing.complete import FindWork, NewKey
@@ -199,7 +200,6 @@ def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[st
 def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
     """Write why each listed paper was found, and how likely it answers the question, by all passes
     so far, into its row."""
-    from citewell.model.display_text import shorten
     from citewell.usecases.explore.contract import reason_text
 
     for at, one in enumerate(found.papers):

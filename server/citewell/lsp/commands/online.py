@@ -25,7 +25,8 @@ from citewell.lsp.protocol.progress import Report, on_thread, step_on_thread, wi
 from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.state.checking import ReferenceChecks
 from citewell.model import CitewellError, Problem
-from citewell.sources.registry import source_titles
+from citewell.model.check import Verdict
+from citewell.sources.registry import allowed, consent_question, source_titles, suggested
 
 if TYPE_CHECKING:
     from citewell.features.checking.check import EntryBytes
@@ -104,8 +105,6 @@ class Consent:
             return await self._ask()
 
     async def _ask(self) -> tuple[str, ...]:
-        from citewell.sources.registry import consent_question, suggested
-
         offered = self._names() or suggested()
         self._question_put = True
         title = await self._editor.ask(
@@ -133,8 +132,6 @@ class Consent:
         self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
 
     def _names(self) -> tuple[str, ...]:
-        from citewell.sources.registry import allowed
-
         return allowed(self._buffers.workspace_options().sources.allow)[0]
 
 
@@ -221,8 +218,6 @@ class OnlineCheck(Struct, frozen=True, eq=False):
 
 
 def _is_open(check: Check) -> bool:
-    from citewell.model.check import Verdict
-
     return check.verdict is Verdict.UNCHECKED
 
 

@@ -27,6 +27,7 @@ from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.document import Diagnostic, Document, Format, Level
 from citewell.options.tree import DiagnosticsOptions, FeatureOptions
+from citewell.options.values import nearest
 
 # All that an editor underlines in one file: the lint, and what is known of its references.
 
@@ -67,8 +68,6 @@ def diagnose(
 
 def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
     """The names in `diagnostics.severity` that are no codes, each with the nearest one."""
-    from citewell.options.values import nearest
-
     problems = []
     for name in unknown_codes(options.severity, CODES):
         close = nearest(name, CODES)

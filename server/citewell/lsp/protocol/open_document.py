@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, overload
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
@@ -371,7 +372,5 @@ class DocumentStore(Workspace):
 
     def open_document(self, uri: str) -> OpenDocument | None:
         """The document if the editor has it open, else None (never a read from disk)."""
-        from urllib.parse import unquote
-
         found = self.text_documents.get(unquote(uri))
         return found if isinstance(found, OpenDocument) else None

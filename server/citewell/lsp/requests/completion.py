@@ -33,6 +33,7 @@ from citewell.lsp.state.memory import Shown, ShownLists
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
+from citewell.model.fields import VENUE_FIELDS
 from citewell.model.titles import fold, plain_title
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ class BibCompletion:
             return None
         # Only now: before, the reader thread may be importing the packages that these need.
         from citewell.features.bib.complete import SiteKind, complete_bib, site_at
-        from citewell.model.fields import VENUE_FIELDS
 
         bib = snapshot.linked.bib
         site = site_at(bib, snapshot.index.offset(position))
@@ -158,8 +158,6 @@ class BibCompletion:
 
     async def _venues(self, typed: str, field: str) -> list[str]:
         """Names of venues in the library that hold all the words."""
-        from citewell.model.titles import fold
-
         words = fold(typed).split()
         if sum(map(len, words)) < MIN_LETTERS:
             return []

@@ -24,6 +24,7 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread
 from citewell.model import CitewellError
+from citewell.model.cancel import cooperative
 from citewell.model.check import Check, Verdict
 from citewell.options import Options
 
@@ -409,7 +410,6 @@ def _questions(
 ) -> list[EntryBytes]:
     """The questions of some entries that are not answered or pending. For the background thread."""
     from citewell.features.checking.check import question, question_digest
-    from citewell.model.cancel import cooperative
 
     bib = part.bib
     found: Iterable[BibEntry]

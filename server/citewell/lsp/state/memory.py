@@ -125,8 +125,6 @@ def taken(
     through: Through = "completion",
 ) -> Feedback:
     """A paper whose entry is written into the bibliography of a document's project."""
-    from citewell.model import Query
-
     return Feedback(
         accepted=name_of(work),
         dismissed=tuple(dismissed),

@@ -296,9 +296,6 @@ class VerificationActions(Struct, frozen=True, eq=False):
 
 
 def _removal(bib: BibFile, projects: Sequence[Project], entry: BibEntry) -> ActionPlan | None:
-    from pathlib import Path
-
-    from citewell.features.action import ActionPlan
     from citewell.features.actions.verification import EntryId
     from citewell.usecases.check import citing_documents, removal_edits
 
@@ -326,11 +323,6 @@ def _edits(
 
 
 def _plan(bib: BibFile, entry: BibEntry, edits: tuple[TextEdit, ...]) -> ActionPlan | None:
-    from pathlib import Path
-
-    from citewell.features.action import ActionPlan
-    from citewell.model.bib import FileEdit
-
     if not edits:
         return None
     return ActionPlan(

@@ -17,6 +17,7 @@ from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, 
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state import memory
 from citewell.lsp.state.zotero import Zotero
+from citewell.model import Query
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -150,7 +151,6 @@ async def meaning_of(
 
 def _context(paper: ProjectState, document: Document, use: KeyUse) -> Query:
     from citewell.documents.context import context_at
-    from citewell.model import Query
 
     around = context_at(document, use.span.start)
     return Query(

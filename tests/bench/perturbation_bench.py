@@ -28,7 +28,7 @@ from citewell.model.check import INVENTED, Check, Claim, Verdict
 from citewell.model.identifiers import Identifier, identifier_of
 from citewell.model.names import is_organisation
 from citewell.sources.combine import is_preprint, is_second_hand
-from citewell.sources.malformed_names import is_malformed
+from citewell.sources.values import is_malformed
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 

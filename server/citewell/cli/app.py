@@ -78,7 +78,7 @@ COMMANDS = {
         "citewell.cli.explore:explore",
         "Search the literature on a question.",
     ),
-    "related": ("citewell.cli.related:related", "List papers linked to others by citations."),
+    "related": ("citewell.cli.find:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
     "support": (
@@ -105,13 +105,13 @@ COMMANDS = {
         "Serve a web page, and programs over HTTP.",
     ),
     "eval": ("citewell.cli.evaluation.eval:eval_command", "Measure how well citations are found."),
-    "tune": ("citewell.cli.evaluation.tune:tune", "Improve the prompts of the language model."),
+    "tune": ("citewell.cli.evaluation.prompts:tune", "Improve the prompts of the language model."),
     "prompts": (
         "citewell.cli.evaluation.prompts:prompts",
         "List, compare and choose prompt versions.",
     ),
     "compare-models": (
-        "citewell.cli.evaluation.compare_models:compare_models",
+        "citewell.cli.evaluation.prompts:compare_models",
         "Compare language models on the same passages.",
     ),
     "doctor": (

@@ -493,7 +493,7 @@ def _show_one(out: Console, one: Check) -> None:
 
 def _commands(one: Check) -> list[str]:
     """The commands that act on an entry of a .bib that is not verified."""
-    from citewell.features.text.entry_state import DOUBTED
+    from citewell.features.citing.completion import DOUBTED
     from citewell.usecases.check import MARK, RECORD, REMOVE, changes_for
 
     claim = one.claim

@@ -263,7 +263,7 @@ def _show(
     papers: Sequence[ExploredWork], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
 ) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import reasoned, show_table, tabbed
+    from citewell.cli.find import reasoned, show_table, tabbed
     from citewell.documents.keys.pattern import make_key
     from citewell.usecases.explore.contract import reason_text
 

@@ -204,7 +204,7 @@ def _place(found: PlaceholderFill) -> Any:
 def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
-    from citewell.cli.papers import line_of
+    from citewell.cli.find import line_of
     from citewell.features.text.evidence import what_it_says, who_chose
     from citewell.usecases.fill import NAMED
 
@@ -258,7 +258,7 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
 
 def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
     """The plan for programs: stable names, one object per placeholder."""
-    from citewell.cli.papers import record_of
+    from citewell.cli.find import record_of
 
     return {
         "written": written,
@@ -352,7 +352,7 @@ class Chooser:
     def _list(self, hits: tuple[Hit, ...]) -> None:
         from rich.text import Text
 
-        from citewell.cli.papers import line_of
+        from citewell.cli.find import line_of
 
         if not hits:
             click.echo(f"  No papers found. ({HELP})", err=True)

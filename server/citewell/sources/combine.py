@@ -10,8 +10,8 @@ from citewell.model import Provenance
 from citewell.model.names import is_cut
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.work import Author, RecordVariant, Work
-from citewell.sources.malformed_names import is_malformed, malformed_name
 from citewell.sources.registry import SOURCES
+from citewell.sources.values import is_malformed, malformed_name
 
 # How far each source is believed when two of them disagree on a field.
 

@@ -33,9 +33,8 @@ from citewell.features.action import QUICK_FIX, Action
 from citewell.features.actions.placeholder import Choice
 from citewell.features.actions.verification import PUBLISHED, REPLACE, edits_for
 from citewell.features.bib.sort import without
-from citewell.features.citing.completion import work_candidate
+from citewell.features.citing.completion import DOUBTED, work_candidate
 from citewell.features.citing.write import unified_diff
-from citewell.features.text.entry_state import DOUBTED
 from citewell.model import CitewellError, Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.cancel import Cancel
@@ -44,7 +43,7 @@ from citewell.model.document import Document, KeyUse
 from citewell.model.problem import meant
 from citewell.model.query import CitingPaper
 from citewell.model.titles import title_key
-from citewell.options.files import WORKSPACE_FILE
+from citewell.options.merge import WORKSPACE_FILE
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Progress, no_progress
 from citewell.verification.claims import claim_of_entry

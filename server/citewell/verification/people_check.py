@@ -18,8 +18,8 @@ from citewell.model.identifiers import arxiv_id
 from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
 from citewell.sources.combine import family, is_second_hand
-from citewell.sources.malformed_names import is_malformed
 from citewell.sources.registry import source_titles
+from citewell.sources.values import is_malformed
 from citewell.verification.finding import SURE, finding, listed, names
 from citewell.verification.id_check import known_registrant, registrant
 from citewell.verification.identify import Match

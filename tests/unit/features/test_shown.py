@@ -5,7 +5,7 @@ import pytest
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.features.text.entry_state import source_line
+from citewell.features.citing.completion import source_line
 from citewell.lsp.requests.display import (
     MAX_HINTS,
     TokenKind,

@@ -8,10 +8,9 @@ from typing import Any, get_args
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.features import features
 from citewell.lsp.registry import Command, Request
 from citewell.lsp.requests import formatting
-from citewell.lsp.server import Server, create_server
+from citewell.lsp.server import Server, create_server, features
 from citewell.options.tree import Feature
 
 

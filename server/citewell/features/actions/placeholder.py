@@ -21,10 +21,16 @@ from citewell.features.citing.citation import (
     word_end,
 )
 from citewell.features.citing.complete import SURE_SCORE, FindWork
-from citewell.features.citing.completion import entry_candidate, work_candidate
+from citewell.features.citing.completion import (
+    FindCheck,
+    doubt,
+    entry_candidate,
+    is_invented,
+    unknown,
+    work_candidate,
+)
 from citewell.features.citing.hover import hovered_placeholder
 from citewell.features.citing.insert import CitationWriter, plan_citable, taken_keys
-from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
 from citewell.features.text.evidence import confidence_of
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from citewell.features.citing.citation import extent, placeholder_at, until, word_end
-from citewell.features.text.entry_state import times
+from citewell.features.citing.completion import times
 from citewell.features.text.evidence import escape, fenced, quoted, reason, sentence
 from citewell.model import Evidence, Hit, Work
 from citewell.model.bib import BibEntry

@@ -212,7 +212,7 @@ def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
 
 def _name(work: Work) -> str:
     """A paper as an overview cites it: "Veličković et al. 2018: Graph Attention Networks"."""
-    from citewell.features.citing.picker_rows import work_row
+    from citewell.features.citing.complete import work_row
 
     row = work_row(work, "", "")
     who = " ".join(str(part) for part in (row.authors, row.year) if part)
@@ -225,7 +225,7 @@ def _ids(paper: ExploredWork) -> list[str]:
 
 def _rows(papers: list[ExploredWork], find_work: FindWork, new_key: NewKey) -> list[dict[str, Any]]:
     """The rows of papers, without reasons and relevance."""
-    from citewell.features.citing.picker_rows import work_row
+    from citewell.features.citing.complete import work_row
 
     rows = []
     for one in papers:

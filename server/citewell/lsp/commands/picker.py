@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Tier
     from citewell.features.action import ActionPlan
     from citewell.features.actions.placeholder import PaperToCite
-    from citewell.features.citing.complete import FindWork, NewKey
-    from citewell.features.citing.picker_rows import PaperRow
+    from citewell.features.citing.complete import FindWork, NewKey, PaperRow
     from citewell.lsp.documents.buffers import Snapshot
     from citewell.model.feedback import Feedback
     from citewell.model.query import QueryPart
@@ -167,13 +166,13 @@ class CitationPicker(Struct, frozen=True, eq=False):
 
     async def search(self, wanted: SearchArguments) -> dict[str, Any]:
         """The rows of a picker, and the problems of the search."""
-        from citewell.features.citing.picker_rows import (
+        from citewell.features.citing.complete import (
             asks_nothing,
             paper_rows,
             references_of,
             search_query,
         )
-        from citewell.features.text.entry_state import unknown
+        from citewell.features.citing.completion import unknown
 
         limit = max(1, min(wanted.limit, MOST_ROWS))
         snapshot = await self.projects.snapshot(wanted.uri) if wanted.uri else None

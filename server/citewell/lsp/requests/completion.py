@@ -21,8 +21,7 @@ from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.features.citing.completion import where, who_and_when
-from citewell.features.text.entry_state import doubt, is_invented
+from citewell.features.citing.completion import doubt, is_invented, where, who_and_when
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire

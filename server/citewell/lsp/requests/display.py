@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
-from citewell.features.citing.completion import family_names
-from citewell.features.text.entry_state import CheckOf, times
+from citewell.features.citing.completion import CheckOf, family_names, times
 from citewell.lsp.documents.buffers import Buffers, Locator
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire

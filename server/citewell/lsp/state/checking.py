@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from citewell.engine.check_store import CheckStore
     from citewell.engine.worker_client import WorkerEngine
     from citewell.features.checking.check import EntryBytes
-    from citewell.features.text.entry_state import CheckOf, FindCheck
+    from citewell.features.citing.completion import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
     from citewell.usecases.check import CheckTask
 
@@ -75,7 +75,7 @@ class CheckCache:
 
     def line(self, digest: bytes) -> str:
         """What a lens shows of an answer, read once; the few different lines are kept once."""
-        from citewell.features.text.entry_state import source_line
+        from citewell.features.citing.completion import source_line
 
         line = self._lines.get(digest)
         if line is None:

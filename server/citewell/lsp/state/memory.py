@@ -25,8 +25,8 @@ from citewell.model.feedback import Feedback, Named, PaperName, Through, name_of
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.features.action import ActionPlan
+    from citewell.features.citing.complete import PaperRow
     from citewell.features.citing.completion import Completion
-    from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.documents.buffers import Snapshot
 
 MAX_LISTS = 16

@@ -535,25 +535,3 @@ class Options(Struct, frozen=True, kw_only=True):
     llm: LlmOptions = LlmOptions()
     pdf: PdfOptions = PdfOptions()
     serve: ServeOptions = ServeOptions()
-
-
-TITLES = {
-    "library": "Library of Papers",
-    "bib": "Entries in the .bib",
-    "completion": "Completion",
-    "documents": "Citations and Placeholders",
-    "fill": "Filling Placeholders",
-    "diagnostics": "Diagnostics",
-    "features": "Features",
-    "hover": "Hover",
-    "inlay": "Inlay Hints",
-    "lens": "Code Lenses",
-    "sources": "Online Sources",
-    "zotero": "Zotero",
-    "learning": "Learning from Use",
-    "llm": "Language Model",
-    "pdf": "PDF Files",
-    "serve": "HTTP Server",
-    "retrieval": "Search Engine",
-}
-"""What an editor's page of settings calls the sections, in the order of use."""

@@ -160,49 +160,6 @@ def describe(kind: Any) -> str:
     return f"{sort} of {describe(inner)}{plural}"
 
 
-def json_schema() -> dict[str, dict[str, Any]]:
-    """JSON Schema of each setting by wire name below "citewell.", for the editors' manifests.
-
-    Settings that must not travel with a workspace carry `scope: "machine"`.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for setting in settings():
-        entry = _type_schema(setting.type)
-        limits: dict[str, Any] = {
-            key: entry.pop(key) for key in ("minimum", "maximum", "pattern") if key in entry
-        }
-        entry |= {
-            "default": msgspec.json.decode(msgspec.json.encode(setting.default, enc_hook=str)),
-            "description": setting.help,
-            **limits,
-        }
-        if setting.trusted_only:
-            entry["scope"] = "machine"
-        found[f"citewell.{setting.wire}"] = entry
-    return found
-
-
-def _type_schema(kind: Any) -> dict[str, Any]:
-    """The schema of a type in the form that editors show best: one `type`, choices in order."""
-    if choices(kind):
-        return {"type": "string", "enum": list(choices(kind))}
-    if (inner := item(kind)) is not None:
-        schema = _type_schema(inner)
-        if typing.get_origin(bare(kind)) is dict:
-            known = {name: schema for name in names(kind)}
-            more = {"properties": known} if known else {}
-            return {"type": "object", **more, "additionalProperties": False if known else schema}
-        return {"type": "array", "items": schema}
-    if is_union(bare(kind)):
-        members = typing.get_args(bare(kind))
-        return {"type": [_type_schema(member)["type"] for member in members]}
-    schema = msgspec.json.schema(kind, schema_hook=lambda custom: {"type": "string"})
-    schema.pop("description", None)
-    if "pattern" in schema:
-        schema["pattern"] = f"^(?:{pattern(kind)})$"
-    return schema
-
-
 def pattern(kind: Any) -> str:
     """The regular expression that a whole text must match; empty when any text will do."""
     return (constraints(kind).pattern or "").removeprefix("^(?:").removesuffix(r")\Z")

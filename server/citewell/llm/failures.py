@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import msgspec
 
-from citewell.llm.bounded import MAX_ANSWER
+from citewell.llm.stopping import MAX_ANSWER
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 

@@ -74,10 +74,7 @@ COMMANDS = {
         "Fill the citations of a bundled paper from real ones, and compile it.",
     ),
     "find": ("citewell.cli.find:find", "Find papers for a text."),
-    "explore": (
-        "citewell.cli.explore:explore",
-        "Search the literature on a question.",
-    ),
+    "explore": ("citewell.cli.explore:explore", "Search the literature on a question."),
     "related": ("citewell.cli.find:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
@@ -100,10 +97,7 @@ COMMANDS = {
     "library": ("citewell_corpus.cli.library:library", "Build and manage libraries of papers."),
     "lsp": ("citewell.cli.serve:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.serve:mcp", "Serve an agent over the Model Context Protocol."),
-    "serve": (
-        "citewell.cli.serve:serve",
-        "Serve a web page, and programs over HTTP.",
-    ),
+    "serve": ("citewell.cli.serve:serve", "Serve a web page, and programs over HTTP."),
     "eval": ("citewell.cli.evaluation.eval:eval_command", "Measure how well citations are found."),
     "tune": ("citewell.cli.evaluation.prompts:tune", "Improve the prompts of the language model."),
     "prompts": (

@@ -24,8 +24,7 @@ NEVER = "whole files, other parts of the text, your keys, file names"
 
 
 @click.command(
-    "llm",
-    short_help="Show the configured language model, what it receives and what it has cost.",
+    "llm", short_help="Show the configured language model, what it receives and what it has cost."
 )
 @click.option("--ask", is_flag=True, help="Send it a test question about two invented papers.")
 @click.option("--json", "as_json", is_flag=True, help="Write the facts as JSON.")

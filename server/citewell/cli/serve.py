@@ -144,12 +144,7 @@ PORT = 7413
     metavar="HOST:PORT",
     help="Additional host name of this server (repeatable).",
 )
-@click.option(
-    "--open",
-    "is_opened",
-    is_flag=True,
-    help="Open the web page in the browser.",
-)
+@click.option("--open", "is_opened", is_flag=True, help="Open the web page in the browser.")
 @click.option(
     "--read-only",
     is_flag=True,

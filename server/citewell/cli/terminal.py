@@ -272,10 +272,7 @@ class Session:
             hint = f"\n{wrong[0].hint}" if wrong[0].code == "settings-unknown" else ""
             raise click.UsageError(f"--set: {wrong[0].message}{hint}")
         loaded = load(
-            None,
-            overrides=flags,
-            document=document or working_folder(),
-            user_file=self.config,
+            None, overrides=flags, document=document or working_folder(), user_file=self.config
         )
         if self.verbosity >= 0:
             show_problems(loaded.problems)

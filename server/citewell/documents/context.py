@@ -93,10 +93,7 @@ def acronyms_of(
 
 
 def nearby_titles(
-    document: Document,
-    place: Span,
-    references: Sequence[Reference],
-    other_keys: Sequence[str] = (),
+    document: Document, place: Span, references: Sequence[Reference], other_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Titles of the works cited around a place, nearest first; `other_keys` are cited at the place.
 

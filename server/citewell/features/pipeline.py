@@ -90,12 +90,7 @@ def _stages(
     has_model = llm.provider != "none"
     ranker = status.ranker if status is not None and status.library else found.ranker
     return (
-        Part(
-            name="fusion",
-            title="Fusion",
-            detail=fusion,
-            milliseconds=spent.get("fusion"),
-        ),
+        Part(name="fusion", title="Fusion", detail=fusion, milliseconds=spent.get("fusion")),
         Part(
             name="ranker",
             title="Ranker",

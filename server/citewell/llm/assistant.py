@@ -14,13 +14,7 @@ import msgspec
 from citewell.llm import texts
 from citewell.llm.connection import ModelConnection
 from citewell.llm.failures import no_answer
-from citewell.llm.texts import (
-    PASSAGE_CHARACTERS,
-    candidate_of,
-    clean,
-    passage_of,
-    remark,
-)
+from citewell.llm.texts import PASSAGE_CHARACTERS, candidate_of, clean, passage_of, remark
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked, Supported, Usage
@@ -144,8 +138,7 @@ class LanguageModel(ModelConnection):
         program, module, problem = self.program("verify", sentence)
         if module is None or not work.abstract:
             problem = problem or Problem(
-                "llm-no-abstract",
-                "The record has no abstract to compare with the sentence.",
+                "llm-no-abstract", "The record has no abstract to compare with the sentence."
             )
             return Supported(program=program, model=self.name, problem=problem)
         paper = candidate_of(work, max(self.options.abstract_characters, 1500))

@@ -60,9 +60,7 @@ def missing_package() -> Problem | None:
     if find_spec("dspy") is not None:
         return None
     return Problem(
-        "llm-missing",
-        "Language models need the package dspy.",
-        f"Run `{install_command('llm')}`.",
+        "llm-missing", "Language models need the package dspy.", f"Run `{install_command('llm')}`."
     )
 
 

@@ -234,14 +234,7 @@ def features(
             picker_commands.handlers(editor, picker),
             explore.handlers(editor, explore.Explorer(editor, picker)),
             code_action.handlers(editor, buffers, actions),
-            online.handlers(
-                editor,
-                buffers,
-                projects,
-                consent,
-                engine=engine,
-                checks=checks,
-            ),
+            online.handlers(editor, buffers, projects, consent, engine=engine, checks=checks),
             online.fetch_handlers(
                 editor, buffers, consent, forget_records=session.cards.forget_records
             ),

@@ -87,13 +87,7 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = 7.0
     timeout_s: Annotated[
-        float,
-        about(
-            "Time limit for one request in seconds.",
-            ge=0.1,
-            le=120,
-            trusted_only=True,
-        ),
+        float, about("Time limit for one request in seconds.", ge=0.1, le=120, trusted_only=True)
     ] = 20.0
     base_url: Annotated[
         str,

@@ -25,8 +25,7 @@ HostName = Annotated[
     str, about("a host with its port, if any", pattern=r"[A-Za-z0-9.:\[\]_-]{1,260}")
 ]
 Network = Annotated[
-    str,
-    about("an IP address or network", pattern=r"[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?"),
+    str, about("an IP address or network", pattern=r"[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?")
 ]
 
 
@@ -492,12 +491,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = 0.7
     typed_threshold: Annotated[
-        float,
-        about(
-            "Minimum confidence to fill a placeholder with typed words.",
-            ge=0,
-            le=1,
-        ),
+        float, about("Minimum confidence to fill a placeholder with typed words.", ge=0, le=1)
     ] = 0.8
 
 

@@ -380,11 +380,7 @@ _FIELDS = (
 
 
 def read_with_grobid(
-    base: str,
-    path: Path,
-    *,
-    seconds: float,
-    busy_seconds: float = BUSY_SECONDS,
+    base: str, path: Path, *, seconds: float, busy_seconds: float = BUSY_SECONDS
 ) -> PdfPaper | Problem:
     """The paper as the server at `base` reads it, within `seconds`; a Problem (grobid-busy,
     grobid-away, grobid-refused, grobid-answer) where it does not."""
@@ -424,10 +420,7 @@ def _ask(base: str, path: Path, limit: float) -> bytes | Problem:
     request = urllib.request.Request(
         base.rstrip("/") + _PATH,
         _form(path.read_bytes(), boundary),
-        {
-            "Content-Type": f"multipart/form-data; boundary={boundary}",
-            "Accept": "application/xml",
-        },
+        {"Content-Type": f"multipart/form-data; boundary={boundary}", "Accept": "application/xml"},
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
     with opener.open(request, timeout=max(0.1, limit - time.monotonic())) as answer:

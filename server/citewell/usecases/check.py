@@ -479,11 +479,7 @@ def _place(bibs: Sequence[BibFile], key: str) -> tuple[BibFile, BibEntry]:
 
 
 def _edits(
-    bib: BibFile,
-    entry: BibEntry,
-    check: Check,
-    change: str,
-    work_named: Callable[[str], Work],
+    bib: BibFile, entry: BibEntry, check: Check, change: str, work_named: Callable[[str], Work]
 ) -> tuple[TextEdit, ...]:
     """What changes one entry. Raises `CitewellError` where nothing does."""
     if change == MARK:

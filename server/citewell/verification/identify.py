@@ -114,8 +114,7 @@ class MemoryRecords:
     def _near(self, claim: Claim) -> tuple[Work, ...]:
         words = set(normalise_title(claim.title).split())
         known = sorted(
-            (w for w in words if w in self._words),
-            key=lambda w: (len(self._words[w]), -len(w), w),
+            (w for w in words if w in self._words), key=lambda w: (len(self._words[w]), -len(w), w)
         )
         found = {number for word in known[:6] for number in self._words[word][:2000]}
         return rank_by_title(claim.title, [self._works[number] for number in sorted(found)])

@@ -20,11 +20,7 @@ from citewell.options.tree import BibOptions
 
 
 def insert_entry(
-    bib: BibFile,
-    work: Work,
-    key: str | None,
-    options: BibOptions,
-    taken: Collection[str] = (),
+    bib: BibFile, work: Work, key: str | None, options: BibOptions, taken: Collection[str] = ()
 ) -> tuple[FileEdit | None, str]:
     """The edit that adds `work` to `bib`, and the key to cite it by.
 

@@ -182,11 +182,7 @@ class Commands(NamedTuple):
 
 
 def read_definition(
-    text: str,
-    kind: str,
-    position: int,
-    arguments: ArgumentReader,
-    commands: Commands,
+    text: str, kind: str, position: int, arguments: ArgumentReader, commands: Commands
 ) -> MacroDefinition | None:
     """Read the definition whose command `kind` ends at `position`; None if it breaks off."""
     if text.startswith("*", position):
@@ -221,11 +217,7 @@ def _defined_name(text: str, position: int, arguments: ArgumentReader) -> tuple[
 
 
 def _macro(
-    kind: str,
-    name: str,
-    position: int,
-    arguments: ArgumentReader,
-    commands: Commands,
+    kind: str, name: str, position: int, arguments: ArgumentReader, commands: Commands
 ) -> MacroDefinition | None:
     text = arguments.text
     kinds = ""

@@ -27,12 +27,9 @@ _PRINTED = words(
 """Macros of which prose holds the symbol; of others, such as `\\alpha`, it holds the name."""
 _TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
 """As the sentences write them on which the rankers were trained."""
-_OWN = {
-    "eg": "e.g.",
-    "ie": "i.e.",
-    "etal": "et al.",
-    "etc": "etc.",
-} | dict.fromkeys(words("item par newpage clearpage maketitle bigskip medskip smallskip"), "\n\n")
+_OWN = {"eg": "e.g.", "ie": "i.e.", "etal": "et al.", "etc": "etc."} | dict.fromkeys(
+    words("item par newpage clearpage maketitle bigskip medskip smallskip"), "\n\n"
+)
 """Macros that many papers define, and those that begin a paragraph."""
 
 

@@ -81,12 +81,7 @@ _VERB = re.compile(r"([^\w\s*{])[^\n]*?\1")
 _LATEX_BEGIN = re.compile(
     r"\\(?:begin[ \t]*\{(?P<environment>[^{}\n]{1,50})\}|(?P<command>[A-Za-z]+))"
 )
-_INTERRUPTING = {
-    "`": (_FENCE,),
-    "<": (_BLOCK_TAG,),
-    ":": (_DIV_END, _DEFINED),
-    "~": (_DEFINED,),
-}
+_INTERRUPTING = {"`": (_FENCE,), "<": (_BLOCK_TAG,), ":": (_DIV_END, _DEFINED), "~": (_DEFINED,)}
 
 
 class RawParts:

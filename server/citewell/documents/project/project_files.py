@@ -8,11 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
-from citewell.documents.project.declared_bibs import (
-    BibPlaces,
-    lone_bib,
-    shared_declarations,
-)
+from citewell.documents.project.declared_bibs import BibPlaces, lone_bib, shared_declarations
 from citewell.documents.project.files import FileCache, Overlay, format_of, is_source
 from citewell.documents.project.includes import (
     absolute,

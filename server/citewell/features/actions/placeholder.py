@@ -303,11 +303,7 @@ def sentence_actions(
             title=f"Cite {choice.shown} here",
             kind=REWRITE,
             name="cite-here",
-            arguments={
-                "at": at,
-                "sentence": sentence[:200],
-                **_chosen(choices, rank, variant),
-            },
+            arguments={"at": at, "sentence": sentence[:200], **_chosen(choices, rank, variant)},
         )
         for rank, choice in enumerate(choices[:SHOWN])
     ]

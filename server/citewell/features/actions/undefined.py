@@ -114,10 +114,7 @@ def library_action(use: KeyUse) -> Action:
 
 
 def undefined_actions(
-    use: KeyUse,
-    similar: Sequence[Similar],
-    meaning: Meaning | None,
-    project: Project,
+    use: KeyUse, similar: Sequence[Similar], meaning: Meaning | None, project: Project
 ) -> list[Action]:
     """The actions on an undefined key, the likeliest first; one at most is preferred.
 

@@ -53,8 +53,7 @@ def twins_of(bib: BibFile, entry: BibEntry, paper: LintPaper) -> list[BibEntry]:
 def best_of(entries: Sequence[BibEntry], table: KeyTable) -> BibEntry:
     """The entry to keep: the most cited, then the fullest, then the first."""
     return max(
-        entries,
-        key=lambda entry: (table.count(entry.key), len(set(entry.names)), -entry.start),
+        entries, key=lambda entry: (table.count(entry.key), len(set(entry.names)), -entry.start)
     )
 
 

@@ -408,9 +408,7 @@ CODES = (*(rule.code for rule in RULES if rule.code != ANY_SYNTAX), *SYNTAX)
 
 
 def lint(
-    source: Document | BibFile,
-    projects: Sequence[Project],
-    levels: Mapping[str, str] | None = None,
+    source: Document | BibFile, projects: Sequence[Project], levels: Mapping[str, str] | None = None
 ) -> list[Diagnostic]:
     """All that is wrong in a file, in the order of the text, as far as the author wants to hear it.
 

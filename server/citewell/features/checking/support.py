@@ -113,9 +113,7 @@ def readable_work(bib: BibFile, entry: BibEntry, record: Work | None) -> Work:
 
 
 def ask_support(
-    project: Project,
-    engine: Engine,
-    sentences: list[SentenceCitation],
+    project: Project, engine: Engine, sentences: list[SentenceCitation]
 ) -> Iterator[Support]:
     """The model's opinion of each citation, in order. Raises `CitewellError`."""
     for cited in sentences:

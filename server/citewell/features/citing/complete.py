@@ -304,10 +304,7 @@ def search_query(
     titles = tuple(one.title for one in chosen)
     paper = replace(query.paper, references=(*query.paper.references, *chosen))
     return replace(
-        query,
-        paper=paper,
-        nearby=(*titles, *query.nearby),
-        present=(*query.present, *titles),
+        query, paper=paper, nearby=(*titles, *query.nearby), present=(*query.present, *titles)
     )
 
 

@@ -153,11 +153,7 @@ def family_names(names: tuple[str, ...], between: str = ", ") -> str:
 
 
 def work_candidate(
-    work: Work,
-    key: str,
-    text: str,
-    evidence: tuple[Evidence, ...] = (),
-    certainty: Certainty = "",
+    work: Work, key: str, text: str, evidence: tuple[Evidence, ...] = (), certainty: Certainty = ""
 ) -> Candidate:
     """A candidate for a paper that is in no .bib of the project yet."""
     return Candidate(

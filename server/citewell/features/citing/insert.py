@@ -54,12 +54,7 @@ class InsertPlan(msgspec.Struct, frozen=True):
 
 
 def plan_insert(
-    project: Project,
-    work: Work,
-    options: Options,
-    *,
-    for_path: Path | None = None,
-    key: str = "",
+    project: Project, work: Work, options: Options, *, for_path: Path | None = None, key: str = ""
 ) -> InsertPlan:
     """Plan the entry of `work` for a citation in the file `for_path`.
 

@@ -87,10 +87,7 @@ def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Ins
         found["zotero"] = zotero.state()
         return {"library": "", "works": 0, **found}
 
-    return (
-        Command(INSERT, insert),
-        Command(STATUS, status),
-    )
+    return (Command(INSERT, insert), Command(STATUS, status))
 
 
 class Inserter(Struct, frozen=True, eq=False):
@@ -123,10 +120,7 @@ class Inserter(Struct, frozen=True, eq=False):
         return await self.edits.run(edit, failed)
 
     async def _insert_now(
-        self,
-        wanted: InsertArguments,
-        learned: list[Feedback],
-        again: bool,
+        self, wanted: InsertArguments, learned: list[Feedback], again: bool
     ) -> dict[str, Any]:
         if wanted.work:
             work = await self.citing.find_work(wanted.work)
@@ -321,8 +315,4 @@ def _fix(fix: Action, uri: str) -> dict[str, Any]:
         arguments=dict(fix.arguments),
         slow=fix.slow,
     )
-    return {
-        "title": fix.title,
-        "preferred": fix.is_preferred,
-        "act": msgspec.to_builtins(wanted),
-    }
+    return {"title": fix.title, "preferred": fix.is_preferred, "act": msgspec.to_builtins(wanted)}

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from citewell.lsp.commands.picker import (
-    CitationPicker,
-    problems_of,
-    range_of,
-    understood_of,
-)
+from citewell.lsp.commands.picker import CitationPicker, problems_of, range_of, understood_of
 from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.protocol.wire import Position, Range

@@ -68,10 +68,7 @@ def handlers(
             return {"checked": 0}
         return await online.run(uri)
 
-    return (
-        Command(ALLOW, allow),
-        Command(CHECK_ONLINE, check_online),
-    )
+    return (Command(ALLOW, allow), Command(CHECK_ONLINE, check_online))
 
 
 class Consent:
@@ -327,10 +324,7 @@ async def _fetch(
 
 
 def _answer(
-    editor: Editor,
-    request: FetchRequest,
-    done: Fetched | None,
-    forget_records: Callable[[], None],
+    editor: Editor, request: FetchRequest, done: Fetched | None, forget_records: Callable[[], None]
 ) -> dict[str, Any]:
     if done is None:
         editor.inform(

@@ -145,10 +145,7 @@ def handlers(editor: Editor, picker: CitationPicker) -> Handlers:
         # A cancelled command must not leave a citation without its entry.
         return await asyncio.shield(picker.insert(wanted))
 
-    return (
-        Command(SEARCH, search),
-        Command(INSERT_PAPER, insert_paper),
-    )
+    return (Command(SEARCH, search), Command(INSERT_PAPER, insert_paper))
 
 
 class CitationPicker(Struct, frozen=True, eq=False):
@@ -211,10 +208,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
         found = await self.projects.read(rows)
         self.history.add(query, result.variant, found)
         problems = result.problems if result.hits else (*result.problems, *result.dropped)
-        answer = {
-            "rows": msgspec.to_builtins(found),
-            "problems": problems_of(problems),
-        }
+        answer = {"rows": msgspec.to_builtins(found), "problems": problems_of(problems)}
         if result.understood.parts:
             answer["understood"] = understood_of(query.text, result.understood.parts)
         return answer
@@ -264,9 +258,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
         return await self.edits.run(edit, failed)
 
     async def _insert_now(
-        self,
-        wanted: InsertPaperArguments,
-        learned: list[Feedback],
+        self, wanted: InsertPaperArguments, learned: list[Feedback]
     ) -> dict[str, Any]:
         from citewell.features.actions.placeholder import PaperToCite
 
@@ -403,9 +395,7 @@ def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> 
 
 def _unknown() -> Problem:
     return Problem(
-        "work-unknown",
-        "The paper was not cited: the library no longer has it.",
-        "Search again.",
+        "work-unknown", "The paper was not cited: the library no longer has it.", "Search again."
     )
 
 

@@ -294,8 +294,7 @@ def lens_handlers(
             place = places[number % len(places)]
             start, end = place.range.start, place.range.end
             selection = types.Range(
-                types.Position(start.line, start.character),
-                types.Position(end.line, end.character),
+                types.Position(start.line, start.character), types.Position(end.line, end.character)
             )
             await editor.show_document(place.uri, selection)
         return wire.Encoded(places)

@@ -36,18 +36,12 @@ def handlers(editor: Editor, projects: Projects, cards: HoverCards) -> Handlers:
         uri = params.text_document.uri
         snapshot = await projects.snapshot(uri)
         if snapshot is not None:
-            index, card = (
-                snapshot.index,
-                await cards.in_document(snapshot, params.position),
-            )
+            index, card = (snapshot.index, await cards.in_document(snapshot, params.position))
         else:
             workspace = await projects.workspace(uri)
             if workspace is None:
                 return None
-            index, card = (
-                workspace.index,
-                await cards.in_bib(workspace, params.position),
-            )
+            index, card = (workspace.index, await cards.in_bib(workspace, params.position))
         if card is None:
             return None
         markdown = editor.flags.markdown_hover

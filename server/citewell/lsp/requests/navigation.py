@@ -363,10 +363,7 @@ def rename(
     return Renaming(
         tuple(
             FileEdit(
-                str(file),
-                tuple(changes),
-                adds=(new,) * len(renamed[file]),
-                removes=renamed[file],
+                str(file), tuple(changes), adds=(new,) * len(renamed[file]), removes=renamed[file]
             )
             for file, changes in edits.items()
         ),

@@ -164,11 +164,7 @@ class ReferenceChecks:
     """What is known of references. All tables belong to the event loop."""
 
     def __init__(
-        self,
-        editor: Editor,
-        buffers: Buffers,
-        engine: WorkerEngine,
-        background: Executor,
+        self, editor: Editor, buffers: Buffers, engine: WorkerEngine, background: Executor
     ) -> None:
         self._editor = editor
         self._buffers = buffers

@@ -107,11 +107,7 @@ def feedback_on(shown: Shown | None, snapshot: Snapshot, work: Work) -> Feedback
         return taken(snapshot, work, None)
     works = [candidate.work for candidate in listed.candidates]
     return taken(
-        snapshot,
-        work,
-        listed.query,
-        dismissed=passed_over(works, work.id),
-        variant=listed.variant,
+        snapshot, work, listed.query, dismissed=passed_over(works, work.id), variant=listed.variant
     )
 
 

@@ -34,10 +34,7 @@ class OpenLibrary(Source):
     gives = "books and their editions"
     sends = "ISBNs; titles and first authors of references; search words"
     policy = SourcePolicy(
-        base="https://openlibrary.org",
-        hosts=("openlibrary.org",),
-        per_second=1.0,
-        at_once=2,
+        base="https://openlibrary.org", hosts=("openlibrary.org",), per_second=1.0, at_once=2
     )
     ids = frozenset({"isbn"})
     can = frozenset({"match", "search"})

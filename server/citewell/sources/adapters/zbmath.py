@@ -33,10 +33,7 @@ class ZbMath(Source):
     gives = "mathematics: articles and books since 1868"
     sends = "DOIs; titles and first authors of references; search words"
     policy = SourcePolicy(
-        base="https://api.zbmath.org/v1",
-        hosts=("api.zbmath.org",),
-        per_second=1.0,
-        at_once=1,
+        base="https://api.zbmath.org/v1", hosts=("api.zbmath.org",), per_second=1.0, at_once=1
     )
     ids = frozenset({"doi"})
     can = frozenset({"match", "search"})

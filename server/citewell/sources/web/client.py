@@ -512,11 +512,7 @@ class Web:
         )
 
     async def _once(
-        self,
-        source: type[Source],
-        ask: Ask,
-        request: httpx2.Request,
-        decode: Callable[[bytes], T],
+        self, source: type[Source], ask: Ask, request: httpx2.Request, decode: Callable[[bytes], T]
     ) -> tuple[T | NoMatch, contract.Outcome]:
         response = await self._client.send(request, follow_redirects=False)
         outcome = _outcome(response)

@@ -175,11 +175,7 @@ def _with_sum(odds: Sequence[float], total: float) -> list[float]:
 
 
 def by_preference(
-    engine: Engine,
-    works: Sequence[Work],
-    wanted: Sequence[str],
-    now: int,
-    cuts: Sequence[int] = (),
+    engine: Engine, works: Sequence[Work], wanted: Sequence[str], now: int, cuts: Sequence[int] = ()
 ) -> tuple[list[Work], dict[str, ListingReason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 

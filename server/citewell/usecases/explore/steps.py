@@ -309,9 +309,7 @@ class Steps:
         best = self.found.best(BEST, "papers")
         queries = [
             replace(
-                self._filters,
-                text="",
-                paper=CitingPaper(title=work.title, abstract=work.abstract),
+                self._filters, text="", paper=CitingPaper(title=work.title, abstract=work.abstract)
             )
             for work in best
         ]

@@ -63,12 +63,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
         meant = None
         if not any(one.certain for one in similar):
             meant, _ = await meaning_of(
-                projects,
-                self.engine,
-                snapshot.document,
-                use,
-                meaning=meaning,
-                paper=snapshot.state,
+                projects, self.engine, snapshot.document, use, meaning=meaning, paper=snapshot.state
             )
         return await projects.read(
             lambda: feature.undefined_actions(use, similar, meant, paper.project)

@@ -38,7 +38,6 @@ _END = "\0"
 _SEPARATORS = str.maketrans(
     {chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "\n"}
 )
-_KeyRows = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 def identities(entries: Sequence[BibEntry]) -> NDArray[np.int64]:
@@ -54,13 +53,6 @@ class KeySegment:
         self.paths = paths
         """Path of each entry's file."""
         self.keys = [_folded(entry.key) for entry in entries]
-        self._joined = "\n" + "\n".join(self.keys) + "\n"
-        lengths = np.fromiter((len(key) + 1 for key in self.keys), np.int64, len(self.keys))
-        self.key_lengths = lengths - 1
-        self._key_starts = np.cumsum(lengths) - lengths + 1
-        """Offset of each key in the joined text."""
-        self._last: tuple[str, _KeyRows] | None = None
-        """The last result: a single word is looked up both as a word and as part of a key."""
         self._index()
 
     def _index(self) -> None:
@@ -103,23 +95,13 @@ class KeySegment:
 
     def rows_of_key(self, key: str) -> Sequence[int]:
         """Row numbers of an exact key; several files may define the same key."""
-        row = self._first_rows.get(key)
-        return () if row is None else (row, *self._further_rows.get(key, ()))
+        return self._rows_by_key.get(key, ())
 
     @cached_property
-    def _first_rows(self) -> dict[str, int]:
-        table: dict[str, int] = {}
-        for number, entry in enumerate(self.entries):
-            table.setdefault(entry.key, number)
-        return table
-
-    @cached_property
-    def _further_rows(self) -> dict[str, list[int]]:
+    def _rows_by_key(self) -> dict[str, list[int]]:
         table: dict[str, list[int]] = {}
-        first = self._first_rows
         for number, entry in enumerate(self.entries):
-            if first[entry.key] != number:
-                table.setdefault(entry.key, []).append(number)
+            table.setdefault(entry.key, []).append(number)
         return table
 
     def postings(self, low: int, high: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
@@ -132,66 +114,22 @@ class KeySegment:
         low = bisect_left(self.vocabulary, beginning)
         return low, bisect_right(self.vocabulary, beginning + "\U0010ffff", lo=low)
 
-    def rows_with_key_part(self, part: str) -> _KeyRows:
-        """Rows whose key holds `part`, each once, and whether the key begins with it."""
-        if self._last is not None and self._last[0] == part:
-            return self._last[1]
-        places = self._places(part)
-        rows = np.searchsorted(self._key_starts, places, side="right") - 1
-        first = np.ones(len(rows), np.bool_)
-        np.not_equal(rows[1:], rows[:-1], out=first[1:])
-        unique = rows[first]
-        found = unique, self._key_starts[unique] == places[first]
-        self._last = part, found
-        return found
+    def rows_with_key_part(self, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows whose key holds `part`, and whether the key begins with it."""
+        rows = [row for row, key in enumerate(self.keys) if part in key] if part else []
+        starts = [self.keys[row].startswith(part) for row in rows]
+        return np.asarray(rows, np.int64), np.asarray(starts, np.bool_)
 
     def rows_with_key_start(self, beginning: str) -> NDArray[np.int64]:
         """Rows whose key starts with `beginning`."""
-        return np.searchsorted(self._key_starts, self._places("\n" + beginning) + 1)
-
-    def _places(self, part: str) -> NDArray[np.int64]:
-        """Offsets of `part` in the joined keys, ascending. Uses array operations, because a loop
-        over twenty thousand matches would take twenty milliseconds."""
-        codes = self._codes
-        try:
-            wanted = _code_points(part, codes.dtype.type)
-        except UnicodeEncodeError:
-            return np.empty(0, np.int64)
-        last = len(codes) - len(wanted) + 1
-        if last <= 0 or not len(wanted):
-            return np.empty(0, np.int64)
-        order = np.argsort(self._often[np.minimum(wanted, 255)], kind="stable").tolist()
-        first = order[0]
-        places = np.flatnonzero(codes[first : first + last] == wanted[first])
-        for number in order[1:]:
-            places = places[codes[places + number] == wanted[number]]
-        return places
-
-    @cached_property
-    def _codes(self) -> NDArray[np.uint8] | NDArray[np.uint32]:
-        """The joined keys as numbers, of one byte each where they are ASCII."""
-        kind = np.uint8 if self._joined.isascii() else np.uint32
-        return _code_points(self._joined, kind)
-
-    @cached_property
-    def _often(self) -> NDArray[np.int64]:
-        """Shape (256,): how often each code occurs in the joined keys (the last entry: all codes
-        from 255 on); a search starts with its rarest letter."""
-        return np.bincount(np.minimum(self._codes, 255), minlength=256)
+        rows = [row for row, key in enumerate(self.keys) if key.startswith(beginning)]
+        return np.asarray(rows, np.int64)
 
 
 def _folded(key: str) -> str:
     """A key as it is searched for; the same object where it is that already."""
     folded = fold(key).replace("\n", " ")
     return key if folded == key else folded
-
-
-def _code_points(text: str, kind: type[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint32]:
-    """The code points of a text. Raises `UnicodeEncodeError` if it is not ASCII and `kind` has one
-    byte."""
-    if kind is np.uint8:
-        return np.frombuffer(text.encode("ascii"), np.uint8)
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _plain(body: BibBody, name: str) -> str:
@@ -389,7 +327,7 @@ def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]
     else:
         rows, starts = segment.rows_with_key_part(whole)
     if len(rows):
-        lengths = segment.key_lengths[rows].astype(np.float32)
+        lengths = np.asarray([len(segment.keys[row]) for row in rows.tolist()], np.float32)
         part = _KEY_PART + min(20.0, 2.0 * len(whole))
         key_scores = np.where(starts, _KEY_START, part) + 10.0 * len(whole) / lengths
         key_scores[lengths == len(whole)] = _EXACT_KEY

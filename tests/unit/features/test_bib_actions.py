@@ -204,7 +204,7 @@ def project(fixture_files, tmp_path: Path) -> Project:
 @pytest.fixture
 def table(project: Project) -> KeyTable:
     files = {path: DocumentKeys(path, d) for path, d in project.documents.items()}
-    return KeyTable.of(files | {path: BibKeys(path, b) for path, b in project.bibs.items()})
+    return KeyTable(files | {path: BibKeys(path, b) for path, b in project.bibs.items()})
 
 
 def test_two_entries_of_one_work_become_one_wherever_they_are_cited(project, table):

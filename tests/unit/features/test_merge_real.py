@@ -79,7 +79,7 @@ def test_a_merge_changes_keys_and_entries_and_nothing_else_in_any_real_paper(
     merged = rewritten = 0
     for folder in sorted(folders):
         for project in projects_of(folder):
-            table = KeyTable.of(
+            table = KeyTable(
                 {p: DocumentKeys(p, d) for p, d in project.documents.items()}
                 | {p: BibKeys(p, b) for p, b in project.bibs.items()}
             )

@@ -1,13 +1,13 @@
-"""Where each key of a project is cited, defined and named: kept at the price of what changed.
+"""Where each key of a project is cited, defined and named, at one moment.
 
-A table belongs to one moment. `KeyTable.updated` gives the next one and reads only the files that
-changed; nothing is ever looked for in the texts again.
+The keys of a file are kept with it: a new table reads only what changed.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -250,42 +250,20 @@ class KeyTable:
     """The keys of some files at one moment. Immutable; any thread may ask."""
 
     def __init__(
-        self,
-        files: Mapping[Path, FileKeys],
-        groups: tuple[frozenset[Path], ...],
-        counts: Mapping[str, int],
-    ) -> None:
-        self.files = files
-        self.groups = groups
-        """The files of each project; a .bib may belong to several."""
-        self.counts = counts
-        """How often the documents cite each key, `\\nocite` included."""
-
-    @classmethod
-    def of(cls, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()) -> KeyTable:
-        """The table of these files; without `groups` they are one project."""
-        return cls({}, (), {}).updated(files, groups)
-
-    def updated(
         self, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()
-    ) -> KeyTable:
-        """The table of the files as they are now; those that are the same objects cost nothing."""
-        changed = {p for p in {*files, *self.files} if files.get(p) is not self.files.get(p)}
-        projects = tuple(frozenset(group) for group in groups) or (frozenset(files),)
-        if not changed and projects == self.groups:
-            return self
-        counts = dict(self.counts)
-        for path in changed:
-            old, new = self.files.get(path), files.get(path)
-            if isinstance(old, DocumentKeys):
-                for key, places in old.cited.items():
-                    counts[key] -= len(places)
-                    if not counts[key]:
-                        del counts[key]
-            if isinstance(new, DocumentKeys):
-                for key, places in new.cited.items():
-                    counts[key] = counts.get(key, 0) + len(places)
-        return KeyTable(files, projects, counts)
+    ) -> None:
+        """`groups` are the files of each project; a .bib may belong to several. Without them the
+        files are one project."""
+        self.files = files
+        self.groups = tuple(frozenset(group) for group in groups) or (frozenset(files),)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How often the documents cite each key, `\\nocite` included."""
+        counts: Counter[str] = Counter()
+        for file in self.documents:
+            counts.update({key: len(places) for key, places in file.cited.items()})
+        return counts
 
     # Questions
 

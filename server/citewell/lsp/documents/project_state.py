@@ -213,7 +213,6 @@ class ProjectCache:
         self._workspaces: dict[object, Workspace] = {}
         self._entries: KeyIndex | None = None
         """Of the whole workspace."""
-        self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
     def read(self, wanted: DocumentInput, *, rescan: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its project (`Workspace.open_file`)."""
@@ -241,11 +240,11 @@ class ProjectCache:
             bib = self.bib(wanted)
         else:
             document = projects[0].documents[wanted.path]
-        keys = self._table(wanted, workspace, projects, bib, wide=False)
+        keys = self._table(wanted, workspace, projects, bib)
         sharing = workspace.sharing(projects)
         wide = keys
         if len(sharing) > len(projects):
-            wide = self._table(wanted, workspace, sharing, bib, wide=True)
+            wide = self._table(wanted, workspace, sharing, bib)
         return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
 
     def outdated(self, wanted: DocumentInput, texts: Mapping[Path, str]) -> list[Path]:
@@ -327,19 +326,12 @@ class ProjectCache:
         workspace: Workspace,
         projects: Sequence[Project],
         bib: BibFile | None,
-        *,
-        wide: bool,
     ) -> KeyTable:
         files = workspace.keys(projects)
         if bib is not None and wanted.path not in files:
             files[wanted.path] = self._cache(wanted.options).keys(wanted.path, bib)
         groups = [(*project.documents, *project.bibs) for project in projects]
-        known = self._tables.pop((wanted.path, wide), None)
-        table = known.updated(files, groups) if known is not None else KeyTable.of(files, groups)
-        self._tables[wanted.path, wide] = table
-        while len(self._tables) > MAX_OPEN:
-            self._tables.popitem(last=False)
-        return table
+        return KeyTable(files, groups)
 
     def _cache(self, options: Options) -> FileCache:
         return self._caches.setdefault(options.documents, FileCache(options.documents))

@@ -7,8 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -35,21 +34,8 @@ _LARGE_TEXT = 1 << 16
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
-def split_lines(text: str) -> list[str]:
-    """The lines of a text with their ends; at least one, and the last has no end."""
-    if "\n" not in text and "\r" not in text:
-        return [text]  # it may have ten megabytes
-    lines: list[str] = []
-    start = 0
-    for match in _LINE_END.finditer(text):
-        lines.append(text[start : match.end()])
-        start = match.end()
-    lines.append(text[start:])
-    return lines
-
-
 def line_starts(text: str) -> array[int]:
-    """The offsets of the lines that `split_lines` returns, and of the text's end."""
+    """The offsets of the lines, of which there is at least one, and of the text's end."""
     if len(text) >= _LARGE_TEXT and text.isascii() and "\r" not in text:
         import numpy as np
 
@@ -60,30 +46,6 @@ def line_starts(text: str) -> array[int]:
         found = array("q", (0, *(match.end() for match in _LINE_END.finditer(text))))
     found.append(len(text))
     return found
-
-
-class Lines(Sequence[str]):
-    """The lines of a text with their ends, each cut out when it is asked for: kept as strings, the
-    lines of a large file take three times the memory of its text."""
-
-    def __init__(self, text: str, starts: array[int]) -> None:
-        self._text = text
-        self._starts = starts
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    @overload
-    def __getitem__(self, number: int) -> str: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[str]: ...
-    def __getitem__(self, number: int | slice) -> str | list[str]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
-        at = number + len(self) if number < 0 else number
-        if not 0 <= at < len(self):
-            raise IndexError(number)
-        return self._text[self._starts[at] : self._starts[at + 1]]
 
 
 def units(text: str, encoding: str) -> int:
@@ -218,132 +180,71 @@ class LineIndex:
         return at, np.append(0, np.cumsum(further[at]))
 
 
-FEW_EDITS = 8
 FEW_LINES = 2_000
 """With fewer lines after an edit, their offsets are shifted one by one; with more, by numpy."""
 
 
 class OpenDocument(TextDocument):
-    """A document the editor has open. An edit costs what it touches, not what the file holds."""
+    """A document the editor has open. An edit reads again the lines that it touches."""
 
     def __init__(
         self, uri: str, text: str, version: int | None, language: str | None, encoding: str
     ) -> None:
         super().__init__(uri, source="", version=version, language_id=language)
         self.encoding = encoding
-        self._joined: str | None = text
-        """The text; None while its lines are edited one by one (`_split`)."""
-        self._split: list[str] = []
+        self._text = text
         self._index: LineIndex | None = None
-        self._starts: array[int] | None = None
-        """The offsets of the lines, for the index; None if they are not known."""
-        self._edits = 0
-        """Edits since the text or the index was last requested."""
-
-    @property
-    def lines(self) -> Sequence[str]:
-        return self._split if self._joined is None else Lines(self._joined, self._line_starts())
 
     @property
     def source(self) -> str:
-        if self._joined is None:
-            self._joined = "".join(self._split)
-            self._starts = array("q", accumulate(map(len, self._split), initial=0))
-            self._split = []
-        self._edits = 0
-        return self._joined
+        return self._text
 
     @property
     def index(self) -> LineIndex:
         """Positions of the present version."""
         if self._index is None:
-            self._index = LineIndex(self.source, self.encoding, self._line_starts())
-        self._edits = 0
+            self._index = LineIndex(self._text, self.encoding)
         return self._index
 
     def share(self, text: str) -> None:
         """Keep the text as this object, which others hold too, if it is the same text."""
-        if text is not self._joined and text == self._joined:
-            self._joined, self._index = text, None
-
-    def _line_starts(self) -> array[int]:
-        if self._starts is None:
-            self._starts = line_starts(self.source)
-        return self._starts
+        if text is not self._text and text == self._text:
+            self._text, self._index = text, None
 
     def before(self, position: types.Position, characters: int) -> str:
-        """Up to `characters` characters before a position, without joining the text."""
-        lines = self.lines
-        if position.line >= len(lines):
+        """Up to `characters` characters before a position."""
+        if position.line >= len(self.index.starts) - 1:
             return ""
-        line = lines[position.line]
-        parts = [line[: code_points(line.rstrip("\r\n"), position.character, self.encoding)]]
-        length, number = len(parts[0]), position.line - 1
-        while length < characters and number >= 0:
-            parts.append(lines[number])
-            length += len(parts[-1])
-            number -= 1
-        return "".join(reversed(parts))[-characters:]
+        at = self.index.offset(position)
+        return self._text[max(0, at - characters) : at]
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         """Apply a change notification; a range outside the text is clamped to it."""
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
-            self._joined, self._split, self._starts = change.text, [], None
-        self._index = None
+            self._text, self._index = change.text, None
 
     def _replace(self, range_: types.Range, text: str) -> None:
-        # The first few edits are applied to the text and the offsets. Each copies them, so that of
-        # many edits in a row it is cheaper to apply the others to a list of lines.
-        self._edits += 1
-        if self._edits > FEW_EDITS and self._joined is not None:
-            self._split, self._joined, self._starts = list(self.lines), None, None
-        lines = self.lines
-        first, start = _place(lines, range_.start, self.encoding)
-        last, end = _place(lines, range_.end, self.encoding)
-        if (last, end) < (first, start):
-            first, start, last, end = last, end, first, start
-        joined = lines[first][:start] + text + lines[last][end:]
-        whole, starts = self._joined, self._starts
-        if whole is not None and starts is not None:
-            self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
+        before = self.index.starts
+        start, end = sorted((self.index.offset(range_.start), self.index.offset(range_.end)))
+        moved = len(text) - (end - start)
+        self._text = self._text[:start] + text + self._text[end:]
         # A CR and an LF may now meet at either end of the edit: split the neighbours again, too.
-        if first > 0 and joined.startswith("\n"):
-            first -= 1
-            joined = lines[first] + joined
-        if joined.endswith("\r") and last + 1 < len(lines):
-            last += 1
-            joined += lines[last]
-        new = split_lines(joined)
-        if last + 1 < len(lines) and new[-1] == "":
-            new.pop()
-        if starts is not None:
-            self._starts = _moved(starts, first, last, new)
+        count = len(before) - 1
+        first = max(0, bisect_right(before, start, 0, count) - 2)
+        last = min(count, bisect_right(before, end, 0, count) + 1)
+        begin = before[first]
+        inner = line_starts(self._text[begin : before[last] + moved])
+        starts = before[:first]
+        starts.extend(begin + at for at in inner[: -2 if last < count else -1])
+        if len(before) - last < FEW_LINES:
+            starts.extend([at + moved for at in before[last:]])
         else:
-            self._split[first : last + 1] = new
+            import numpy as np
 
-
-def _place(lines: Sequence[str], position: types.Position, encoding: str) -> tuple[int, int]:
-    if position.line >= len(lines):
-        return len(lines) - 1, len(lines[-1])
-    line = lines[position.line]
-    return position.line, code_points(line.rstrip("\r\n"), position.character, encoding)
-
-
-def _moved(starts: array[int], first: int, last: int, new: Sequence[str]) -> array[int]:
-    """The offsets of the lines after `new` has replaced lines `first` to `last`."""
-    begin, after = starts[first], starts[last + 1]
-    moved = begin + sum(map(len, new)) - after
-    found = starts[:first]
-    found.extend(accumulate(map(len, new[:-1]), initial=begin) if new else ())
-    if len(starts) - last < FEW_LINES:
-        found.extend([start + moved for start in starts[last + 1 :]])
-    else:
-        import numpy as np
-
-        found.frombytes((np.frombuffer(starts, np.int64)[last + 1 :] + moved).tobytes())
-    return found
+            starts.frombytes((np.frombuffer(before, np.int64)[last:] + moved).tobytes())
+        self._index = LineIndex(self._text, self.encoding, starts)
 
 
 class DocumentStore(Workspace):

@@ -28,12 +28,9 @@ from citewell.lsp.state.checking import Entries, ReferenceChecks
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, Subject
     from citewell.lsp.diagnostics.wire import Report
-    from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
-    from citewell.lsp.protocol.open_document import LineIndex
-    from citewell.model import Problem
+    from citewell.lsp.documents.project_state import DocumentInput
     from citewell.model.bib import BibFile
     from citewell.options import Options
-    from citewell.options.tree import DiagnosticsOptions
 
 # Diagnostics for a client that does not ask for them: what is new is sent.
 
@@ -119,6 +116,8 @@ class DiagnosticsPass:
 
     async def of_open(self, uri: str) -> tuple[Report, int | None] | None:
         """The report of the present version of an open document, and that version."""
+        from citewell.lsp.diagnostics.builder import subject_of
+
         found = self._buffers.reading(uri)
         if found is None:
             return None
@@ -126,7 +125,7 @@ class DiagnosticsPass:
         wanted = self.wanted(reading.options)
         index, version = document.index, document.version
         await self._projects.read_ahead(reading)
-        subject = await self._projects.look_up(lambda cache: _subject_of(cache, reading, index))
+        subject = await self._projects.look_up(lambda cache: subject_of(cache, reading, index))
         document.share(subject.source.text)
         return await self._find(subject, wanted), version
 
@@ -134,8 +133,10 @@ class DiagnosticsPass:
         self, reading: DocumentInput, wanted: ReportRequest, paths: list[Path]
     ) -> list[Report | None]:
         """The reports of files that the editor does not show; None for one that is gone."""
+        from citewell.lsp.diagnostics.builder import closed_subjects
+
         subjects = await self._projects.look_up(
-            lambda cache: _closed_subjects(cache, reading, paths)
+            lambda cache: closed_subjects(cache, reading, paths)
         )
         return [
             None if subject is None else await self._find(subject, wanted) for subject in subjects
@@ -143,7 +144,9 @@ class DiagnosticsPass:
 
     async def files(self, reading: DocumentInput) -> list[Path]:
         """Every manuscript and every bibliography of the workspace."""
-        return await self._projects.look_up(lambda cache: _files_of(cache, reading))
+        from citewell.lsp.diagnostics.builder import files_of
+
+        return await self._projects.look_up(lambda cache: files_of(cache, reading))
 
     def wanted(self, options: Options) -> ReportRequest:
         """What a report is made for now, with these settings."""
@@ -174,26 +177,6 @@ class DiagnosticsPass:
         if self._reports is None:
             self._reports = DiagnosticsBuilder()
         return self._reports
-
-
-def _subject_of(cache: ProjectCache, reading: DocumentInput, index: LineIndex) -> Subject:
-    from citewell.lsp.diagnostics.builder import subject_of
-
-    return subject_of(cache, reading, index)
-
-
-def _closed_subjects(
-    cache: ProjectCache, reading: DocumentInput, paths: list[Path]
-) -> list[Subject | None]:
-    from citewell.lsp.diagnostics.builder import closed_subjects
-
-    return closed_subjects(cache, reading, paths)
-
-
-def _files_of(cache: ProjectCache, reading: DocumentInput) -> list[Path]:
-    from citewell.lsp.diagnostics.builder import files_of
-
-    return files_of(cache, reading)
 
 
 logger = logging.getLogger(__name__)
@@ -455,8 +438,10 @@ class Diagnostics:
             await self._publisher.push(reports)
         options = self._buffers.workspace_options().diagnostics
         if options.severity != self._levels:
+            from citewell.lsp.diagnostics.builder import wrong_codes
+
             self._levels = options.severity
-            self._editor.show_problems(await self._projects.read(lambda: _wrong_codes(options)))
+            self._editor.show_problems(wrong_codes(options))
         if options.enabled and options.verification != "off":
             await self._checks.consider(_subjects(reports, options.verification == "all"))
 
@@ -494,12 +479,6 @@ def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool)
                 cited.setdefault(path, (bib, set()))[1].update(keys & bib.by_key.keys())
     parts = [Entries(bib, frozenset(keys)) for bib, keys in cited.values() if keys]
     return [*parts, *whole]
-
-
-def _wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
-    from citewell.lsp.diagnostics.builder import wrong_codes
-
-    return wrong_codes(options)
 
 
 def _path(uri: str) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from citewell.features.checking import check
 from citewell.features.checking.lint import ANY_SYNTAX, RULES, SYNTAX
-from citewell.lsp.diagnostics.builder import CODES
+from citewell.lsp.state.reports import CODES
 from citewell.model.check import Verdict
 from citewell.model.document import Level
 

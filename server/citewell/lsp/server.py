@@ -20,8 +20,6 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.commands import execute as commands
 from citewell.lsp.commands import explore, online
 from citewell.lsp.commands import picker as picker_commands
-from citewell.lsp.diagnostics import requests as diagnostics
-from citewell.lsp.diagnostics.requests import Diagnostics, pull_handlers
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import CHECKS, Projects, preload
@@ -32,6 +30,7 @@ from citewell.lsp.registry import Command, Handlers, Registrations, Request, Swi
 from citewell.lsp.requests import (
     code_action,
     completion,
+    diagnostics,
     display,
     formatting,
     hover,
@@ -40,6 +39,7 @@ from citewell.lsp.requests import (
 )
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.requests.code_action import providers
+from citewell.lsp.requests.diagnostics import Diagnostics, pull_handlers
 from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, RerankPrefetch, ShownLists
 from citewell.lsp.state.zotero import Zotero

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from citewell.lsp.diagnostics.builder import CODES
 from citewell.lsp.registry import DOES, REPORTS, is_offered, left_diagnostics
+from citewell.lsp.state.reports import CODES
 from citewell.model.document import Format
 from citewell.options.tree import DiagnosticsOptions, Feature, FeatureOptions
 

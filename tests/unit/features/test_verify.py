@@ -17,7 +17,7 @@ from citewell.features.checking.check import (
     question,
     verified,
 )
-from citewell.lsp.diagnostics.builder import diagnose
+from citewell.lsp.state.reports import diagnose
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.document import Level

@@ -192,7 +192,7 @@ SCANNERS = (
     "citewell.features.citing.insert",
 )
 """What the first completion and hover need. For the reader thread."""
-CHECKS = ("citewell.engine.check_store", "citewell.lsp.diagnostics.builder")
+CHECKS = ("citewell.engine.check_store", "citewell.lsp.state.reports")
 """What the first diagnostics need: imported on the event loop, it would delay answers."""
 
 

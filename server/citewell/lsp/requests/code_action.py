@@ -28,20 +28,20 @@ from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Obstacles, with_progress
 from citewell.lsp.registry import Command, Handlers, Request
-from citewell.lsp.requests.actions.bibliography import (
+from citewell.lsp.requests.action_contract import ActionProvider, ActionRequest, ChosenAction
+from citewell.lsp.requests.bibliography_actions import (
     BibliographyActions,
     BibPathActions,
     VerificationActions,
 )
-from citewell.lsp.requests.actions.contract import ActionProvider, ActionRequest, ChosenAction
-from citewell.lsp.requests.actions.placeholder import (
+from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.requests.placeholder_actions import (
     PlaceholderActions,
     ShowProblems,
     SupportActions,
     UncitedActions,
 )
-from citewell.lsp.requests.actions.undefined import MissingEntriesActions, UndefinedKeyActions
-from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.requests.undefined_actions import MissingEntriesActions, UndefinedKeyActions
 from citewell.lsp.state.checking import ReferenceChecks
 from citewell.lsp.state.memory import RETRIES, EditQueue
 from citewell.lsp.state.zotero import Zotero

@@ -19,10 +19,10 @@ from citewell.features.checking.check import CheckOf, cited_inventions, summaris
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint import LintPaper, lint_bib, lint_document
 from citewell.features.checking.lint_rule import shown_diagnostics, unknown_codes
-from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.registry import left_diagnostics
+from citewell.lsp.state.report_wire import Report, encoded, result_id
 from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.document import Diagnostic, Document, Format, Level

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
+from citewell.lsp.requests.action_contract import ActionRequest, ChosenAction, with_choice
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state import memory
 from citewell.lsp.state.zotero import Zotero
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from citewell.features.citing.undefined_key import KeyMeaning, Meaning
     from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.project_state import ProjectState
-    from citewell.model import Query
     from citewell.model.document import Document, KeyUse
     from citewell.model.feedback import Feedback
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.protocol.progress import on_thread
-from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction, with_choice
+from citewell.lsp.requests.action_contract import ActionRequest, ChosenAction, with_choice
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.checking import ReferenceChecks
 from citewell.model import Problem

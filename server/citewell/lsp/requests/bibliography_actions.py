@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from citewell.features.action import QUICK_FIX, Action, ActionPlan
-from citewell.lsp.requests.actions.contract import ActionRequest, ChosenAction
+from citewell.lsp.requests.action_contract import ActionRequest, ChosenAction
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import BibDeclaration, Document, Span
 from citewell.sources.registry import titles_of_work

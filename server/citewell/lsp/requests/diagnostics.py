@@ -17,18 +17,18 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from citewell.lsp.diagnostics.wire import answer, as_json, gone, item, unchanged
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Entries, ReferenceChecks
+from citewell.lsp.state.report_wire import answer, as_json, gone, item, unchanged
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, Subject
-    from citewell.lsp.diagnostics.wire import Report
     from citewell.lsp.documents.project_state import DocumentInput
+    from citewell.lsp.state.report_wire import Report
+    from citewell.lsp.state.reports import DiagnosticsBuilder, ReportRequest, Subject
     from citewell.model.bib import BibFile
     from citewell.options import Options
 
@@ -116,7 +116,7 @@ class DiagnosticsPass:
 
     async def of_open(self, uri: str) -> tuple[Report, int | None] | None:
         """The report of the present version of an open document, and that version."""
-        from citewell.lsp.diagnostics.builder import subject_of
+        from citewell.lsp.state.reports import subject_of
 
         found = self._buffers.reading(uri)
         if found is None:
@@ -133,7 +133,7 @@ class DiagnosticsPass:
         self, reading: DocumentInput, wanted: ReportRequest, paths: list[Path]
     ) -> list[Report | None]:
         """The reports of files that the editor does not show; None for one that is gone."""
-        from citewell.lsp.diagnostics.builder import closed_subjects
+        from citewell.lsp.state.reports import closed_subjects
 
         subjects = await self._projects.look_up(
             lambda cache: closed_subjects(cache, reading, paths)
@@ -144,13 +144,13 @@ class DiagnosticsPass:
 
     async def files(self, reading: DocumentInput) -> list[Path]:
         """Every manuscript and every bibliography of the workspace."""
-        from citewell.lsp.diagnostics.builder import files_of
+        from citewell.lsp.state.reports import files_of
 
         return await self._projects.look_up(lambda cache: files_of(cache, reading))
 
     def wanted(self, options: Options) -> ReportRequest:
         """What a report is made for now, with these settings."""
-        from citewell.lsp.diagnostics.builder import ReportRequest
+        from citewell.lsp.state.reports import ReportRequest
 
         flags = self._editor.flags
         return ReportRequest(
@@ -172,7 +172,7 @@ class DiagnosticsPass:
 
     def _finder(self) -> DiagnosticsBuilder:
         """For the thread that finds."""
-        from citewell.lsp.diagnostics.builder import DiagnosticsBuilder
+        from citewell.lsp.state.reports import DiagnosticsBuilder
 
         if self._reports is None:
             self._reports = DiagnosticsBuilder()
@@ -438,7 +438,7 @@ class Diagnostics:
             await self._publisher.push(reports)
         options = self._buffers.workspace_options().diagnostics
         if options.severity != self._levels:
-            from citewell.lsp.diagnostics.builder import wrong_codes
+            from citewell.lsp.state.reports import wrong_codes
 
             self._levels = options.severity
             self._editor.show_problems(wrong_codes(options))

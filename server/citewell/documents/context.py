@@ -58,17 +58,15 @@ def query_for(
     placeholder: Placeholder,
     *,
     paper: CitingPaper | None = None,
-    root_document: Document | None = None,
 ) -> Query:
     """The query that a placeholder asks: its own words and all that surrounds it.
 
     `paper` says what is known of the whole paper; without it title and abstract come from
-    `root_document`, or from the document itself.
+    the document itself.
     """
     context = _context(document, placeholder.span)
     if paper is None:
-        root = root_document or document
-        paper = CitingPaper(title=root.title, abstract=root.abstract)
+        paper = CitingPaper(title=document.title, abstract=document.abstract)
     return Query(
         text=placeholder.query,
         sentence=context.sentence,

@@ -241,44 +241,6 @@ def places_of(project: Project, documents: Iterable[Document] | None = None) -> 
     ]
 
 
-def plan_fill(
-    project: Project,
-    engine: Engine,
-    options: Options,
-    *,
-    threshold: float | None = None,
-    count: int = CANDIDATES,
-    online: bool = False,
-    seconds: float = ONLINE_SECONDS,
-    choices: Mapping[str, Work | None] | None = None,
-    choose: Choose | None = None,
-    progress: Progress = no_progress,
-    cancel: Cancel | None = None,
-) -> FillPlan:
-    """Plan the best paper for every placeholder of the project; nothing is written.
-
-    A placeholder takes its best candidate if that is at least as certain as `threshold` (default:
-    the setting `fill.typed_threshold`), and is left open with a reason otherwise. One without
-    words is left open, too, unless the setting `fill.unattended` is on (`with_unattended`); then
-    its threshold is `fill.threshold`. Where a language model is named, the best candidate is the
-    one that it picks. A work that the bibliography holds, or that an earlier placeholder brought,
-    keeps its key. With `online` the allowed sources are asked for the words of placeholders that
-    would be left open, for at most `seconds` in all. `choices` and `choose` are for callers who
-    decide themselves (`FillTask`).
-    """
-    task = FillTask(
-        engine,
-        options,
-        threshold=threshold,
-        count=count,
-        online=online,
-        seconds=seconds,
-        choices=choices,
-        choose=choose,
-    )
-    return task.run(project, progress, cancel)
-
-
 class FillTask:
     """A fill in its stages: search, pick, plan, verify.
 
@@ -322,8 +284,16 @@ class FillTask:
     def run(
         self, project: Project, progress: Progress = no_progress, cancel: Cancel | None = None
     ) -> FillPlan:
-        """The plan for the project as it is. Raises `Cancelled`, and `CitewellError` for a choice
-        whose placeholder is not there."""
+        """The plan for the project as it is; nothing is written. Raises `Cancelled`, and
+        `CitewellError` for a choice whose placeholder is not there.
+
+        A placeholder takes its best candidate if that is at least as certain as the threshold
+        (default: the setting `fill.typed_threshold`), and is left open with a reason otherwise. One
+        without words is left open, too, unless the setting `fill.unattended` is on
+        (`with_unattended`); then its threshold is `fill.threshold`. Where a language model is
+        named, the best candidate is the one that it picks. A work that the bibliography holds, or
+        that an earlier placeholder brought, keeps its key.
+        """
         places = places_of(project)
         self.search(places, progress, cancel)
         return self.verify(self.plan(project, places), progress, cancel)

@@ -216,7 +216,7 @@ class Library(Closing):
     ) -> FillPlan:
         """Plan a citation for every placeholder of a paper and its files; nothing is written.
 
-        See `plan_fill`; an online library asks the allowed sources for what it answers badly, for
+        See `FillTask`; an online library asks the allowed sources for what it answers badly, for
         at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
         paper = Path(paper)

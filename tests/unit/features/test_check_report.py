@@ -10,7 +10,7 @@ import pytest
 
 from citewell.features.checking.check import (
     claims_in_files,
-    claims_in_text,
+    references_in,
     selected,
     tally,
 )
@@ -142,7 +142,7 @@ def test_sarif_is_valid_by_the_standards_own_schema(checks, tmp_path):
 
 def test_a_result_keeps_its_fingerprint_when_the_entry_moves(checker, tmp_path):
     def prints(text):
-        checks = checker.check(claims_in_text(text, str(tmp_path / "refs.bib")))
+        checks = checker.check(references_in(text, str(tmp_path / "refs.bib")).claims)
         results = to_sarif(checks, tmp_path)["runs"][0]["results"]
         return [result["partialFingerprints"]["finding/v1"] for result in results]
 
@@ -219,7 +219,9 @@ def test_a_paper_is_checked_for_what_it_cites(tmp_path):
         encoding="utf-8",
     )
     assert [claim.key for claim in claims_in_files([paper]).claims] == ["late"]
-    assert len(claims_in_files([paper], every=True).claims) == len(claims_in_text(BIB, "r.bib"))
+    assert len(claims_in_files([paper], every=True).claims) == len(
+        references_in(BIB, "r.bib").claims
+    )
 
 
 def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path):

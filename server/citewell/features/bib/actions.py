@@ -169,9 +169,6 @@ def _taken_over(bib: BibFile, kept: BibEntry, gone: Sequence[BibEntry]) -> TextE
     return TextEdit(Span(at, at), "".join(parts)) if parts else None
 
 
-KINDS = (QUICK_FIX, REWRITE, SOURCE)
-
-
 def entry_actions(bib: BibFile, entry: BibEntry, paper: LintPaper, table: KeyTable) -> list[Action]:
     """The actions on the entry at the cursor, without the one that needs a look-up."""
     found: list[Action] = []

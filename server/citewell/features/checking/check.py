@@ -201,11 +201,6 @@ def _beside_entries(bib: BibFile) -> list[Claim]:
     return claims
 
 
-def claims_in_text(text: str, path: str = "") -> list[Claim]:
-    """The references alone of `references_in`."""
-    return list(references_in(text, path).claims)
-
-
 def _claims_of_paper(
     path: Path, options: DocumentOptions | None, every: bool, read: Overlay | None
 ) -> tuple[list[Claim], list[Problem]]:

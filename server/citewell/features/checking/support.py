@@ -191,7 +191,6 @@ _OWN = re.compile(
     r"|the\s+following|as\s+follows)\b",
     re.IGNORECASE,
 )
-_END = re.compile(r"[.!?][\"')\]”’]*\s*$")
 _STOP = re.compile(r"[.!?](?=[\"')\]}]*(?:\s|$|%))|\n[ \t]*\r?\n")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\r?\n\s*")
 MIN_WORDS = 7

@@ -28,7 +28,6 @@ from citewell.model.identifiers import web_address
 from citewell.model.installing import install_command
 from citewell.options import Options
 
-DEFAULT_STYLE = "apa"
 MAX_STYLE_BYTES = 2_000_000
 """The largest style of the CSL repository has a tenth of this."""
 

@@ -30,8 +30,7 @@ from citewell.sources.contract import (
     children,
     json_object,
 )
-from citewell.sources.formats import record_line, work_of_openalex
-from citewell.sources.values import raw, today
+from citewell.sources.values import raw, record_line, today, work_of_openalex
 from citewell_corpus.processes import Progress
 
 # References of works from sources: OpenAlex fifty works per request, others one by one.

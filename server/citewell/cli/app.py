@@ -83,15 +83,15 @@ COMMANDS = {
         "Ask a language model whether papers support the sentences.",
     ),
     "sources": (
-        "citewell.cli.sources:sources",
+        "citewell.cli.privacy:sources",
         "List scholarly sources, and allow or forbid them.",
     ),
     "llm": (
-        "citewell.cli.llm:llm",
+        "citewell.cli.privacy:llm",
         "Show the configured language model, what it receives and what it has cost.",
     ),
     "history": (
-        "citewell.cli.history:history",
+        "citewell.cli.privacy:history",
         "Show or erase what was learned from your choices.",
     ),
     "library": ("citewell_corpus.cli.library:library", "Build and manage libraries of papers."),

@@ -234,12 +234,12 @@ def _damaged(options: Options) -> tuple[Problem, ...]:
 
 def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """The allowed sources; whether they answer only if that is asked."""
-    from citewell.cli.sources import facts
+    from citewell.cli.privacy import source_facts
     from citewell.engine.online import Online, missing_package
     from citewell.sources.registry import allowed
 
     names, problems = allowed(options.sources.allow)
-    rows = {row["name"]: row for row in facts(options) if row["allowed"]}
+    rows = {row["name"]: row for row in source_facts(options) if row["allowed"]}
     found = {name: f"allowed, {rows[name]['host']}, key: {rows[name]['key']}" for name in names}
     if names and (missing := missing_package()) is not None:
         return found, (*problems, missing)
@@ -266,9 +266,9 @@ def _llm(options: Options) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """The configured language model; sends no request."""
     if options.llm.provider == "none":
         return {}, ()
-    from citewell.cli.llm import facts
+    from citewell.cli.privacy import llm_facts
 
-    found, problems = facts(options)
+    found, problems = llm_facts(options)
     shown = {
         name: str(found[name])
         for name in ("provider", "model", "host", "key", "url")

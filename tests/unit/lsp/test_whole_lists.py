@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.features.symbols import outline
+from citewell.lsp.documents.project_state import outline
 from citewell.lsp.protocol import open_document
 from citewell.lsp.protocol.open_document import LineIndex, units
 from citewell.lsp.requests.outline import _folds, _links, _outline, bib_links, folds

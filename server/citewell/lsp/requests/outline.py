@@ -26,7 +26,7 @@ from citewell.model.identifiers import arxiv_id, normalise_doi
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project
-    from citewell.features.symbols import Symbol
+    from citewell.lsp.documents.project_state import Symbol
 
 
 def folding_handlers(editor: Editor, projects: Projects) -> Handlers:
@@ -176,7 +176,7 @@ def symbol_handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Han
 def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
     """The symbols in the order of the file; flat ones of a `uri` for a client that knows no
     others."""
-    from citewell.features.symbols import outline
+    from citewell.lsp.documents.project_state import outline
 
     found = outline(bib)
     index = LineIndex(bib.text, encoding)

@@ -24,7 +24,7 @@ from citewell.sources.contract import (
     of_works,
     records,
 )
-from citewell.sources.formats import csl_authors, csl_year
+from citewell.sources.values import csl_authors, csl_year
 
 _KINDS = {
     "journal-article": "article",

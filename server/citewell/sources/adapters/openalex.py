@@ -22,7 +22,7 @@ from citewell.sources.contract import (
     json_object,
     records,
 )
-from citewell.sources.formats import work_of_openalex
+from citewell.sources.values import work_of_openalex
 
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"

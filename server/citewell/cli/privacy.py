@@ -207,7 +207,7 @@ def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
     if as_json:
         write_json({**found, "problems": problems})
     else:
-        _llm_show(found)
+        _show_model(found)
         show_problems(problems)
     ctx.exit(FINDINGS if problems else OK)
 
@@ -301,7 +301,7 @@ def _try(model: LanguageModel) -> tuple[dict[str, Any], Problem | None]:
     }, picked.problem
 
 
-def _llm_show(found: dict[str, Any]) -> None:
+def _show_model(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -363,7 +363,7 @@ def history(ctx: click.Context, count: int, as_json: bool) -> None:
     if as_json:
         write_json({"path": store.path, "enabled": enabled, "events": [_row(e) for e in events]})
     else:
-        _history_show(events, count)
+        _show_events(events, count)
         state = "on" if enabled else "off: nothing is added or used"
         click.echo(f"{_count(events)} in {store.path}. Learning is {state}.", err=True)
     show_problems(store.problems)
@@ -398,7 +398,7 @@ def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> No
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("No terminal to ask on: use --yes.")
-        _history_show(chosen, 10)
+        _show_events(chosen, 10)
         click.confirm(f"Erase {_count(chosen)}?", abort=True, err=True)
     gone = store.erase(works=works, project=folder)
     click.echo(f"Erased: {gone}.")
@@ -455,7 +455,7 @@ def _shown(event: Event) -> tuple[str, str, str, str, str]:
     return when, kind, event.title, event.project, event.through
 
 
-def _history_show(events: Sequence[Event], count: int) -> None:
+def _show_events(events: Sequence[Event], count: int) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -157,7 +157,6 @@ _NUMBER = re.compile(
     r"\[\s*#?(\d{1,4})\s*\]|\b((?:candidate|paper|number|no\.|#)\s*#?)(\d{1,4})\b", re.IGNORECASE
 )
 _SIGNS = re.compile(r"[`*_#~|\\<>{}$^@]+")
-_REMARKS_SPACE = re.compile(r"\s+")
 _GAPS = re.compile(r"(?:[\s(,;:\"'“”]*\[…\][\s),;:\"'“”]*){2,}")
 _BEFORE_SIGN = re.compile(r"\s+([.,;:!?)])")
 _WORDS = re.compile(r"[^\W_]+")
@@ -214,7 +213,7 @@ def without_identifiers(answer: object) -> str:
     # Without its signs a text may hold another address or identifier than before.
     for pattern in (_ADDRESS, _IDENTIFIER):
         text = _until_stable(pattern, f" {GAP} ", text)
-    return _REMARKS_SPACE.sub(" ", text).strip()
+    return _SPACE.sub(" ", text).strip()
 
 
 def _until_stable(pattern: re.Pattern[str], by: str, text: str) -> str:
@@ -302,7 +301,7 @@ def _numbered(found: re.Match[str], count: int) -> str:
 
 def _tidy(text: str) -> str:
     text = _GAPS.sub(f" {GAP} ", text.replace('"', "'").replace("“", "'").replace("”", "'"))
-    text = _BEFORE_SIGN.sub(r"\1", _REMARKS_SPACE.sub(" ", text)).strip()
+    text = _BEFORE_SIGN.sub(r"\1", _SPACE.sub(" ", text)).strip()
     return shorten(text, MAX_REMARK)
 
 
@@ -377,11 +376,11 @@ def quotation(answer: object, sources: Sequence[str]) -> str:
 
     Case, blanks and the forms of quotes and dashes are ignored; letters and digits must match.
     """
-    wanted = _answers_folded(str(answer or "")[:2000])[0]
+    wanted = _with_places(str(answer or "")[:2000])[0]
     if len(wanted.replace(" ", "")) < LEAST_QUOTE:
         return ""
     for source in sources:
-        text, places = _answers_folded(source)
+        text, places = _with_places(source)
         at = text.find(wanted)
         if at >= 0:
             return source[places[at] : places[at + len(wanted) - 1] + 1]
@@ -397,7 +396,7 @@ def queries(answer: object, most: int) -> list[str]:
     return list(dict.fromkeys(line for line in lines if len(line) > 2))[:most]
 
 
-def _answers_folded(text: str) -> tuple[str, list[int]]:
+def _with_places(text: str) -> tuple[str, list[int]]:
     """Letters and digits, one blank between words, and the offset of each in the text."""
     letters: list[str] = []
     places: list[int] = []

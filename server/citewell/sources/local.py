@@ -367,7 +367,6 @@ MAX_BYTES = 64 << 20
 _PATH = "/api/processFulltextDocument"
 _BUSY = 503
 _NO_CONTENT = 204
-_GROBID_CHUNK = 1 << 18
 _FIELDS = (
     ("consolidateHeader", "0"),
     # GROBID would ask other services, which the user has not allowed.
@@ -398,11 +397,11 @@ def read_with_grobid(
         except urllib.error.HTTPError as error:
             error.close()
             if error.code != _BUSY:
-                return _grobid_refused(base, path, f"status {error.code}")
+                return _file_refused(base, path, f"status {error.code}")
         except NonsenseError as error:
             return _nonsense(base, path, str(error))
         except (OSError, HTTPException, ValueError) as error:
-            return _grobid_away(base, str(getattr(error, "reason", "") or type(error).__name__))
+            return _server_away(base, str(getattr(error, "reason", "") or type(error).__name__))
         wait = busy_seconds * 2**attempt
         if attempt + 1 == TRIES or time.monotonic() + wait > limit:
             break
@@ -426,7 +425,7 @@ def _ask(base: str, path: Path, limit: float) -> bytes | Problem:
     with opener.open(request, timeout=max(0.1, limit - time.monotonic())) as answer:
         if answer.status == _NO_CONTENT:
             return _nonsense(base, path, "it found no text")
-        return _grobid_read(answer, limit)
+        return _read_bounded(answer, limit)
 
 
 def _form(data: bytes, boundary: str) -> bytes:
@@ -440,12 +439,12 @@ def _form(data: bytes, boundary: str) -> bytes:
     return b"".join([*parts, data, f"\r\n--{boundary}--\r\n".encode()])
 
 
-def _grobid_read(answer: IO[bytes], limit: float) -> bytes:
+def _read_bounded(answer: IO[bytes], limit: float) -> bytes:
     pieces: list[bytes] = []
     size = 0
     # What has arrived is taken at once: a slow sender must not outlast the limit.
     read = getattr(answer, "read1", answer.read)
-    while piece := read(_GROBID_CHUNK):
+    while piece := read(_CHUNK):
         pieces.append(piece)
         size += len(piece)
         if size > MAX_BYTES:
@@ -455,7 +454,7 @@ def _grobid_read(answer: IO[bytes], limit: float) -> bytes:
     return b"".join(pieces)
 
 
-def _grobid_away(base: str, reason: str) -> Problem:
+def _server_away(base: str, reason: str) -> Problem:
     return Problem(
         "grobid-away",
         f"GROBID does not answer on {base} ({reason}).",
@@ -463,7 +462,7 @@ def _grobid_away(base: str, reason: str) -> Problem:
     )
 
 
-def _grobid_refused(base: str, path: Path, reason: str) -> Problem:
+def _file_refused(base: str, path: Path, reason: str) -> Problem:
     return Problem(
         "grobid-refused",
         f"GROBID on {base} cannot read {path.name} ({reason}); it was read without it.",

@@ -386,7 +386,7 @@ def _name(author: Author) -> str:
 #
 # https://docs.openalex.org/api-entities/works/work-object
 
-_OPENALEX_WORK_KINDS = {
+_OPENALEX_KINDS = {
     "book": "book",
     "book-chapter": "incollection",
     "dissertation": "phdthesis",
@@ -455,8 +455,8 @@ def _published_in(record: dict[str, Any], source: dict[str, Any]) -> tuple[str, 
     """Kind, book title, journal."""
     name = text(source.get("display_name"))
     kind = raw(record.get("type"))
-    if kind in _OPENALEX_WORK_KINDS:
-        return _OPENALEX_WORK_KINDS[kind], name if kind == "book-chapter" else "", ""
+    if kind in _OPENALEX_KINDS:
+        return _OPENALEX_KINDS[kind], name if kind == "book-chapter" else "", ""
     where = raw(source.get("type"))
     if where == "repository" or kind == "preprint":
         return "misc", "", ""

@@ -367,19 +367,19 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     except CitewellError as error:
         show_problems([error.problem])
         ctx.exit(FINDINGS)
-    _compare_models_show(comparison)
-    save_results(flags, comparison, lambda: _compare_models_page(comparison))
+    _show_comparison(comparison)
+    save_results(flags, comparison, lambda: _comparison_page(comparison))
     _explain(comparison)
     ctx.exit(OK if all(one.answered for one in comparison.models) else FINDINGS)
 
 
-def _compare_models_page(comparison: ModelComparison) -> str:
+def _comparison_page(comparison: ModelComparison) -> str:
     from citewell_lab.tuning.page import comparison_page
 
     return comparison_page(comparison)
 
 
-def _compare_models_show(found: ModelComparison) -> None:
+def _show_comparison(found: ModelComparison) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -147,11 +147,11 @@ _NAME = re.compile(r"\\([A-Za-z@]+)\*?")
 _USE = re.compile(
     r"\\([A-Za-z@]+)\*?((?:\s*(?:\[[^\[\]]{0,200}\]|<[^<>]{0,200}>)){0,3})\s*(\{#([1-9])\})?"
 )
-_MACROS_PARAMETERS = re.compile(r"(?:[^{}\\\n]|\\.){0,100}")
+_PARAMETER_TEXT = re.compile(r"(?:[^{}\\\n]|\\.){0,100}")
 _ALIAS = re.compile(
     r"(?:\\(?:protect|leavevmode|unskip|ifmmode)\s*|~|\s)*\\([A-Za-z@]+)\*?\s*(?:\\@?xspace)?\s*"
 )
-_MACROS_SPEC = re.compile(r"[mrRvbdDoOsteEgG]")
+_SPEC_KINDS = re.compile(r"[mrRvbdDoOsteEgG]")
 _PATH_TEXT = re.compile(r"[\w ./,:~\\-]{1,500}")
 _MULTIBIB = words(
     """
@@ -226,10 +226,10 @@ def _macro(
         spec = arguments.argument(position, 400)
         if spec is None:
             return None
-        kinds = "".join(_MACROS_SPEC.findall(re.sub(r"\{[^{}]*\}", "", text[spec[0] : spec[1]])))
+        kinds = "".join(_SPEC_KINDS.findall(re.sub(r"\{[^{}]*\}", "", text[spec[0] : spec[1]])))
         position = spec[2]
     elif kind in ("def", "edef", "gdef", "xdef"):
-        parameters = _MACROS_PARAMETERS.match(text, position)
+        parameters = _PARAMETER_TEXT.match(text, position)
         position = parameters.end() if parameters else position
         kinds = "m" * 9
     else:

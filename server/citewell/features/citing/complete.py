@@ -353,7 +353,7 @@ def paper_rows(
     invented: list[PaperRow] = []
     seen: set[str] = set()
     if index is not None and words.strip():
-        for path, entry in _picker_rows_own(words, index, max(1, limit // 2)):
+        for path, entry in _own_rows(words, index, max(1, limit // 2)):
             if entry.key not in seen:
                 seen.add(entry.key)
                 check = check_of(path, entry)
@@ -371,7 +371,7 @@ def paper_rows(
     return [*rows[: limit - len(invented)], *invented]
 
 
-def _picker_rows_own(words: str, index: KeyIndex, most: int) -> list[tuple[str, BibEntry]]:
+def _own_rows(words: str, index: KeyIndex, most: int) -> list[tuple[str, BibEntry]]:
     """Own entries in which all words fit, or that the words identify."""
     identifier = identifier_of(words)
     if identifier is not None:

@@ -274,7 +274,7 @@ def _stems(text: str) -> frozenset[str]:
 # typed title words, in whole or in part, of papers of which 41% are not there, and 2,400 with
 # citing sentences. The second one passes 0.3 only where the sentence all but names the title.
 
-_CONFIDENCE_TYPED = (-10.73, 2.79, 8.11, 2.02, 4.80)
+_TYPED_CURVE = (-10.73, 2.79, 8.11, 2.02, 4.80)
 """Intercept; title covered by the words, words covered by the record, agreement, lead."""
 _SENTENCE = (-4.29, 1.25, 1.38, 1.51, 0.98)
 """Intercept; title covered, sentence covered, agreement, title covered entirely."""
@@ -312,7 +312,7 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     if typed:
         rivals = (_share(wanted, _words(hit.work.title)) for hit in hits[1:_RIVALS])
         features = (contained, covered, agreement, covered - max(rivals, default=0.0))
-        return min(_logistic(_CONFIDENCE_TYPED, features), highest_of(query.text, first.work))
+        return min(_logistic(_TYPED_CURVE, features), highest_of(query.text, first.work))
     whole = float(contained >= _WHOLE and len(title) >= _LONG_TITLE)
     return _logistic(_SENTENCE, (contained, covered, agreement, whole))
 

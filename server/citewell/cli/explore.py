@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from citewell.cli.find import TypedWordsCommand
+from citewell.cli.find import TypedWordsCommand, reasoned, show_table, tabbed
 from citewell.cli.terminal import BIB, FINDINGS, OK, Session, console, echo, own_bibs, show_problems
+from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
@@ -132,8 +134,6 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
 
 def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreQuery:
     """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
-    from msgspec.structs import replace
-
     from citewell.usecases.explore.contract import ExploreQuery
 
     low, high = flags["year_from"], flags["year_to"]
@@ -187,8 +187,6 @@ def _with_ids(
 ) -> ExploreQuery:
     """The request with the ids of the papers that it keeps and rejects. Raises `CitewellError` for
     one that no record has."""
-    from msgspec.structs import replace
-
     from citewell.features.citing.known_works import all_named
 
     def ids(names: Sequence[str]) -> tuple[str, ...]:
@@ -242,7 +240,6 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
 
 def _write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` where that fails."""
-    from citewell.model import CitewellError, Problem
     from citewell.model.system.files import write_atomically
 
     try:
@@ -263,7 +260,6 @@ def _show(
     papers: Sequence[ExploredWork], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
 ) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.find import reasoned, show_table, tabbed
     from citewell.documents.keys.pattern import make_key
     from citewell.usecases.explore.contract import reason_text
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from citewell.cli.terminal import (
     BIB,
@@ -23,6 +24,7 @@ from citewell.cli.terminal import (
     show_problems,
     write_json,
 )
+from citewell.model import CitewellError, Query, SearchResult
 from citewell.model.display_text import shorten
 from citewell.model.venues import shown_venue
 
@@ -140,7 +142,6 @@ def find(
     Exits with 1 if nothing is found.
     """
     from citewell.features.text.evidence import reason, understood_text, why
-    from citewell.model import CitewellError, Query, SearchResult
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
 
@@ -212,8 +213,6 @@ def find(
 def _query(query: Query, year: int | None) -> Query:
     """The query with its years. Raises `click.UsageError` where it asks for nothing, or contradicts
     itself."""
-    from msgspec.structs import replace
-
     low, high = query.year_from, query.year_to
     if year is not None:
         if low is not None or high is not None:

@@ -32,6 +32,7 @@ from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.model.system.closing import Closing
 from citewell.options import Options
 from citewell.options.folders import working_folder
+from citewell.options.merge import library_settings, load, wrong_flags
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import (
     SLICE,
@@ -77,8 +78,6 @@ def open_library(
     sources are asked, too. Raises `CitewellError` for a setting that cannot hold, and where no
     source is allowed; a library that is missing is a problem of each answer.
     """
-    from citewell.options.merge import library_settings, load, wrong_flags
-
     flags = {**(settings or {}), **library_settings(name)}
     if wrong := wrong_flags(flags):
         raise CitewellError(wrong[0])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from citewell.cli.evaluation.questions import PATH, examples_of, questions_of, with_questions
 from citewell.cli.terminal import (
@@ -236,7 +237,6 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
     version from a half of the papers; it is kept only if it wins on others by more than chance.
     The passages go to the model that `llm.provider` names, and nowhere else.
     """
-    from citewell.model import CitewellError
     from citewell_lab.tuning.metric import MetricWeights
 
     session: Session = ctx.obj
@@ -347,7 +347,6 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     passages go to the models that you name, and nowhere else. Exits with 1 if a model answered
     nothing.
     """
-    from citewell.model import CitewellError
     from citewell_lab.tuning.compare_models import compare_models as run
     from citewell_lab.tuning.compare_models import named
 
@@ -408,8 +407,6 @@ def _show_comparison(found: ModelComparison) -> None:
 
 def _explain(found: ModelComparison) -> None:
     """Which models gave no answer to how many passages, and why to the first of these."""
-    from msgspec.structs import replace
-
     for one in found.models:
         if one.why is None:
             continue

@@ -118,7 +118,6 @@ class CompletionOptions(Struct, frozen=True, kw_only=True):
     """What the completion list holds."""
 
     limit: Annotated[int, about("Number of papers listed for a placeholder.", ge=1, le=200)] = 20
-    key_limit: Annotated[int, about("Number of keys listed inside a citation.", ge=1, le=1000)] = 50
 
 
 DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
@@ -239,14 +238,6 @@ class PdfOptions(Struct, frozen=True, kw_only=True):
             closed_if_wrong=True,
         ),
     ] = ""
-    max_pages: Annotated[
-        int,
-        about(
-            "Number of pages that are read of a file; of a longer one, the first and the last.",
-            ge=2,
-            le=100_000,
-        ),
-    ] = 1_000
     timeout_s: Annotated[
         float, about("Time limit for one file in seconds.", ge=1, le=3_600, trusted_only=True)
     ] = 60.0

@@ -254,16 +254,16 @@ def test_a_key_in_the_environment_is_no_setting_that_is_missing(user_file: Path)
 
 
 def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
-    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "completion.keyLimit": 9})
+    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "diagnostics.delayMs": 9})
     assert loaded.problems == ()
     assert loaded.options.retrieval.rrf_k == 5
     assert loaded.options.retrieval.depth == 400
-    assert loaded.options.completion.key_limit == 9
+    assert loaded.options.diagnostics.delay_ms == 9
 
 
 def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
-    (problem,) = from_wire({"completion": {"key_limit": 9}}).problems
-    assert problem.hint == "Did you mean `completion.keyLimit`?"
+    (problem,) = from_wire({"diagnostics": {"delay_ms": 9}}).problems
+    assert problem.hint == "Did you mean `diagnostics.delayMs`?"
 
 
 def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:
@@ -332,7 +332,7 @@ def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> No
 
     words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
-    harmless = {"bib.key_pattern", "completion.key_limit", "documents.cite_commands",
+    harmless = {"bib.key_pattern", "documents.cite_commands",
                 "documents.default_command", "retrieval.cross_encoder_depth",
                 "retrieval.cross_encoder_ms"}  # fmt: skip
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}

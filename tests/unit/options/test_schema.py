@@ -39,7 +39,7 @@ def test_names_are_distinct_at_the_wire_and_in_the_environment() -> None:
 
 def test_camel_case_keeps_dots_and_drops_underscores() -> None:
     assert camel("retrieval.rrf_k") == "retrieval.rrfK"
-    assert camel("completion.key_limit") == "completion.keyLimit"
+    assert camel("diagnostics.delay_ms") == "diagnostics.delayMs"
 
 
 def test_the_tree_and_its_loader_import_nothing_heavy() -> None:

@@ -64,7 +64,7 @@ def long(path: Path, count: int, first: int, last: int) -> Problem:
     return Problem(
         "pdf-long",
         f"{path.name} has {count:,} pages; pages {first:,} to {last:,} are not read.",
-        "Raise `pdf.max_pages`, or split the file.",
+        "Split the file.",
         str(path),
     )
 

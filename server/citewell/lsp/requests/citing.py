@@ -35,6 +35,8 @@ Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
 """The author's entries before the papers of the library, those behind them, and what the reference
 manager has."""
 
+MAX_KEYS = 50
+"""Keys listed inside a citation."""
 KEY_SECONDS = 0.5
 """How long keys that were found wait for papers."""
 
@@ -80,7 +82,7 @@ class CitationService(Struct, frozen=True, eq=False):
             return None
         if not (keys if at.key_like else papers):
             return None
-        limit = options.completion.key_limit if at.key_like else options.completion.limit
+        limit = MAX_KEYS if at.key_like else options.completion.limit
 
         def find_zotero(work: Work) -> Work | None:
             return zotero_library.find(work, state.taken) if zotero_library is not None else None

@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 92047,
-    "server: files": 405,
+    "server: lines": 91984,
+    "server: files": 401,
     "corpus tools and lab: lines": 25193,
     "corpus tools and lab: files": 133,
     "files with fewer than 60 lines": 17,

@@ -1,4 +1,4 @@
-"""`citewell find`: the papers for a text."""
+"""`citewell find` and `citewell related`: papers for a text, and those linked to papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stretch of a document as plain prose, with marks for what is cited in it."""
+"""A stretch of a document as plain prose, its sentences, and the acronyms it writes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire of a Zotero that runs on this machine with Better BibTeX: pull export and JSON-RPC.
+"""Local services: a Zotero with Better BibTeX (pull export and JSON-RPC), and GROBID.
 
 Better BibTeX answers on the port of Zotero itself. `/better-bibtex/export/library?/1/library.json`
 gives a whole library, `/better-bibtex/export/collection?/1/NAME.json` a collection, in the format

@@ -1,4 +1,4 @@
-"""Values of foreign records as a `Work` wants them: plain, bounded, of the right type."""
+"""Values of foreign records as a `Work` wants them, and records of CSL and OpenAlex as works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`citewell prompts`: the versions of the programs that ask the language model."""
+"""`citewell prompts`, `tune` and `compare-models`: programs that ask a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check's results for machines and for a supervisor: JSON, SARIF 2.1.0, GitHub, RIS."""
+"""A check's results for machines and a supervisor (JSON, SARIF 2.1.0, GitHub, RIS), by policy."""
 
 from __future__ import annotations
 

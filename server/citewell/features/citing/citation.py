@@ -1,4 +1,4 @@
-"""How a placeholder becomes a citation: the smallest edit that writes a key in its place."""
+"""The place of a citation at a cursor, and the smallest edit that writes a key there."""
 
 from __future__ import annotations
 

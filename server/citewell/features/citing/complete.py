@@ -1,4 +1,4 @@
-"""The completion list at a cursor: the author's own entries first, then papers of the library.
+"""The list at a cursor and in the picker: the author's own entries, then papers of the library.
 
 One list serves placeholders and keys alike. A found paper that a .bib of the project already holds
 is offered under the key that it has there, so that citing it again never adds a second entry.

@@ -1,4 +1,4 @@
-"""The editor's open documents, changed line by line as the author types."""
+"""The editor's open documents, changed as the author types, and positions in their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""textDocument/definition, references and documentHighlight."""
+"""textDocument/definition, references, documentHighlight, prepareRename and rename."""
 
 from __future__ import annotations
 

@@ -56,10 +56,7 @@ format: $(VENV)/.test ## Bring the code into its form
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.base ## Write the pages that are made from the code
-	$(BIN)/python -m citewell.options.docs > docs/settings.md
-	$(BIN)/python -m citewell.cli.doc_pages commands > docs/commands.md
-	$(BIN)/python -m citewell.cli.doc_pages privacy > docs/privacy.md
-	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
+	$(BIN)/python scripts/write_docs.py
 
 # The wheels go into the .vsix, and beside the Neovim plugin: what they install is of their own version.
 wheel: $(VENV)/.created ## Build the wheels that the editors' clients install: server and starter library

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus.library import Library
-from citewell.documents.bib.match import same_work
-from citewell.documents.bib.work import entry_work
+from citewell.documents.bib.work import entry_work, same_work
 from citewell.documents.project.files import FileCache, SourceFiles
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.paper_project import Project

@@ -94,7 +94,7 @@ def _authors_in(work: Work, head: str) -> int:
 def sources_lookup(options: Options) -> Lookup:
     """The sources that the user has allowed. Raises `CitewellError` where there are none."""
     from citewell.engine.online import OFF, missing_package, shared
-    from citewell.sources.answers import Matched, SourceQuery
+    from citewell.sources.contract import Matched, SourceQuery
 
     if not options.sources.allow:
         raise CitewellError(OFF)

@@ -237,12 +237,12 @@ def fetch_zotero(text: str, base: str, folder: Path) -> Path:
     A group is given by its number in Zotero. Raises `LibraryError`: zotero-away if Zotero does not
     respond, zotero-refused if it lacks Better BibTeX or the collection.
     """
-    from citewell.sources import zotero
+    from citewell.sources import local
 
     wanted = text.removeprefix(ZOTERO_PREFIX).strip("/")
-    if (problem := zotero.greet(base)) is not None:
+    if (problem := local.greet(base)) is not None:
         raise LibraryError(problem)
-    data = zotero.pull(base, wanted, "json", seconds=_ZOTERO_SECONDS, max_bytes=_ZOTERO_BYTES)
+    data = local.pull(base, wanted, "json", seconds=_ZOTERO_SECONDS, max_bytes=_ZOTERO_BYTES)
     if isinstance(data, Problem):
         raise LibraryError(data)
     try:

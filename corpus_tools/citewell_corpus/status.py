@@ -26,7 +26,7 @@ from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell.model.identifiers import identifier_of
 from citewell.model.work import RecordVariant, Work
-from citewell.sources.malformed_names import malformed_name
+from citewell.sources.values import malformed_name
 from citewell_corpus import sources as source_list
 from citewell_corpus.sources import write_released
 from citewell_corpus.stages.publish import NewUse, collect_garbage, publish, writer_lock

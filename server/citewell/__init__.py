@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Checks
     from citewell.model import CitewellError, Hit, Problem, Work
     from citewell.model.check import Check, Verdict
-    from citewell.usecases.fill_plan import FillPlan
+    from citewell.usecases.fill import FillPlan
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library, open_library
 
@@ -38,7 +38,7 @@ _MODULES = {
     "Check": "citewell.model.check",
     "Checks": "citewell.engine.contract",
     "CitewellError": "citewell.model",
-    "FillPlan": "citewell.usecases.fill_plan",
+    "FillPlan": "citewell.usecases.fill",
     "Found": "citewell.usecases.find",
     "Hit": "citewell.model",
     "Library": "citewell.usecases.library",

@@ -31,7 +31,7 @@ from corpus_library import corpus_library
 
 from citewell.corpus.library import Library
 from citewell.engine.records import LibraryRecords
-from citewell.features.checking.check import claims_in_text, tally
+from citewell.features.checking.check import references_in, tally
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
 from citewell.verification.checker import Checker
@@ -96,7 +96,9 @@ def _bibliographies(count: int) -> list[Claim]:
     """Entries of the real bibliographies beside the checkout, begun again where they end."""
     claims: list[Claim] = []
     for path in sorted((DATA / "projects").rglob("*.bib")):
-        claims += claims_in_text(path.read_text(encoding="utf-8", errors="replace"), str(path))
+        claims += references_in(
+            path.read_text(encoding="utf-8", errors="replace"), str(path)
+        ).claims
     return [claims[n % len(claims)] for n in range(count)] if claims else []
 
 

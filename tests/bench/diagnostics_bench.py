@@ -44,9 +44,9 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
-    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, ReportRequest, subject_of
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
-    from citewell.lsp.protocol.line_index import LineIndex
+    from citewell.lsp.protocol.open_document import LineIndex
+    from citewell.lsp.state.reports import DiagnosticsBuilder, ReportRequest, subject_of
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)

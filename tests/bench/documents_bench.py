@@ -15,9 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from citewell.documents.context import context_at, query_for
-from citewell.documents.project.files import FileCache
+from citewell.documents.project.files import FileCache, scan_document
 from citewell.documents.project.paper_project import Project
-from citewell.documents.scan import scan_document
 from citewell.documents.textfile import read_text
 
 SENTENCE = (

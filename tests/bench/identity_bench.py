@@ -27,11 +27,10 @@ from tests.e2e.identity_cases import KEYS, NAMES, UNDECIDED, same_title, topics
 
 from citewell.engine.local import LocalEngine
 from citewell.engine.which_library import open_library
-from citewell.features.citing.key_meaning import read_key
-from citewell.features.citing.undefined_key import decide, identified, questions
+from citewell.features.citing.undefined_key import decide, identified, questions, read_key
 from citewell.model import Query
 from citewell.options import Options
-from citewell.options.load import load
+from citewell.options.merge import load
 from citewell.usecases.find import find_papers
 
 REAL = SHARED / "undefined_keys.jsonl.gz"

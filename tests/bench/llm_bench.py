@@ -20,8 +20,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from citewell.cli.evaluation.data import read, select
-from citewell.options.load import load
+from citewell.cli.evaluation.questions import read, select
+from citewell.options.merge import load
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, results, table
 from citewell_lab.evaluation.evaluate import evaluate

@@ -14,11 +14,10 @@ from typing import Any
 from rpc_client import RpcClient
 
 from citewell.corpus.library import Library
-from citewell.documents.bib.entry import entry_text
-from citewell.documents.bib.style import BibStyle
+from citewell.documents.bib.style import BibStyle, entry_text
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, Work
-from citewell.options.load import library_settings, load
+from citewell.options.merge import library_settings, load
 
 TOPIC = "neural machine translation"
 CITED, UNCITED = 60, 30

@@ -20,16 +20,15 @@ import msgspec
 
 from citewell.corpus.library import Library
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.bib.venues import venue_named
-from citewell.documents.bib.work import inherited
+from citewell.documents.bib.work import inherited, venue_named
 from citewell.engine.records import LibraryRecords
-from citewell.features.checking.check import ORDER, claims_in_text, tally
+from citewell.features.checking.check import ORDER, references_in, tally
 from citewell.model import Author, Work
 from citewell.model.check import INVENTED, Check, Claim, Verdict
 from citewell.model.identifiers import Identifier, identifier_of
 from citewell.model.names import is_organisation
-from citewell.sources.malformed_names import is_malformed
-from citewell.sources.trust import is_preprint, is_second_hand
+from citewell.sources.combine import is_preprint, is_second_hand
+from citewell.sources.values import is_malformed
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 
@@ -372,8 +371,8 @@ def perturb(
         for number, work in enumerate(works):
             case = change(_case(work), work, random.Random(f"{name} {work.id}"), others)
             if case is not None:
-                bib += claims_in_text(_bibtex(case), "refs.bib")
-                printed += claims_in_text(STYLES[number % len(STYLES)](case), "refs.txt")
+                bib += references_in(_bibtex(case), "refs.bib").claims
+                printed += references_in(STYLES[number % len(STYLES)](case), "refs.txt").claims
         found[name] = (checker.check(bib), checker.check(printed))
     return found
 
@@ -412,7 +411,7 @@ def by_hand(path: Path, checker: Checker) -> tuple[list[Check], list[Check]]:
     bib = parse_bib(path.read_text(encoding="utf-8"), str(path))
     claims = claims_of_bib(bib)
     printed = [
-        claims_in_text(_in_print(claim, inherited(bib.by_key, entry)), "refs.txt")[0]
+        references_in(_in_print(claim, inherited(bib.by_key, entry)), "refs.txt").claims[0]
         for claim, entry in zip(claims, bib.entries, strict=True)
     ]
     return checker.check(claims), checker.check(printed)

@@ -19,9 +19,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.cli.evaluation.data import read, select
+from citewell.cli.evaluation.questions import read, select
 from citewell.options import Options
-from citewell.options.load import load
+from citewell.options.merge import load
 from citewell_lab.evaluation.evaluate import open_engine
 from citewell_lab.evaluation.matching import Gold
 from citewell_lab.evaluation.runner import query_for

@@ -19,7 +19,7 @@ import numpy as np
 
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
-from citewell.features.checking.uncited import sentence_end, uncited_at
+from citewell.features.checking.support import sentence_end, uncited_at
 from citewell.model.document import Document
 
 PAPERS = Path(__file__).resolve().parents[3] / "shared" / "data" / "projects"

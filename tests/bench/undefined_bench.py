@@ -31,12 +31,11 @@ from typing import Any
 from corpus_library import corpus_library
 
 from citewell.engine.local import LocalEngine
-from citewell.features.citing.key_meaning import read_key
-from citewell.features.citing.undefined_key import decide, identified, questions
+from citewell.features.citing.undefined_key import decide, identified, questions, read_key
 from citewell.model import Query
 from citewell.model.query import CitingPaper
 from citewell.model.titles import title_key
-from citewell.options.load import load
+from citewell.options.merge import load
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "contexts"
 

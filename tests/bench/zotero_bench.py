@@ -17,7 +17,7 @@ from typing import Any
 from citewell.documents.latex.scanner import scan_latex
 from citewell.features.citing.complete import wanted
 from citewell.features.citing.insert import ZoteroLibrary
-from citewell.sources import zotero
+from citewell.sources import local
 
 LETTERS = ("a", "au", "auth12", "w1f w2a", "")
 
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def pull(url: str) -> bytes:
-    found = zotero.pull(url, "", "bibtex", seconds=600, max_bytes=1 << 30)
+    found = local.pull(url, "", "bibtex", seconds=600, max_bytes=1 << 30)
     assert isinstance(found, bytes), found
     return found
 

@@ -27,7 +27,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, Work
 from citewell.model.installing import install_command
 from citewell.options import Options
-from citewell.options.load import load
+from citewell.options.merge import load
 from citewell.ranking.cross_encoder import paper_text, query_text
 from citewell.ranking.pair_models import load_pair_model, onnx_file, providers
 

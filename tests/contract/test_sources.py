@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from citewell.sources.answers import Failed, Matched, NoMatch, Reason, SourceQuery
-from citewell.sources.contract import Source
+from citewell.sources.contract import Failed, Matched, NoMatch, Reason, Source, SourceQuery
 from citewell.sources.registry import SOURCES, source_named
 
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")

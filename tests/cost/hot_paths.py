@@ -95,8 +95,8 @@ def hot_paths(text: str, folder: Path) -> dict[str, HotPath]:
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
     from citewell.lsp.protocol import wire
     from citewell.lsp.requests.completion import row_of
-    from citewell.lsp.requests.symbols import _outline
-    from citewell.lsp.state.cards import render
+    from citewell.lsp.requests.outline import _outline
+    from citewell.lsp.state.memory import render
     from citewell.model import Query
     from citewell.options import Options
 

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from citewell.features.checking import verify
-from citewell.features.checking.diagnose import CODES
-from citewell.features.checking.lint import RULES
-from citewell.features.checking.lint_bibs import ANY_SYNTAX, SYNTAX
+from citewell.features.checking import check
+from citewell.features.checking.lint import ANY_SYNTAX, RULES, SYNTAX
+from citewell.lsp.state.reports import CODES
 from citewell.model.check import Verdict
 from citewell.model.document import Level
 
@@ -27,11 +26,11 @@ def test_every_code_has_one_section_and_every_section_a_code() -> None:
 
 def test_a_section_begins_with_the_level_of_its_code() -> None:
     levels = {rule.code: rule.level for rule in RULES if rule.code != ANY_SYNTAX} | SYNTAX
-    levels |= dict.fromkeys(verify.FINDINGS, Level.WARNING)
-    levels |= dict.fromkeys(verify.NOTES, Level.HINT)
-    levels |= {verify.NOT_FOUND: Level.HINT, verify.FABRICATED: Level.ERROR}
+    levels |= dict.fromkeys(check.FINDINGS, Level.WARNING)
+    levels |= dict.fromkeys(check.NOTES, Level.HINT)
+    levels |= {check.NOT_FOUND: Level.HINT, check.FABRICATED: Level.ERROR}
     for code, text in sections().items():
-        if code == verify.UNCHECKED:
+        if code == check.UNCHECKED:
             continue
         severity = re.match(r"\s*\*(\w+)", text)
         assert severity, code
@@ -52,6 +51,6 @@ def test_every_finding_of_the_check_can_be_shown_in_an_editor() -> None:
     page = (DOCS / "check.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, flags=re.MULTILINE)
     findings = {code for code, _ in rows} - set(Verdict)
-    assert findings - {"wrong-detail"} == {*verify.FINDINGS, *verify.NOTES}
+    assert findings - {"wrong-detail"} == {*check.FINDINGS, *check.NOTES}
     notes = {code for code, text in rows if text.endswith("(note).")}
-    assert notes == set(verify.NOTES)
+    assert notes == set(check.NOTES)

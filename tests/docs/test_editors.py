@@ -21,7 +21,7 @@ def test_every_command_of_the_server_is_on_the_page() -> None:
 
 
 def test_every_argument_of_the_commands_is_on_the_page() -> None:
-    from citewell.features.citing.picker_rows import PaperRow
+    from citewell.features.citing.complete import PaperRow
     from citewell.lsp.commands.execute import InsertArguments
     from citewell.lsp.commands.explore import ExploreArguments, OverviewArguments
     from citewell.lsp.commands.picker import InsertPaperArguments, SearchArguments

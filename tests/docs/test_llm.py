@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 from citewell.llm.providers import PROVIDERS
 from citewell.llm.versions import NAMES
 from citewell.options.online import LlmOptions
-from citewell.options.schema import settings
+from citewell.options.values import settings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "llm.md").read_text(encoding="utf-8")
 

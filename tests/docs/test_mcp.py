@@ -62,7 +62,7 @@ def test_the_server_card_is_as_the_registry_wants_it() -> None:
 def test_the_server_card_starts_what_there_is() -> None:
     from citewell import __version__
     from citewell.cli.serve import mcp
-    from citewell.options.load import load
+    from citewell.options.merge import load
 
     (package,) = CARD["packages"]
     assert CARD["version"] == package["version"] == __version__

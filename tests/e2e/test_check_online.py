@@ -25,11 +25,11 @@ from citewell.sources import values
 from citewell.sources.adapters.crossref import work_of_crossref
 from citewell.sources.adapters.dblp import work_of_hit
 from citewell.sources.adapters.semantic_scholar import work_of_paper
-from citewell.sources.openalex_work import work_of_openalex
 from citewell.sources.registry import SOURCES, source_named
+from citewell.sources.values import work_of_openalex
 from citewell.verification.checker import Checker
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.online import OnlineChecker
-from citewell.verification.records import MemoryRecords
 
 MAKERS = {
     "crossref": work_of_crossref,

@@ -68,7 +68,7 @@ def options() -> Options:
 
 @pytest.fixture(scope="module")
 def evaluation(options: Options) -> Evaluation:
-    from citewell.cli.evaluation.data import select
+    from citewell.cli.evaluation.questions import select
     from citewell_lab.datasets import open_data
 
     questions, words = select(open_data(DEV), "test", every=False)
@@ -117,7 +117,7 @@ def typed(options: Options) -> dict[str, TypedFigures]:
 
 
 def typed_lines(options: Options, half_typed: str | None) -> dict[str, TypedFigures]:
-    from citewell.cli.evaluation.data import select
+    from citewell.cli.evaluation.questions import select
     from citewell.cli.evaluation.tasks import evaluate_typed
     from citewell_lab.datasets import open_data
 

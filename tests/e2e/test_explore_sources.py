@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from citewell.model.work import Work
-from citewell.options.load import load
-from citewell.usecases.explore.contract import Exploration, ExploreQuery
-from citewell.usecases.explore.export import exported
+from citewell.options.merge import load
+from citewell.usecases.explore.contract import Exploration, ExploreQuery, exported
 from citewell.usecases.library import open_library
 
 BERT = "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"

@@ -21,7 +21,7 @@ from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult, Work
 from citewell.options import Options
 from citewell.options.online import LlmOptions
-from citewell.usecases.fill import plan_fill, with_unattended
+from citewell.usecases.fill import FillTask, with_unattended
 
 pytest.importorskip("dspy")
 
@@ -307,14 +307,14 @@ def test_whatever_the_model_says_a_fill_cites_records_alone(
     cited = set()
     for text in (*MALFORMED[::6], '{"choice": "2", "reason": "x"}', '{"choice": "none"}'):
         server.script = lambda request, text=text: chat.Reply(text)
-        plan = plan_fill(project, engine, options, threshold=0.0)
+        plan = FillTask(engine, options, threshold=0.0).run(project)
         for one in plan.filled:
             assert one.hit is not None
             assert engine.works([one.hit.work.id]) == [one.hit.work]
             cited.add(one.hit.work.id)
     assert cited
     server.script = lambda request: chat.Reply('{"choice": "2", "reason": "It fits."}')
-    plan = plan_fill(project, engine, options)
+    plan = FillTask(engine, options).run(project)
     first = plan.fills[0]
     assert first.picked is not None and first.picked.by == "model"
     assert first.candidates[0].work.id == first.picked.work
@@ -322,10 +322,10 @@ def test_whatever_the_model_says_a_fill_cites_records_alone(
     assert "rank@" not in first.variant and "reformulate@" not in first.variant, "they said nothing"
     reply = '{"choice": "2", "order": ["2"], "queries": ["beam search"], "reason": "It fits."}'
     server.script = lambda request: chat.Reply(reply)
-    (first, *_) = plan_fill(project, engine, options).fills
+    (first, *_) = FillTask(engine, options).run(project).fills
     made = first.variant.split("+")[-3:]
     assert made == ["rank@builtin", "reformulate@builtin", "pick@builtin"], "each version by name"
     server.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
-    plan = plan_fill(project, engine, options, threshold=0.0)
+    plan = FillTask(engine, options, threshold=0.0).run(project)
     assert not plan.filled
     assert "none of 8 papers fitting: “No.”" in plan.fills[0].reason

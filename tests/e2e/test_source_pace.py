@@ -20,8 +20,8 @@ SEARCHES = 8
 CLIENT = """
 import json, sys
 from citewell.engine.online import Online
-from citewell.options.load import load
-from citewell.sources.answers import Failed
+from citewell.options.merge import load
+from citewell.sources.contract import Failed
 
 online = Online(load().options)
 print("ready", flush=True)

@@ -18,7 +18,7 @@ from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.identifiers import identifier_of
 from citewell.options import Options
 from citewell.options.folders import private_writes
-from citewell.sources.answers import SourceQuery
+from citewell.sources.contract import SourceQuery
 from citewell_corpus.cli.library_group import show_problem, write_json
 from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.fetching.feeds import FEEDS

@@ -81,7 +81,7 @@ def options_of(ctx: click.Context) -> Options:
     session: _Session | None = ctx.find_root().obj
     if session is not None:
         return session.load().options
-    from citewell.options.load import load
+    from citewell.options.merge import load
 
     loaded = load(None)
     for problem in loaded.problems:

@@ -8,8 +8,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 import msgspec
 
-from citewell.sources.answers import Failed, NoMatch
-from citewell.sources.contract import Ask, Source
+from citewell.sources.contract import Ask, Failed, NoMatch, Source
 
 T = TypeVar("T")
 

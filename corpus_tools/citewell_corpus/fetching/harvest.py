@@ -18,11 +18,19 @@ import msgspec
 from citewell.corpus.errors import LibraryError
 from citewell.model import Problem, Work
 from citewell.sources.adapters.openalex import OpenAlex
-from citewell.sources.answers import Failed, Matched, NoMatch, SourceQuery
-from citewell.sources.contract import Ask, Fetch, NonsenseError, Source, children, json_object
-from citewell.sources.formats import record_line
-from citewell.sources.openalex_work import work_of_openalex
-from citewell.sources.values import raw, today
+from citewell.sources.contract import (
+    Ask,
+    Failed,
+    Fetch,
+    Matched,
+    NoMatch,
+    NonsenseError,
+    Source,
+    SourceQuery,
+    children,
+    json_object,
+)
+from citewell.sources.values import raw, record_line, today, work_of_openalex
 from citewell_corpus.processes import Progress
 
 # References of works from sources: OpenAlex fifty works per request, others one by one.

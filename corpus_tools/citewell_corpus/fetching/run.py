@@ -13,7 +13,7 @@ import msgspec
 
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.model import Problem
-from citewell.sources.answers import Failed, NoMatch, Reason
+from citewell.sources.contract import Failed, NoMatch, Reason
 from citewell.sources.values import today
 from citewell_corpus.fetching.contract import Feed, FetchedPage, Request, Selection
 from citewell_corpus.processes import Progress

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.model import Work
-from citewell.sources.formats import work_of_csl
+from citewell.sources.values import work_of_csl
 from citewell_corpus.importers import files, json_records
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import FileImporter, text_head

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citewell.documents.context import context_at
-from citewell.documents.project.files import FileCache
+from citewell.documents.project.files import FileCache, format_of
 from citewell.documents.project.paper_project import Project
-from citewell.documents.scan import format_of
 from citewell.model import Reference, Work
 from citewell.model.document import Format
 from citewell.model.flavours import PAPER_SUFFIXES

@@ -14,7 +14,7 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.openalex_work import DELETED_WORK, work_of_openalex
+from citewell.sources.values import DELETED_WORK, work_of_openalex
 from citewell_corpus.importers import files, json_records, parquet
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport
 from citewell_corpus.importers.files import FileImporter

@@ -19,7 +19,7 @@ import msgspec
 
 from citewell.corpus.errors import MissingPackageError, library_problem
 from citewell.model import CitewellError, Problem
-from citewell.sources.malformed_names import is_malformed
+from citewell.sources.values import is_malformed
 from citewell_corpus import sources
 from citewell_corpus.importers import importer_named
 from citewell_corpus.importers.contract import LISTED, Importer, ImportReport

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
-from citewell.sources.malformed_names import malformed_name
+from citewell.sources.values import malformed_name
 from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import Row, write_catalogue
 from citewell_corpus.stages.clusters import Clusters, cluster

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from citewell.corpus.keys import id_number
 from citewell.corpus.library import Library
 from citewell.model import Work
-from citewell.sources.variants import records_of, statements, variants_of
+from citewell.sources.combine import records_of, statements, variants_of
 from citewell_corpus.importers import files
 from citewell_corpus.stages.importing import StagedSource
 from citewell_corpus.stages.staging import (

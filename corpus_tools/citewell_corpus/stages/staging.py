@@ -31,7 +31,7 @@ from citewell.model import Work
 from citewell.model.identifiers import acl_id
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
-from citewell.sources.trust import (
+from citewell.sources.combine import (
     CURATED,
     family,
     is_preprint,

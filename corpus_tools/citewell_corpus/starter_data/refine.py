@@ -22,7 +22,7 @@ from citewell.model.names import family_key, split_authors, usual_case
 from citewell.model.titles import fold, normalise_title, plain_title, title_key
 from citewell.model.venues import JOURNALS, shown_venue, venue_ids
 from citewell.model.work import Author, Work
-from citewell.sources.trust import JOURNAL_VERSIONS, is_preprint, is_second_hand, is_workshop
+from citewell.sources.combine import JOURNAL_VERSIONS, is_preprint, is_second_hand, is_workshop
 from citewell.verification.people import placeholder_names, without_anonymous
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import lines

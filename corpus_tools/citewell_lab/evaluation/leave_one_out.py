@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.context import acronyms_of, context_at, nearby_titles
+from citewell.documents.project.files import format_of
 from citewell.documents.project.paper_project import Project
-from citewell.documents.scan import format_of
 from citewell.model import Problem, Query, Question, Reference, Target
 from citewell.model.document import Citation, Document, Format
 from citewell.options.tree import DocumentOptions

@@ -10,8 +10,7 @@ import numpy as np
 
 from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
-from citewell.features.citing.confidence import confidence_of
-from citewell.features.text.evidence import chosen_first
+from citewell.features.text.evidence import chosen_first, confidence_of
 from citewell.model import Problem, Query, Question, SearchResult
 from citewell.model.llm import Usage
 from citewell.model.system.child_process import process_pool

@@ -25,10 +25,14 @@ from citewell.model.cancel import Cancel
 from citewell.ranking.contract import Candidates, Ordering, Signals
 from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.literature import NAMES, LiteratureModel, calibration_inputs
-from citewell.usecases.explore.contract import MAX_COUNT, ExploreQuery
-from citewell.usecases.explore.fusion import Ranked
-from citewell.usecases.explore.judging import NAMES as JUDGE_NAMES
-from citewell.usecases.explore.judging import RelevanceJudge, judged_features
+from citewell.usecases.explore.contract import (
+    MAX_COUNT,
+    ExploreQuery,
+    Ranked,
+    RelevanceJudge,
+    judged_features,
+)
+from citewell.usecases.explore.contract import NAMES as JUDGE_NAMES
 from citewell.usecases.explore.passes import explore
 from citewell_lab.datasets import open_data
 from citewell_lab.evaluation.matching import Gold

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from citewell.llm import answers
+from citewell.llm import texts
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.texts import candidate_of, numbered, passage_of
 from citewell.model import CitewellError, Problem
@@ -127,10 +127,10 @@ def metric_of(program: Tunable) -> Callable[..., Any]:
         if program == "judge":
             value = float(str(getattr(prediction, "fits", "")).strip().lower() == gold.fits)
         elif program == "pick":
-            number = answers.choice(getattr(prediction, "choice", None), len(gold.candidates))
+            number = texts.choice(getattr(prediction, "choice", None), len(gold.candidates))
             value = float(bool(number) and number - 1 in gold.right)  # type: ignore[operator]
         else:
-            order = answers.order(getattr(prediction, "order", None), len(gold.candidates))
+            order = texts.order(getattr(prediction, "order", None), len(gold.candidates))
             rank = rank_of([number - 1 for number in order], gold.right)
             value = 1 / rank if rank else 0.0
         return value == 1.0 if trace is not None else value

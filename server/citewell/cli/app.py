@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell import __version__
-from citewell.cli.report import BROKEN, INTERRUPTED, OK, show_problem
+from citewell.cli.terminal import (
+    BROKEN,
+    INTERRUPTED,
+    OK,
+    Session,
+    no_color,
+    set_up_logging,
+    show_problem,
+)
 
 if TYPE_CHECKING:
     from citewell.model.problem import Problem
@@ -66,11 +74,8 @@ COMMANDS = {
         "Fill the citations of a bundled paper from real ones, and compile it.",
     ),
     "find": ("citewell.cli.find:find", "Find papers for a text."),
-    "explore": (
-        "citewell.cli.explore:explore",
-        "Search the literature on a question.",
-    ),
-    "related": ("citewell.cli.related:related", "List papers linked to others by citations."),
+    "explore": ("citewell.cli.explore:explore", "Search the literature on a question."),
+    "related": ("citewell.cli.find:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
     "support": (
@@ -78,32 +83,29 @@ COMMANDS = {
         "Ask a language model whether papers support the sentences.",
     ),
     "sources": (
-        "citewell.cli.sources:sources",
+        "citewell.cli.privacy:sources",
         "List scholarly sources, and allow or forbid them.",
     ),
     "llm": (
-        "citewell.cli.llm:llm",
+        "citewell.cli.privacy:llm",
         "Show the configured language model, what it receives and what it has cost.",
     ),
     "history": (
-        "citewell.cli.history:history",
+        "citewell.cli.privacy:history",
         "Show or erase what was learned from your choices.",
     ),
     "library": ("citewell_corpus.cli.library:library", "Build and manage libraries of papers."),
     "lsp": ("citewell.cli.serve:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.serve:mcp", "Serve an agent over the Model Context Protocol."),
-    "serve": (
-        "citewell.cli.serve:serve",
-        "Serve a web page, and programs over HTTP.",
-    ),
+    "serve": ("citewell.cli.serve:serve", "Serve a web page, and programs over HTTP."),
     "eval": ("citewell.cli.evaluation.eval:eval_command", "Measure how well citations are found."),
-    "tune": ("citewell.cli.evaluation.tune:tune", "Improve the prompts of the language model."),
+    "tune": ("citewell.cli.evaluation.prompts:tune", "Improve the prompts of the language model."),
     "prompts": (
         "citewell.cli.evaluation.prompts:prompts",
         "List, compare and choose prompt versions.",
     ),
     "compare-models": (
-        "citewell.cli.evaluation.compare_models:compare_models",
+        "citewell.cli.evaluation.prompts:compare_models",
         "Compare language models on the same passages.",
     ),
     "doctor": (
@@ -152,9 +154,6 @@ def root(
     quiet: bool,
 ) -> None:
     """Finds, inserts and verifies citations of real papers while you write LaTeX or Markdown."""
-    from citewell.cli.session import Session
-    from citewell.cli.terminal import no_color, set_up_logging
-
     if no_color():
         ctx.color = False
     verbosity = -1 if quiet else verbose

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo_exact
+from citewell.cli.terminal import BROKEN, FINDINGS, OK, Session, console, echo_exact, show_problems
 from citewell.model import CitewellError
 from citewell.sources.service import ONLINE_SECONDS
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 
     from citewell.engine.contract import Checks
     from citewell.features.checking.check import Claims
-    from citewell.features.checking.paper_lint import LocatedDiagnostic
-    from citewell.features.checking.policy import Policy
+    from citewell.features.checking.report import LocatedDiagnostic, Policy
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
@@ -147,8 +145,7 @@ def check(
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """
     from citewell.features.checking.check import selected
-    from citewell.features.checking.paper_lint import lint_papers
-    from citewell.features.checking.policy import Weight, weighed
+    from citewell.features.checking.report import Weight, lint_papers, weighed
     from citewell.usecases.library import Library
 
     policy = _policy(policy_name, fail_on)
@@ -215,7 +212,7 @@ def _loaded(session: Session, files: Sequence[Path], grobid: str) -> tuple[Sessi
 
 def _policy(name: str | None, fail_on: str | None) -> Policy:
     """Raises `CitewellError` for an unknown policy."""
-    from citewell.features.checking.policy import failing_from, policy_named
+    from citewell.features.checking.report import failing_from, policy_named
 
     if name is not None and fail_on is not None:
         raise click.UsageError("Give either --policy or --fail-on: both say what blocks.")
@@ -408,8 +405,6 @@ def _written(
 
 def _plain(results: Results, show_all: bool) -> str:
     """What a terminal would show, as text for a file."""
-    from io import StringIO
-
     from rich.console import Console
 
     text = StringIO()
@@ -451,7 +446,7 @@ def _show(out: Console, results: Results, show_all: bool) -> None:
 def _show_weights(out: Console, results: Results) -> None:
     from rich.text import Text
 
-    from citewell.features.checking.policy import Weight, weighed
+    from citewell.features.checking.report import Weight, weighed
 
     counts = weighed(results.policy, results.checks, results.diagnostics)
     if not counts:
@@ -498,8 +493,8 @@ def _show_one(out: Console, one: Check) -> None:
 
 def _commands(one: Check) -> list[str]:
     """The commands that act on an entry of a .bib that is not verified."""
-    from citewell.features.text.entry_state import DOUBTED
-    from citewell.usecases.entry_changes import MARK, RECORD, REMOVE, changes_for
+    from citewell.features.citing.completion import DOUBTED
+    from citewell.usecases.check import MARK, RECORD, REMOVE, changes_for
 
     claim = one.claim
     if not claim.path.lower().endswith((".bib", ".bibtex")):

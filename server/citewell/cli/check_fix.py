@@ -13,7 +13,7 @@ from citewell.cli.terminal import console, echo, echo_exact
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.features.actions.check_fix import FixedEntry
+    from citewell.features.actions.verification import FixedEntry
     from citewell.model.check import Check
     from citewell.usecases.library import Library
 

@@ -6,21 +6,21 @@ import hashlib
 import json
 import os
 import shutil
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import FINDINGS, OK, Session, console, show_problems
 from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.options import Options
-    from citewell.usecases.fill_plan import FillPlan
+    from citewell.usecases.fill import FillPlan
 
 FILES = ("paper.tex", "references.bib")
 RECORD = ".citewell-demo.json"
@@ -83,8 +83,6 @@ def _step(screen: Console, number: int, title: str) -> None:
 
 def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
-    from msgspec.structs import replace
-
     from citewell.corpus.layout import starter_folder
 
     options = session.load().options
@@ -102,8 +100,6 @@ def copy_paper(out: Path) -> Path:
 
     A folder that holds anything that an earlier demo did not write is refused, with the reason.
     """
-    from importlib import resources
-
     record = _recorded(out)
     for name in FILES:
         path = out / name

@@ -5,21 +5,22 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from citewell.cli.report import FINDINGS, OK, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo
+from citewell import __version__
+from citewell.cli.terminal import FINDINGS, OK, Session, console, echo, show_problems, write_json
+from citewell.model import CitewellError, Query
 from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 
 if TYPE_CHECKING:
     from citewell.options import Options
-    from citewell.options.load import Loaded
+    from citewell.options.merge import Loaded
 
 EXTRAS = {
     "starter": ("citewell-starter",),
@@ -108,8 +109,6 @@ def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) 
 
 def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
     """Look at everything; nothing that is missing raises."""
-    from citewell import __version__
-
     timing, library, problems = _library(loaded)
     sources, troubles = _sources(loaded.options, online)
     llm, more = _llm(loaded.options)
@@ -135,8 +134,7 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
 def _draw(path: Path, options: Options) -> None:
     """Write the picture of the pipeline, with the times of an explicit search that asks no language
     model and no source. Raises `CitewellError` if a file cannot be written."""
-    from citewell.features.display.pipeline import mermaid, pipeline, svg
-    from citewell.model import CitewellError, Query
+    from citewell.features.pipeline import mermaid, pipeline, svg
     from citewell.usecases.library import Library
 
     with Library(options) as library:
@@ -158,8 +156,6 @@ def _draw(path: Path, options: Options) -> None:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata
-
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -167,7 +163,7 @@ def _version(package: str) -> str:
 
 
 def _settings(loaded: Loaded) -> dict[str, str]:
-    from citewell.options.schema import settings
+    from citewell.options.values import settings
 
     found = {}
     for setting in settings():
@@ -181,7 +177,6 @@ def _settings(loaded: Loaded) -> dict[str, str]:
 
 
 def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Problem, ...]]:
-    from citewell.model import Query
     from citewell.usecases.library import Library
 
     started = time.perf_counter()
@@ -216,7 +211,6 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
 def _damaged(options: Options) -> tuple[Problem, ...]:
     """Files of the library that are not as they were built: each is read and its hash compared."""
     from citewell.engine.which_library import open_library
-    from citewell.model import CitewellError
 
     try:
         library, _ = open_library(options)
@@ -228,19 +222,18 @@ def _damaged(options: Options) -> tuple[Problem, ...]:
 
 def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """The allowed sources; whether they answer only if that is asked."""
-    from citewell.cli.sources import facts
+    from citewell.cli.privacy import source_facts
     from citewell.engine.online import Online, missing_package
-    from citewell.model import CitewellError
     from citewell.sources.registry import allowed
 
     names, problems = allowed(options.sources.allow)
-    rows = {row["name"]: row for row in facts(options) if row["allowed"]}
+    rows = {row["name"]: row for row in source_facts(options) if row["allowed"]}
     found = {name: f"allowed, {rows[name]['host']}, key: {rows[name]['key']}" for name in names}
     if names and (missing := missing_package()) is not None:
         return found, (*problems, missing)
     if not (names and online):
         return found, problems
-    from citewell.sources.answers import Failed
+    from citewell.sources.contract import Failed
 
     try:
         online_sources = Online(options)
@@ -261,9 +254,9 @@ def _llm(options: Options) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """The configured language model; sends no request."""
     if options.llm.provider == "none":
         return {}, ()
-    from citewell.cli.llm import facts
+    from citewell.cli.privacy import llm_facts
 
-    found, problems = facts(options)
+    found, problems = llm_facts(options)
     shown = {
         name: str(found[name])
         for name in ("provider", "model", "host", "key", "url")

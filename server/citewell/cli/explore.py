@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from citewell.cli.find import TypedWordsCommand
-from citewell.cli.report import FINDINGS, OK, show_problems
-from citewell.cli.session import BIB, Session, own_bibs
-from citewell.cli.terminal import console, echo
+from citewell.cli.find import TypedWordsCommand, reasoned, show_table, tabbed
+from citewell.cli.terminal import BIB, FINDINGS, OK, Session, console, echo, own_bibs, show_problems
+from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.model.overview import Overview
     from citewell.options import Options
-    from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery, Pass
-    from citewell.usecases.explore.export import Form
+    from citewell.usecases.explore.contract import (
+        Exploration,
+        ExploredWork,
+        ExploreQuery,
+        Form,
+        Pass,
+    )
     from citewell.usecases.explore.saved import SavedSearch
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -112,7 +117,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     nothing_new = saved is not None and bool(found.papers) and not papers
     _write(papers, files, options)
     if flags["html_path"]:
-        from citewell.usecases.explore.page import to_html
+        from citewell.usecases.explore.saved import to_html
 
         page = to_html(request, found, papers, library)
         _write_file(flags["html_path"], page.encode())
@@ -129,8 +134,6 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
 
 def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreQuery:
     """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
-    from msgspec.structs import replace
-
     from citewell.usecases.explore.contract import ExploreQuery
 
     low, high = flags["year_from"], flags["year_to"]
@@ -184,9 +187,7 @@ def _with_ids(
 ) -> ExploreQuery:
     """The request with the ids of the papers that it keeps and rejects. Raises `CitewellError` for
     one that no record has."""
-    from msgspec.structs import replace
-
-    from citewell.features.citing.named_works import all_named
+    from citewell.features.citing.known_works import all_named
 
     def ids(names: Sequence[str]) -> tuple[str, ...]:
         works = all_named(engine, names, options.bib.key_pattern, lambda: own_bibs(bibs))
@@ -212,7 +213,7 @@ def _show_pass(one: Pass, count: int) -> None:
 
 def _show_overview(found: Overview) -> None:
     """At a terminal above the list; in a pipe on standard error, away from the lines of papers."""
-    from citewell.features.text.overview import overview_text
+    from citewell.usecases.explore.contract import overview_text
 
     echo(overview_text(found), err=not console().is_terminal)
 
@@ -231,7 +232,7 @@ def _check_targets(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
 
 
 def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Options) -> None:
-    from citewell.usecases.explore.export import exported
+    from citewell.usecases.explore.contract import exported
 
     for form, path in files.items():
         _write_file(path, exported(papers, form, options))
@@ -239,7 +240,6 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
 
 def _write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` where that fails."""
-    from citewell.model import CitewellError, Problem
     from citewell.model.system.files import write_atomically
 
     try:
@@ -260,9 +260,8 @@ def _show(
     papers: Sequence[ExploredWork], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
 ) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import reasoned, show_table, tabbed
     from citewell.documents.keys.pattern import make_key
-    from citewell.usecases.explore.export import reason_text
+    from citewell.usecases.explore.contract import reason_text
 
     if not papers:
         click.echo("No papers found.", err=True)

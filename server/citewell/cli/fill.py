@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import (
+    BROKEN,
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    show_cost,
+    show_problems,
+    write_json,
+)
+from citewell.model import CitewellError, Problem, Query
 from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.model import Hit
     from citewell.model.feedback import Through
-    from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
+    from citewell.usecases.fill import FillPlan, PlaceholderFill
     from citewell.usecases.find import Progress
 
 
@@ -86,7 +94,7 @@ def fill(
     placeholder is left open or nothing is written.
     """
     from citewell.features.citing.write import write_plan
-    from citewell.usecases.fill_plan import learn_fill
+    from citewell.usecases.fill import learn_fill
     from citewell.usecases.find import no_progress
     from citewell.usecases.library import Library
 
@@ -154,8 +162,6 @@ def _bar() -> Iterator[Progress]:
 def _plan_again(plan: FillPlan, *, asks: bool) -> FillPlan:
     """The plan for files that have changed since. Raises `CitewellError` where the author, who was
     asked, has not seen all of it."""
-    from citewell.model import CitewellError, Problem
-
     assert plan.again is not None
     fresh = plan.again()
     seen, new = ({(one.text, one.key) for one in each.filled} for each in (plan, fresh))
@@ -198,9 +204,9 @@ def _place(found: PlaceholderFill) -> Any:
 def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
-    from citewell.cli.papers import line_of
+    from citewell.cli.find import line_of
     from citewell.features.text.evidence import what_it_says, who_chose
-    from citewell.usecases.fill_plan import NAMED
+    from citewell.usecases.fill import NAMED
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
@@ -227,7 +233,7 @@ def shown_path(path: str) -> str:
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
     """What was done, on standard error."""
-    from citewell.usecases.fill_plan import UNTYPED
+    from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
         click.echo("No placeholders found.", err=True)
@@ -252,7 +258,7 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
 
 def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
     """The plan for programs: stable names, one object per placeholder."""
-    from citewell.cli.papers import record_of
+    from citewell.cli.find import record_of
 
     return {
         "written": written,
@@ -331,9 +337,6 @@ class Chooser:
                 hits = self._search(answer)
 
     def _search(self, words: str) -> tuple[Hit, ...]:
-        from citewell.cli.report import show_problems
-        from citewell.model import Query
-
         result = self.engine.find(Query(text=words), self.count, tier="full")
         show_problems((*result.problems, *result.dropped))
         return result.hits
@@ -349,7 +352,7 @@ class Chooser:
     def _list(self, hits: tuple[Hit, ...]) -> None:
         from rich.text import Text
 
-        from citewell.cli.papers import line_of
+        from citewell.cli.find import line_of
 
         if not hits:
             click.echo(f"  No papers found. ({HELP})", err=True)

@@ -1,20 +1,40 @@
-"""`citewell find`: the papers for a text."""
+"""`citewell find` and `citewell related`: papers for a text, and those linked to papers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console, echo, echo_exact
+from citewell.cli.terminal import (
+    BIB,
+    BROKEN,
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    echo,
+    echo_exact,
+    own_bibs,
+    show_cost,
+    show_problems,
+    write_json,
+)
+from citewell.model import CitewellError, Query, SearchResult
+from citewell.model.display_text import shorten
+from citewell.model.venues import shown_venue
 
 if TYPE_CHECKING:
-    from citewell.model import Problem, Query, SearchResult
+    from rich.console import Console
+
+    from citewell.model import Problem, Query, SearchResult, Work
+    from citewell.model.query import Direction
     from citewell.options.tree import BibOptions
+    from citewell.usecases.find import Neighbour
 
 _WORDS = re.compile(r"-[^\W\d].*\s")
 """A quoted argument such as "-irrigation of orchards", which no option looks like."""
@@ -121,9 +141,7 @@ def find(
     line for each paper: key, title, authors, year, venue and why, separated by tabs.
     Exits with 1 if nothing is found.
     """
-    from citewell.cli.papers import reasoned
     from citewell.features.text.evidence import reason, understood_text, why
-    from citewell.model import CitewellError, Query, SearchResult
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
 
@@ -195,8 +213,6 @@ def find(
 def _query(query: Query, year: int | None) -> Query:
     """The query with its years. Raises `click.UsageError` where it asks for nothing, or contradicts
     itself."""
-    from msgspec.structs import replace
-
     low, high = query.year_from, query.year_to
     if year is not None:
         if low is not None or high is not None:
@@ -229,8 +245,6 @@ def _to_json(
     """The result for programs: `hits` and `problems` are always there."""
     import msgspec
 
-    from citewell.cli.papers import record_of
-
     return {
         "hits": [
             {
@@ -251,7 +265,6 @@ def _to_json(
 
 def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import show_table, tabbed
 
     if not result.hits:
         click.echo("No papers found.", err=True)
@@ -262,3 +275,149 @@ def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> Non
         return
     for hit, key, why in zip(result.hits, keys, whys, strict=True):
         click.echo(tabbed(key, hit.work, why))
+
+
+# `citewell related`: the papers beside some others in the citation graph.
+
+_RELATED_WORDS: dict[Direction, str] = {
+    "cites": "cited by",
+    "cited_by": "cites",
+    "cocited": "cited together with",
+}
+
+
+@click.command("related", short_help="List papers linked to others by citations.")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option(
+    "--direction", "directions", multiple=True,
+    type=click.Choice(["cites", "cited_by", "cocited"]),
+    help="What IDs cite, what cites them, or what is cited with them (repeatable). Default: all.",
+)  # fmt: skip
+@click.option("-k", "--limit", "count", default=20, show_default=True,
+              type=click.IntRange(1, 1000), help="Number of papers.")  # fmt: skip
+@click.option(
+    "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
+    help="A .bib whose keys are IDS, too (repeatable). Default: the only .bib of the folder.",
+)  # fmt: skip
+@click.pass_context
+def related(
+    ctx: click.Context,
+    ids: tuple[str, ...],
+    directions: tuple[Direction, ...],
+    count: int,
+    bibs: tuple[Path, ...],
+) -> None:
+    """List papers linked to others by citations.
+
+    IDS are ids or keys of a search, keys of your .bib, DOIs or arXiv ids. Papers with links to most
+    of them come first. Only the citations that the library's sources record and those that ship
+    with Citewell are known. A line has id, title, authors, year and the links, separated by tabs.
+    Exits with 1 if nothing is found.
+    """
+    from citewell.features.citing.known_works import all_named
+    from citewell.usecases.find import DIRECTIONS, related_works
+    from citewell.usecases.library import Library
+
+    session: Session = ctx.obj
+    options = session.load().options
+    with Library(options) as library:
+        pattern = options.bib.key_pattern
+        works = all_named(library.engine, ids, pattern, lambda: own_bibs(bibs))
+        found = related_works(library.engine, works, count, directions=directions or DIRECTIONS)
+    show_problems(found.problems)
+    for name in found.unknown:
+        echo(f"No citation of {name} is known.", err=True)
+    for one in found.papers:
+        work = one.work
+        fields = (work.id, work.title, authors_of(work), str(work.year or ""), _links(one))
+        echo("\t".join(" ".join(field.split()) for field in fields))
+    if found.total > len(found.papers):
+        echo(f"{len(found.papers)} of {found.total:,} papers; -k lists more.", err=True)
+    ctx.exit(OK if found.papers else FINDINGS)
+
+
+def _links(paper: Neighbour) -> str:
+    parts = []
+    for link in paper.links:
+        times = f" ({link.together}×)" if link.together > 1 else ""
+        parts.append(f"{_RELATED_WORDS[link.direction]} {link.id}{times}")
+    return "; ".join(parts)
+
+
+# How a found paper is written in a terminal.
+
+MAX_AUTHORS = 3
+VENUE_CHARACTERS = 48
+
+
+def authors_of(work: Work) -> str:
+    """Family names, the first three of them."""
+    names = [author.family or author.given for author in work.authors]
+    if len(names) > MAX_AUTHORS:
+        return ", ".join(names[:MAX_AUTHORS]) + " et al."
+    return ", ".join(names)
+
+
+def record_of(work: Work) -> dict[str, Any]:
+    """The record as JSON of the command line has it: authors as they are read, like everywhere."""
+    import msgspec
+
+    found: dict[str, Any] = msgspec.to_builtins(work)
+    return {**found, "authors": [author.display for author in work.authors]}
+
+
+def venue_of(work: Work) -> str:
+    """The shortest name of the venue that the record has, in `VENUE_CHARACTERS` at most."""
+    name = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
+    return shorten(name, VENUE_CHARACTERS)
+
+
+def line_of(work: Work) -> str:
+    """One line: authors, year, title, venue."""
+    year = f" ({work.year})" if work.year else ""
+    name = venue_of(work)
+    venue = f" {name}{'' if name.endswith('…') else '.'}" if name else ""
+    return f"{authors_of(work)}{year}. {work.title}.{venue}"
+
+
+def show_table(
+    out: Console,
+    works: Sequence[Work],
+    keys: Sequence[str],
+    whys: Sequence[str],
+    *,
+    best_last: bool = False,
+) -> None:
+    """Papers at a terminal: authors and year, title and key, venue, and why each is listed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", justify="right", style="dim")
+    table.add_column("paper", ratio=5, overflow="fold")
+    table.add_column("venue", ratio=2, overflow="fold")
+    table.add_column("why", ratio=3, overflow="fold", style="dim")
+    rows = list(enumerate(zip(works, keys, whys, strict=True), start=1))
+    for rank, (work, key, why) in reversed(rows) if best_last else rows:
+        paper = Text(f"{authors_of(work)} {work.year or ''}".strip())
+        paper.append(f"\n{work.title}", style="bold")
+        paper.append(f"\n{key}", style="cyan")
+        if work.retracted:
+            paper.append("\nretracted", style="bold red")
+        table.add_row(str(rank), paper, Text(venue_of(work)), Text(why))
+    out.print(table)
+
+
+def reasoned(reason: str, times: int) -> str:
+    """Why a paper is listed, and how often it is cited."""
+    from citewell.features.text.evidence import cited_text
+
+    return "; ".join(part for part in (reason, cited_text(times)) if part)
+
+
+def tabbed(first: str, work: Work, last: str) -> str:
+    """The line of a paper in a pipe: `first`, title, authors, year, venue, `last`."""
+    name = work.venue or work.booktitle or work.journal or work.publisher
+    title = f"{work.title} [retracted]" if work.retracted else work.title
+    fields = (first, title, authors_of(work), str(work.year or ""), name, last)
+    return "\t".join(" ".join(field.split()) for field in fields)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.app import LazyGroup
-from citewell.cli.session import Session
+from citewell.cli.terminal import Session
 
 
 @click.command("lsp", short_help="Serve an editor over the Language Server Protocol.")
@@ -166,12 +166,7 @@ PORT = 7413
     metavar="HOST:PORT",
     help="Additional host name of this server (repeatable).",
 )
-@click.option(
-    "--open",
-    "is_opened",
-    is_flag=True,
-    help="Open the web page in the browser.",
-)
+@click.option("--open", "is_opened", is_flag=True, help="Open the web page in the browser.")
 @click.option(
     "--read-only",
     is_flag=True,

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import FINDINGS, OK, show_cost, show_problems, write_json
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import (
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    show_cost,
+    show_problems,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from citewell.features.checking.support import Support
@@ -33,8 +39,8 @@ def support(
     yes, no or unclear with the abstract's own words. That is one opinion of a summary and no reason
     to accuse anybody: nothing depends on it. Exits with 1 if the model could not be asked.
     """
+    from citewell.documents.project.files import format_of
     from citewell.documents.project.paper_project import Project
-    from citewell.documents.scan import format_of
     from citewell.engine.llm_stage import OFF
     from citewell.features.checking.support import ask_support, cited_sentences
     from citewell.model.document import Format

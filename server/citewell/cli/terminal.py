@@ -10,13 +10,20 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from citewell.model.bib import BibFile
+    from citewell.model.llm import Budget
+    from citewell.model.problem import Problem
+    from citewell.options.merge import Loaded
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -145,3 +152,164 @@ class Bars:
     def advance(self, steps: int) -> None:
         if self._task is not None:
             self._progress.advance(self._task, steps)
+
+
+# Prints problems on standard error, with code and hint, never a traceback.
+
+OK = 0
+FINDINGS = 1
+BROKEN = 2
+INTERRUPTED = 130
+
+
+def show_problem(problem: Problem, *, error: bool = False) -> None:
+    """Print a problem: place, message and code, with the hint on its own line."""
+    from citewell.model.display_text import visible
+
+    place = problem.path
+    if place and problem.line:
+        place = f"{place}:{problem.line}"
+    head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
+    text = visible(f"{place + ': ' if place else ''}{problem.message}")
+    click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    if problem.hint:
+        echo(f"      {problem.hint}", err=True)
+
+
+def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
+    """Each distinct problem once, in order."""
+    for problem in dict.fromkeys(problems):
+        show_problem(problem, error=error)
+
+
+def show_cost(budget: Budget) -> None:
+    """What the language model has cost this command and this day; nothing where none was asked."""
+    own = budget.session
+    if not own.requests:
+        return
+    day = budget.used.input_tokens + budget.used.output_tokens
+    most = f" of {budget.daily_tokens:,}" if budget.daily_tokens else ""
+    price = f"${own.cost:.4f}" + (f" and {own.unpriced} unpriced" if own.unpriced else "")
+    requests = f"{own.requests} request" + ("" if own.requests == 1 else "s")
+    click.echo(
+        f"language model: {requests}, {own.input_tokens:,} tokens in and "
+        f"{own.output_tokens:,} out, {price}; today {day:,}{most} tokens, "
+        f"${budget.used.cost:.2f}"
+        + (f" of ${budget.daily_cost:.2f}." if budget.daily_cost else "."),
+        err=True,
+    )
+
+
+def save_results(
+    flags: Mapping[str, Any], value: Any, page: Callable[[], str] | None = None
+) -> None:
+    """Write what `--json` and `--html` ask for: the figures, and a report of them.
+
+    Raises `CitewellError` when a file cannot be written.
+    """
+    import msgspec
+
+    from citewell_lab.evaluation.results import write_atomically
+
+    if path := flags["json_path"]:
+        write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
+    if page is not None and (path := flags["html_path"]):
+        save_report(path, page())
+
+
+def save_report(path: Path, page: str) -> None:
+    """Write a report where `--html` says.
+
+    Raises `CitewellError` when the file cannot be written.
+    """
+    from citewell_lab.evaluation.results import write_atomically
+
+    write_atomically(path, page.encode("utf-8"))
+    click.echo(f"page: {path}", err=True)
+
+
+def write_json(value: Any) -> None:
+    """`value` (structs included) as indented UTF-8 JSON on standard output."""
+    import msgspec
+
+    from citewell.model.display_text import visible_json
+
+    data = msgspec.json.format(msgspec.json.encode(value, enc_hook=_encode), indent=2)
+    click.echo(visible_json(data.decode("utf-8")))
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotImplementedError(f"{type(value)} has no JSON form")
+
+
+# The global flags, and the objects that every command derives from them.
+
+
+@dataclass
+class Session:
+    """The global flags. `click.pass_obj` hands it to each command."""
+
+    library: str = ""
+    """A library's name, or the folder of one."""
+    config: Path | None = None
+    overrides: tuple[str, ...] = ()
+    """`NAME=VALUE`, as given to --set."""
+    verbosity: int = 0
+
+    def load(self, document: Path | None = None) -> Loaded:
+        """The settings for a document (or the current folder); what is wrong goes to stderr.
+
+        A flag that cannot hold is a usage error: who named another model for this run must not be
+        served by the usual one.
+        """
+        from citewell.options.folders import working_folder
+        from citewell.options.merge import load, wrong_flags
+
+        flags = self.flags()
+        if wrong := wrong_flags(flags):
+            hint = f"\n{wrong[0].hint}" if wrong[0].code == "settings-unknown" else ""
+            raise click.UsageError(f"--set: {wrong[0].message}{hint}")
+        loaded = load(
+            None, overrides=flags, document=document or working_folder(), user_file=self.config
+        )
+        if self.verbosity >= 0:
+            show_problems(loaded.problems)
+        return loaded
+
+    def flags(self) -> dict[str, Any]:
+        """The flags as settings by dotted name; a usage error for `--set` without `=`."""
+        from citewell.options.merge import library_settings
+
+        found: dict[str, Any] = {}
+        for text in self.overrides:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise click.UsageError(f"--set takes NAME=VALUE, not `{text}`.")
+            found[name.strip()] = value.strip()
+        return found | library_settings(self.library)
+
+
+# The .bib files whose keys name papers on the command line.
+
+BIB = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+def own_bibs(paths: Sequence[Path]) -> list[BibFile]:
+    """These .bib files; without one, the only one of the folder, if it can be read. Raises
+    `CitewellError`."""
+    from citewell.documents.bib.reader import parse_bib
+    from citewell.documents.project.declared_bibs import lone_bib
+    from citewell.documents.textfile import read_text
+    from citewell.model import CitewellError
+    from citewell.options.folders import working_folder
+
+    if paths:
+        return [parse_bib(read_text(path).text, str(path)) for path in paths]
+    own = lone_bib(working_folder())
+    try:
+        return [] if own is None else [parse_bib(read_text(own).text, str(own))]
+    except CitewellError as error:
+        show_problems([error.problem])
+        return []

@@ -8,9 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from citewell.documents.acronyms import acronyms_in, written_out
-from citewell.documents.prose import OTHER_MARK, TARGET_MARK, items_within, prose
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import (
+    OTHER_MARK,
+    TARGET_MARK,
+    acronyms_in,
+    items_within,
+    prose,
+    split_sentences,
+    written_out,
+)
 from citewell.model.document import Citation, Document, Format, Placeholder, Span
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference
 
@@ -52,17 +58,15 @@ def query_for(
     placeholder: Placeholder,
     *,
     paper: CitingPaper | None = None,
-    root_document: Document | None = None,
 ) -> Query:
     """The query that a placeholder asks: its own words and all that surrounds it.
 
     `paper` says what is known of the whole paper; without it title and abstract come from
-    `root_document`, or from the document itself.
+    the document itself.
     """
     context = _context(document, placeholder.span)
     if paper is None:
-        root = root_document or document
-        paper = CitingPaper(title=root.title, abstract=root.abstract)
+        paper = CitingPaper(title=document.title, abstract=document.abstract)
     return Query(
         text=placeholder.query,
         sentence=context.sentence,
@@ -87,10 +91,7 @@ def acronyms_of(
 
 
 def nearby_titles(
-    document: Document,
-    place: Span,
-    references: Sequence[Reference],
-    other_keys: Sequence[str] = (),
+    document: Document, place: Span, references: Sequence[Reference], other_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Titles of the works cited around a place, nearest first; `other_keys` are cited at the place.
 

@@ -9,12 +9,8 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from citewell.documents.file_problems import (
-    broken_document,
-    large_document,
-    no_office_package,
-)
 from citewell.documents.pdf.layout import is_reference_heading
+from citewell.documents.pdf.read import broken_document, large_document, no_office_package
 from citewell.documents.textfile import file_error
 from citewell.model import Problem
 

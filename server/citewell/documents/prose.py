@@ -1,4 +1,4 @@
-"""A stretch of a document as plain prose, with marks for what is cited in it."""
+"""A stretch of a document as plain prose, its sentences, and the acronyms it writes out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from citewell.documents.latex.plaintext import latex_to_text
-from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.documents.markdown.blanks import markdown_to_text
 from citewell.model.document import Document, Format, Span
+from citewell.model.lazy_pattern import lazy_pattern
 
 TARGET_MARK = "\ue000"
 OTHER_MARK = "\ue001"
@@ -156,3 +157,102 @@ def paragraph_at(document: Document, offset: int) -> Span:
     before = [match.end() for match in _BLANK_LINE.finditer(text, low, offset)]
     after = _BLANK_LINE.search(text, offset, high)
     return Span(before[-1] if before else low, after.start() if after else high)
+
+
+# Plain prose cut into sentences, with the abbreviations of scholarly writing in mind.
+
+_END = lazy_pattern(
+    r"[.!?][\"')\]”’]*(?:\[(?:CITATION|OTHER)\]|[\ue000\ue001])*"
+    r"(?=\s+[\"'(\[“‘]?[A-Z0-9\ue000\ue001\[À-ÖØ-Þ“])"
+    r"|\n\n"
+)
+_ABBREVIATION = lazy_pattern(
+    r"(?:^|[\s(\[~])(?:e\.?g|i\.?e|cf|vs|al|resp|approx|ca|etc|viz|et|w\.?r\.?t|s\.t|a\.k\.a|"
+    r"[Ff]igs?|[Ee]qs?|[Ee]qns?|[Ss]ecs?|[Ss]ect|[Tt]abs?|[Cc]h|[Cc]hap|[Aa]pp|[Rr]efs?|[Aa]lg|"
+    r"[Dd]ef|[Tt]hm|[Pp]rop|[Ll]em|[Nn]os?|[Nn]r|[Vv]ol|pp?|[Ee]d|[Ee]ds|"
+    r"[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|Jr|Sr|Inc|Ltd|Co|Corp|Univ|Dept|[Aa]vg|max|min|[A-Z])\.$"
+)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of plain prose in order; a blank line always ends one."""
+    sentences: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        if match[0] != "\n\n" and _abbreviates(text[start : match.end()]):
+            continue
+        if sentence := text[start : match.end()].strip():
+            sentences.append(sentence)
+        start = match.end()
+    if sentence := text[start:].strip():
+        sentences.append(sentence)
+    return sentences
+
+
+def _abbreviates(sentence: str) -> bool:
+    return _ABBREVIATION.search(sentence[-12:]) is not None
+
+
+# Acronyms that a document writes out: "graph attention network (GAT)".
+#
+# The long form is found as Schwartz and Hearst do (A simple algorithm for identifying abbreviation
+# definitions in biomedical text, PSB 2003): backwards from the bracket, each letter of the acronym
+# must be met in order, its first letter at the beginning of a word.
+
+MOST = 8
+"""Acronyms of one passage that are looked for."""
+MOST_WORDS = 60
+"""Words at the end of a text at which a long form may end."""
+_ACRONYM = re.compile(r"(?<![\w\\{])[A-Z][A-Za-z0-9]*[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*")
+_WORDS = re.compile(r"[\w'-]+")
+_BREAK = re.compile(r"[.;:!?]\s|\n\s*\n|[()\[\]]")
+_MARKUP = re.compile(r"\\[A-Za-z]+\*?|[{}$~*_]")
+_LONGEST = 10
+
+
+def acronyms_in(text: str) -> tuple[str, ...]:
+    """Words with two capitals or more, in order, each once: "GAT", "RoBERTa"; no citation mark."""
+    found = [name for name in _ACRONYM.findall(text) if 2 <= len(name) <= _LONGEST]
+    marks = ("CITATION", "OTHER", "CITE", "REF", "TODO")
+    return tuple(dict.fromkeys(name for name in found if name not in marks))[:MOST]
+
+
+def written_out(text: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Each of the acronyms that the text writes out, with its long form."""
+    found = []
+    for name in names:
+        stem = name[:-1] if name.endswith("s") and len(name) > 2 else name
+        for shape in (f"({name})", f"({stem})", f"({stem}s)"):
+            at = text.find(shape)
+            if at > 0 and (long := _long_form(text[max(0, at - 200) : at], stem)):
+                found.append((name, long))
+                break
+    return tuple(found)
+
+
+def long_forms(text: str, acronym: str) -> tuple[str, ...]:
+    """Words in a row anywhere in a text that the acronym may stand for."""
+    stem = acronym[:-1] if acronym.endswith("s") and len(acronym) > 2 else acronym
+    ends = [match.end() for match in _WORDS.finditer(text)][-MOST_WORDS:]
+    found = (_long_form(text[max(0, end - 200) : end], stem) for end in ends)
+    return tuple(dict.fromkeys(long for long in found if long))
+
+
+def _long_form(before: str, acronym: str) -> str:
+    """The words at the end of `before` that the acronym stands for; empty when they do not fit."""
+    plain = _BREAK.split(_MARKUP.sub(" ", before))[-1]
+    words = _WORDS.findall(plain)[-min(len(acronym) + 5, 2 * len(acronym)) :]
+    text = " ".join(words)
+    letters = [letter for letter in acronym.lower() if letter.isalnum()]
+    place = len(text)
+    for number, letter in enumerate(reversed(letters), 1):
+        place -= 1
+        first = number == len(letters)
+        while place >= 0 and (
+            text[place].lower() != letter or (first and place > 0 and text[place - 1] not in " -")
+        ):
+            place -= 1
+        if place < 0:
+            return ""
+    long = text[place:]
+    return long if len(long.split()) > 1 or "-" in long else ""

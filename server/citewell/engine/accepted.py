@@ -30,7 +30,7 @@ from citewell.model.system.child_process import start_command
 from citewell.model.system.files import write_atomically
 from citewell.options import Options
 from citewell.options.folders import make_private_file
-from citewell.sources.formats import record_line
+from citewell.sources.values import record_line
 
 logger = logging.getLogger(__name__)
 

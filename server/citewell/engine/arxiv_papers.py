@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from citewell.engine.online import missing_package
 from citewell.model import Problem
 from citewell.options import Options
-from citewell.sources.answers import Failed, NoMatch
-from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
+from citewell.sources.contract import Ask, Failed, NoMatch, NonsenseError, Source, SourcePolicy
 from citewell.sources.registry import allowed
 
 MAX_UNPACKED = 100_000_000

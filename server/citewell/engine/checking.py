@@ -93,8 +93,8 @@ def check_online(
     """
     from citewell.engine.records import LibraryRecords
     from citewell.verification.checker import Checker
+    from citewell.verification.identify import MemoryRecords
     from citewell.verification.online import OnlineChecker
-    from citewell.verification.records import MemoryRecords
 
     held = MemoryRecords((), name="") if library is None else LibraryRecords(library)
     act = sources.within(seconds)

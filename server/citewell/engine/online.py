@@ -19,7 +19,7 @@ from citewell.model.installing import install_command
 from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.options.online import SourceOptions
-from citewell.sources.answers import Answer, SourceQuery
+from citewell.sources.contract import Answer, SourceQuery
 from citewell.sources.registry import allowed
 from citewell.sources.service import ONLINE_SECONDS, SourceAnswers, Sources, TimeBudget
 

@@ -24,10 +24,9 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.identifiers import identifier_of
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.attributes import passes
-from citewell.sources.answers import Answer, Matched, SourceQuery
-from citewell.sources.fields import fields_of, keywords_of, sources_for, words_of
-from citewell.sources.merge import MergedRecords, merge, same_works
-from citewell.sources.registry import source_named
+from citewell.sources.combine import MergedRecords, merge, same_works
+from citewell.sources.contract import Answer, Matched, SourceQuery
+from citewell.sources.registry import fields_of, keywords_of, source_named, sources_for, words_of
 from citewell.sources.service import TimeBudget, failures
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ class PdfPapers(Closing):
         """
         if not self._options.grobid or not path.is_file():
             return self._reader.read(path)
-        from citewell.sources.grobid import read_with_grobid
+        from citewell.sources.local import read_with_grobid
 
         found = read_with_grobid(self._options.grobid, path, seconds=self._options.timeout_s)
         if isinstance(found, PdfPaper):

@@ -14,7 +14,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
-from citewell.sources.answers import Listener
+from citewell.sources.contract import Listener
 
 R = TypeVar("R")
 

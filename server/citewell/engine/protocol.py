@@ -27,7 +27,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
 from citewell.model.overview import Summary
 from citewell.options import Options
-from citewell.sources.answers import Outcome
+from citewell.sources.contract import Outcome
 
 VERSION = 4
 MAX_FRAME = 64 * 1024 * 1024

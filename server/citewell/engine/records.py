@@ -23,6 +23,13 @@ from citewell.retrieval.arxiv_titles import title_of_arxiv
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.bm25_segment import IndexSegment, open_segment
 from citewell.retrieval.words import split
+from citewell.verification.identify import (
+    ClaimCandidates,
+    is_from_own_bib,
+    most_similar,
+    title_keys,
+    without_own_bib,
+)
 from citewell.verification.likeness import head_of
 from citewell.verification.proceedings import (
     BIENNIAL,
@@ -36,13 +43,6 @@ from citewell.verification.proceedings import (
     Meeting,
     main_volume,
     volume_is_whole,
-)
-from citewell.verification.records import (
-    ClaimCandidates,
-    is_from_own_bib,
-    most_similar,
-    title_keys,
-    without_own_bib,
 )
 
 # The meetings of a library: which papers it has of each, and whether it has them all.

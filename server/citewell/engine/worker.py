@@ -31,8 +31,8 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.system.child_process import take_pipes
 from citewell.model.system.json_log import log_as_json
 from citewell.options import Options
-from citewell.sources import answers
-from citewell.sources.answers import Outcome
+from citewell.sources import contract
+from citewell.sources.contract import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -284,7 +284,7 @@ def main() -> None:
     reader, writer = os.fdopen(source, "rb"), os.fdopen(sink, "wb")
     try:
         worker = Worker(reader, writer, _open_local, _library_version)
-        answers.listen(worker.send_look_up)
+        contract.listen(worker.send_look_up)
         worker.run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)

@@ -32,7 +32,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.system.child_process import start_child
 from citewell.options import Options
-from citewell.sources.answers import Listener, Outcome
+from citewell.sources.contract import Listener, Outcome
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
 from citewell.features.action import Action
 from citewell.features.actions.verification import actions_on
-from citewell.features.checking.verify import check_diagnostics
+from citewell.features.checking.check import check_diagnostics
 from citewell.features.citing.completion import entry_candidate
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Verdict

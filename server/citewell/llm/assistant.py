@@ -11,16 +11,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from citewell.llm import answers
+from citewell.llm import texts
 from citewell.llm.connection import ModelConnection
 from citewell.llm.failures import no_answer
-from citewell.llm.remarks import remark
-from citewell.llm.texts import (
-    PASSAGE_CHARACTERS,
-    candidate_of,
-    clean,
-    passage_of,
-)
+from citewell.llm.texts import PASSAGE_CHARACTERS, candidate_of, clean, passage_of, remark
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked, Supported, Usage
@@ -68,9 +62,9 @@ class LanguageModel(ModelConnection):
         passage = passage_of(query)
         lines = self.lines(module, passage, works[: self.options.pick_depth])
         found = self.ask(module, cancel, passage=passage, candidates=lines)
-        number = answers.choice(found.field("choice"), len(lines))
+        number = texts.choice(found.field("choice"), len(lines))
         if number is None and found.raw:
-            number = answers.repaired_choice(found.raw, len(lines))
+            number = texts.repaired_choice(found.raw, len(lines))
         if number is None:
             return Picked(
                 work=first,
@@ -102,11 +96,11 @@ class LanguageModel(ModelConnection):
         if found.raw and not answer:
             listed = _ORDER.search(found.raw) or _LIST.search(found.raw)
             answer = listed[1] if listed is not None else ""
-        numbers = answers.order(answer, len(lines))
+        numbers = texts.order(answer, len(lines))
         if not numbers:
             why = found.problem or no_answer(self.name, "an order of the candidates")
             return ModelOrder(program=program, problem=why, usage=found.usage)
-        order = tuple(number - 1 for number in answers.completed(numbers, len(works)))
+        order = tuple(number - 1 for number in texts.completed(numbers, len(works)))
         return ModelOrder(order, program, None, found.usage)
 
     def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> ModelOrder:
@@ -144,8 +138,7 @@ class LanguageModel(ModelConnection):
         program, module, problem = self.program("verify", sentence)
         if module is None or not work.abstract:
             problem = problem or Problem(
-                "llm-no-abstract",
-                "The record has no abstract to compare with the sentence.",
+                "llm-no-abstract", "The record has no abstract to compare with the sentence."
             )
             return Supported(program=program, model=self.name, problem=problem)
         paper = candidate_of(work, max(self.options.abstract_characters, 1500))
@@ -155,7 +148,7 @@ class LanguageModel(ModelConnection):
         if verdict not in ("yes", "no", "unclear"):
             problem = found.problem or no_answer(self.name, "yes, no or unclear")
             return Supported(program=program, model=self.name, problem=problem, usage=found.usage)
-        words = answers.quotation(found.field("words"), (work.abstract, work.title))
+        words = texts.quotation(found.field("words"), (work.abstract, work.title))
         return Supported(
             verdict=verdict if words else "unclear",  # type: ignore[arg-type]
             words=words,
@@ -171,7 +164,7 @@ class LanguageModel(ModelConnection):
         if module is None:
             return Rewritten(program=program, problem=problem)
         found = self.ask(module, cancel, passage=passage_of(query))
-        queries = answers.queries(found.field("queries"), QUERIES)
+        queries = texts.queries(found.field("queries"), QUERIES)
         if not queries:
             why = found.problem or no_answer(self.name, "search queries")
             return Rewritten(program=program, problem=why, usage=found.usage)

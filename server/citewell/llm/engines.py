@@ -17,10 +17,9 @@ from dataclasses import replace
 from typing import Any
 
 from citewell.llm.account import Account
-from citewell.llm.bounded import AnswerTooLong
 from citewell.llm.failures import oversized
 from citewell.llm.providers import LOOPBACK, ModelEndpoint, key_of, needs_key, no_key
-from citewell.llm.stopping import OutOfTime, Stoppable, stopped
+from citewell.llm.stopping import AnswerTooLong, OutOfTime, Stoppable, stopped
 from citewell.llm.texts import tokens_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancelled

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import msgspec
 
-from citewell.llm.bounded import MAX_ANSWER
+from citewell.llm.stopping import MAX_ANSWER
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 
@@ -60,9 +60,7 @@ def missing_package() -> Problem | None:
     if find_spec("dspy") is not None:
         return None
     return Problem(
-        "llm-missing",
-        "Language models need the package dspy.",
-        f"Run `{install_command('llm')}`.",
+        "llm-missing", "Language models need the package dspy.", f"Run `{install_command('llm')}`."
     )
 
 

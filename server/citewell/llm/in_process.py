@@ -15,7 +15,7 @@ from citewell.llm.stopping import LOOK_SECONDS, stopped
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancelled
 from citewell.model.installing import install_command
-from citewell.options.hugging_face import import_torch, load_cached_first
+from citewell.options.folders import import_torch, load_cached_first
 
 MAX_NEW_TOKENS = 300
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from citewell.documents.sentences import split_sentences
-from citewell.llm import answers
+from citewell.documents.prose import split_sentences
+from citewell.llm import texts
 from citewell.llm.connection import ModelConnection
 from citewell.llm.failures import no_answer
-from citewell.llm.remarks import GAP, names_known, without_identifiers
-from citewell.llm.texts import clean
+from citewell.llm.texts import GAP, clean, names_known, without_identifiers
 from citewell.model import Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Interpreted, SuggestedQueries
@@ -213,7 +212,7 @@ def suggest_queries(
     found = model.ask(module, cancel, question=topic, candidates=lines)
     queries = []
     for aspect in ASPECTS:
-        for text in answers.queries(found.field(aspect), 1):
+        for text in texts.queries(found.field(aspect), 1):
             if len(_words(text)) > 1:
                 queries.append((aspect, text))
     if not queries:

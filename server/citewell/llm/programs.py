@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 import dspy
 from pydantic import Field
 
-from citewell.llm.answers import NONE
-from citewell.llm.texts import numbered
+from citewell.llm.texts import NONE, numbered
 
 QUERIES = 3
 """Maximum number of queries that a model writes for one passage."""

@@ -220,10 +220,7 @@ def load_program(program: str, version: str = "", folder: Path | None = None) ->
 
 
 def save_program(
-    module: Program,
-    version: str,
-    folder: Path | None = None,
-    **facts: Any,
+    module: Program, version: str, folder: Path | None = None, **facts: Any
 ) -> Version:
     """Store a module's instructions and examples as a version. `facts`: further fields of
     `Version`, such as `parent`, `model`, `optimizer`, `metrics`."""

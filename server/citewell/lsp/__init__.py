@@ -20,7 +20,7 @@ def serve(
 ) -> None:
     """Serve one editor over stdin and stdout, or over TCP when a host is named; returns at its end.
 
-    `overrides` and `user_file` are those of `citewell.options.load`. Port 0 takes a free port; the
+    `overrides` and `user_file` are those of `citewell.options.merge`. Port 0 takes a free port; the
     log names it.
     """
     # Hundreds of thousands of objects are made, and all stay: visiting them again and again would

@@ -14,16 +14,12 @@ import anyio
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from citewell.documents.bib.guard import check_edits
-from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.reader import check_edits, parse_bib
 from citewell.documents.project.files import FileCache
-from citewell.documents.scan import format_of
 from citewell.documents.textfile import read_text
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
-from citewell.features.checking.paper_lint import lint_one_bib, lint_project
-from citewell.features.checking.report import label
+from citewell.features.checking.report import label, lint_one_bib, lint_project
 from citewell.features.citing.write import write_plan
-from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
 from citewell.mcp.papers import Detail, paper_of, tokens_of, within
@@ -49,18 +45,23 @@ from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.document import Document, Format
+from citewell.model.flavours import format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
-from citewell.usecases.entry_changes import (
+from citewell.usecases.check import (
+    CHECKING,
+    SLICE,
     ChangePlan,
+    CheckTask,
+    Step,
     bibs_of,
     citing_documents,
     plan_changes,
     projects_in,
 )
+from citewell.usecases.find import from_cursor, to_cursor
 
 _SOURCES = re.compile(r" Sources?: .*$")
 """The end of a message that names the sources whose records say so."""

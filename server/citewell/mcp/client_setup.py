@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 import platformdirs
 
-from citewell.features.text.diff import unified_diff
+from citewell.features.citing.write import unified_diff
 from citewell.mcp.config_text import (
     unreadable,
     with_entry,

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from citewell.features.citing.abstract_sentence import fitting_sentence
-from citewell.features.citing.confidence import confidence_of
-from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.named_works import nearest_titles
-from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.features.text.evidence import reason, understood_text
-from citewell.features.text.overview import overview_text
-from citewell.features.text.paper_text import Form, paper_texts
+from citewell.features.citing.known_works import KnownWorks, nearest_titles
+from citewell.features.text.evidence import (
+    confidence_of,
+    fitting_sentence,
+    reason,
+    understood_text,
+)
+from citewell.features.text.reference import Form, paper_texts
 from citewell.mcp.arguments import EXAMPLES, invalid
 from citewell.mcp.papers import (
     Detail,
@@ -51,10 +51,17 @@ from citewell.model.words import certainty
 from citewell.operations import exploring, finding, papers, searching
 from citewell.operations.operation import Service
 from citewell.options import Options
-from citewell.usecases.explore.contract import Exploration, ExploredWork
-from citewell.usecases.explore.export import reason_text
-from citewell.usecases.find import MAX_PLACES, Found, Status, status_of
-from citewell.usecases.related import related_works
+from citewell.usecases.explore.contract import Exploration, ExploredWork, overview_text, reason_text
+from citewell.usecases.find import (
+    MAX_PLACES,
+    Found,
+    Status,
+    digest,
+    from_cursor,
+    related_works,
+    status_of,
+    to_cursor,
+)
 
 MAX_REASON = 80
 """Characters of the reason of one paper of a long list."""

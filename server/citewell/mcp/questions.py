@@ -28,8 +28,8 @@ from mcp_types import (
 )
 from mcp_types.version import is_version_at_least
 
-from citewell.features.navigation.cursor import digest
 from citewell.mcp.roots import Roots
+from citewell.usecases.find import digest
 
 FOLDERS = "folders"
 CHANGE = "change"

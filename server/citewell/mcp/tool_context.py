@@ -23,9 +23,8 @@ from mcp_types import CallToolResult, TextContent
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
-from citewell.features.citing.named_works import work_named
+from citewell.features.citing.known_works import work_named
 from citewell.features.citing.write import Plan, write_edits
-from citewell.features.navigation.cursor import digest
 from citewell.mcp.roots import Roots, outside
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
@@ -34,7 +33,7 @@ from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
 from citewell.serving.problem_json import without_keys
 from citewell.serving.queues import THREADS, Kind, Queues
-from citewell.usecases.find import Progress
+from citewell.usecases.find import Progress, digest
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from citewell.model.display_text import whole_json, whole_texts
 from citewell.model.system.json_log import FIELDS, log_as_json
-from citewell.options.serve import ServeOptions
+from citewell.options.tree import ServeOptions
 from citewell.serving.address import BasePath, bind, url_of
 from citewell.serving.guard import MCP_TOKEN, Admission, Buckets, RateLimit, guarded
 from citewell.serving.metrics import Metrics, metrics_routes

@@ -9,14 +9,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from citewell.documents.bib.guard import check_edits
-from citewell.documents.bib.reader import parse_bib
-from citewell.documents.project.files import FileCache
-from citewell.documents.scan import format_of
+from citewell.documents.bib.reader import check_edits, parse_bib
+from citewell.documents.project.files import FileCache, format_of
 from citewell.features.citing.insert import InsertPlan, plan_entries, plan_entry
-from citewell.features.citing.named_works import all_named
-from citewell.features.citing.write import RebasedText, write_plan
-from citewell.features.text.diff import unified_diff
+from citewell.features.citing.known_works import all_named
+from citewell.features.citing.write import RebasedText, unified_diff, write_plan
 from citewell.features.text.evidence import what_it_says
 from citewell.mcp.client_log import notify_written
 from citewell.mcp.papers import MAX_TOKENS, confidence_shown, paper_of, tokens_of, within
@@ -46,8 +43,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.document import Format
 from citewell.model.words import certainty
 from citewell.operations.filling import fill
-from citewell.usecases.fill import FillTask
-from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill
+from citewell.usecases.fill import FillPlan, FillTask, PlaceholderFill, learn_fill
 from citewell.usecases.find import Progress, no_progress, status_of
 from citewell.usecases.library_fetch import fetch, measure, request_of
 

@@ -11,16 +11,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.documents.bib.guard import check_edits
-from citewell.documents.bib.reader import parse_bib
-from citewell.documents.scan import scan_document
+from citewell.documents.bib.reader import check_edits, parse_bib
+from citewell.documents.project.files import scan_document
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.check_fix import plan_text_fixes
+from citewell.features.actions.verification import plan_text_fixes
 from citewell.features.checking import page, report
 from citewell.features.checking.check import Claims, claims_in_files, references_in, tally
 from citewell.features.checking.report import label
 from citewell.features.checking.support import CAUTION
-from citewell.features.citing.named_works import work_named
+from citewell.features.citing.known_works import work_named
 from citewell.features.text.evidence import what_it_says
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
@@ -31,8 +30,7 @@ from citewell.operations.filling import MAX_FILES, Name, Text
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
 from citewell.operations.papers import MAX_FILE, SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.options import Options
-from citewell.usecases.check import CheckTask
-from citewell.usecases.entry_changes import changes_for, plan_changes
+from citewell.usecases.check import CheckTask, changes_for, plan_changes
 from citewell.usecases.find import passage_queries, suffix_of
 
 # A check as files: the corrected or changed .bib with its diff, SARIF and HTML; and references of

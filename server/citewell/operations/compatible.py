@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from citewell import __version__
 from citewell.documents.keys.pattern import make_key
-from citewell.features.text.paper_text import paper_texts
+from citewell.features.text.reference import paper_texts
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.operations.finding import NO_PLACE, FindRequest, found_places

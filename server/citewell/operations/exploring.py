@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell.engine.contract import Engine
-from citewell.features.citing.named_works import all_named
+from citewell.features.citing.known_works import all_named
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.overview import Overview
@@ -18,11 +18,17 @@ from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Id, Paper, fields_of, with_citations
 from citewell.operations.searching import AuthorName, VenueName, Year, years_of
 from citewell.usecases.explore import contract
-from citewell.usecases.explore.export import reason_text
+from citewell.usecases.explore.contract import reason_text
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import EMPTY
-from citewell.usecases.paper_map import MAX_PAPERS, MapLink, paper_map
-from citewell.usecases.related import DIRECTIONS, PaperRelation, related_works
+from citewell.usecases.find import (
+    DIRECTIONS,
+    MAX_PAPERS,
+    MapLink,
+    PaperRelation,
+    paper_map,
+    related_works,
+)
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
 Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT, description="Number of papers.")]

@@ -8,18 +8,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.documents.bib.guard import check_edits
-from citewell.documents.bib.reader import parse_bib
-from citewell.documents.project.text_project import MAX_NAME, TextProject
-from citewell.features.citing.named_works import all_named
+from citewell.documents.bib.reader import check_edits, parse_bib
+from citewell.documents.project.paper_project import MAX_NAME, TextProject
+from citewell.features.citing.known_works import all_named
 from citewell.features.citing.write import RebasedText
 from citewell.features.text.evidence import what_it_says, who_chose
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
 from citewell.operations.papers import MAX_FILE, Confidence, Paper, found_paper
-from citewell.usecases.fill import plan_fill, with_unattended
-from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
+from citewell.usecases.fill import FillPlan, FillTask, PlaceholderFill, with_unattended
 from citewell.usecases.find import Status, status_of, suffix_of
 
 MAX_FILES = 200
@@ -178,16 +176,15 @@ def fill(service: Service, request: FillRequest, cancel: Cancel) -> FillAnswer:
         )
     named = {n: work for n, work in request.choices.items() if work}
     works = all_named(service.engine, list(named.values()))
-    plan = plan_fill(
-        project,
+    choices = dict.fromkeys(request.choices) | dict(zip(named, works, strict=True))
+    task = FillTask(
         service.engine,
         options,
         threshold=request.threshold,
         online=request.online,
-        choices=dict.fromkeys(request.choices) | dict(zip(named, works, strict=True)),
-        progress=service.progress,
-        cancel=cancel,
+        choices=choices,
     )
+    plan = task.run(project, service.progress, cancel)
     status = status_of(plan.results)
     check_edits(plan.edits, plan.texts)
     changed = _changed(plan, project)

@@ -10,11 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.files import scan_document
 from citewell.documents.project.paper_project import reference_of
-from citewell.documents.scan import scan_document
-from citewell.features.checking.uncited import reports_others, uncited_sentences
-from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.named_works import all_named
+from citewell.features.checking.support import reports_others, uncited_sentences
+from citewell.features.citing.known_works import KnownWorks, all_named
 from citewell.features.text.evidence import picks, reason, why
 from citewell.model import CitingPaper, Hit, Problem, Query, SearchResult
 from citewell.model.bib import BibFile

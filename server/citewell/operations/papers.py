@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from citewell.engine.contract import Engine
-from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.citing.known_works import need_library, work_named, works_named
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.evidence import reason, source_of, why
-from citewell.features.text.paper_text import paper_texts
+from citewell.features.text.reference import paper_texts
 from citewell.model import Hit, Work
 from citewell.model.cancel import Cancel
 from citewell.model.flavours import LANGUAGE_SUFFIXES

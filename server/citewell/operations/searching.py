@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta
 
 from citewell.engine.contract import Engine
-from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.query import QueryPart
@@ -16,7 +15,7 @@ from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Count, Paper, found_paper, with_citations
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.find import Status, in_sentence, status_of
+from citewell.usecases.find import Status, digest, from_cursor, in_sentence, status_of, to_cursor
 
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
-from citewell.features.display.pipeline import Pipeline, pipeline, svg
+from citewell.features.pipeline import Pipeline, pipeline, svg
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget

@@ -5,6 +5,8 @@ A wrong value of a setting that names a recipient means no recipient.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,19 +15,131 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from citewell.model.problem import Problem
-from citewell.options.files import default_user_file, read_settings
-from citewell.options.folders import working_folder
-from citewell.options.schema import (
+from citewell.options.folders import config_folder, working_folder
+from citewell.options.tree import Options
+from citewell.options.values import (
     ENVIRONMENT_PREFIX,
     SECRETS,
     Setting,
+    WrongValueError,
     camel,
+    fit,
     is_section,
+    leads_out,
+    nearest,
     sections,
     settings,
 )
-from citewell.options.tree import Options
-from citewell.options.values import WrongValueError, fit, leads_out, nearest
+
+# Settings files: where they lie, and what they hold with the line of each name.
+
+WORKSPACE_FILE = "citewell.toml"
+CONFIG_VARIABLE = "CITEWELL_CONFIG"
+"""Names another user file; not a setting itself."""
+MAX_FILE_BYTES = 1_000_000
+
+
+class SettingsFile(Struct, frozen=True):
+    """A file that was read: its tables, and the 1-based line of each dotted name."""
+
+    content: Mapping[str, Any]
+    lines: Mapping[str, int]
+
+
+def default_user_file() -> Path:
+    """`citewell/config.toml` in the user's configuration folder."""
+    return config_folder() / "config.toml"
+
+
+def find_workspace_file(start: Path | None, root: Path | None) -> Path | None:
+    """The nearest `citewell.toml` from `start` upward, `root` included.
+
+    Without a root the search ends at the first folder that holds `.git`, else at the home folder
+    or the top of the file system.
+    """
+    if start is None:
+        return None
+    try:
+        folder = start.absolute()
+        last = root.absolute() if root is not None else None
+        home = Path.home()
+    except (OSError, RuntimeError):
+        return None
+    if not folder.is_dir():
+        folder = folder.parent
+    for candidate in (folder, *folder.parents):
+        if (candidate / WORKSPACE_FILE).is_file():
+            return candidate / WORKSPACE_FILE
+        if candidate == last:
+            return None
+        if last is None and (candidate == home or (candidate / ".git").exists()):
+            return None
+    return None
+
+
+def read_settings(path: Path, *, required: bool) -> SettingsFile | Problem | None:
+    """The file's settings; None for one that is not there and need not be."""
+    text = _text_of(path, required)
+    if text is None or isinstance(text, Problem):
+        return text
+    import tomllib  # most users have no settings file
+
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        line = re.search(r"at line (\d+)", str(error))
+        return Problem(
+            code="settings-syntax",
+            message=f"The settings file is not valid TOML: {error}.",
+            hint="Correct that line; until then the whole file is ignored.",
+            path=str(path),
+            line=int(line.group(1)) if line else None,
+        )
+    return SettingsFile(content, _lines(text))
+
+
+def _text_of(path: Path, required: bool) -> str | Problem | None:
+    reason = ""
+    try:
+        with path.open("rb") as handle:
+            data = handle.read(MAX_FILE_BYTES + 1)
+        if len(data) <= MAX_FILE_BYTES:
+            return data.decode("utf-8-sig")
+        reason = f"it is larger than {MAX_FILE_BYTES} bytes"
+    except FileNotFoundError:
+        if not required:
+            return None
+        reason = "the file does not exist"
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+    return Problem(
+        code="settings-unreadable",
+        message=f"The settings file cannot be read: {reason}.",
+        hint="Correct or remove it; until then the defaults apply.",
+        path=str(path),
+    )
+
+
+def _lines(text: str) -> dict[str, int]:
+    """1-based line of each dotted name, as far as a line scan finds it."""
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
+        if header:
+            table = _bare(header.group(1)) + "."
+            continue
+        assignment = re.match(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*'|\s*\.\s*)+?)\s*=", line)
+        if assignment:
+            found.setdefault(table + _bare(assignment.group(1)), number)
+    return found
+
+
+def _bare(dotted: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
+
 
 Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
 
@@ -265,3 +379,80 @@ def _show(value: Any) -> str:
         return "true" if value else "false"
     text = f'"{value}"' if isinstance(value, (str, Path)) else str(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+# Fills the settings tree from its sources, each above the one before it.
+#
+# Defaults < user file < workspace `citewell.toml` < environment < editor < flags. Every leaf is
+# merged on its own: a wrong value is reported and the layer below it stands, so that one slip in
+# a file never stops an author from working.
+
+
+def load(
+    workspace: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    wire: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    document: Path | None = None,
+    user_file: Path | None = None,
+) -> Loaded:
+    """The settings for one workspace; never raises.
+
+    `wire` is the editor's camelCase object (what stands below "citewell"); `overrides` maps dotted
+    snake-case names to values, of which texts are read as the setting's type. The workspace file is
+    the nearest `citewell.toml` from `document` upward to `workspace`. `environ` defaults to the
+    process's own; `user_file` to the one in the user's configuration folder.
+    """
+    environ = os.environ if environ is None else environ
+    merge = Merge()
+    named = user_file or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
+    merge.file("user file", named or default_user_file(), required=named is not None)
+    found = find_workspace_file(document or workspace, workspace)
+    if found is not None:
+        merge.file("workspace file", found)
+    merge.environment(environ)
+    if wire:
+        merge.mapping("editor", wire, "editor settings", base=workspace, wire=True)
+    if overrides:
+        merge.mapping("flag", overrides, "flags", base=working_folder(), textual=True)
+    return merge.finish()
+
+
+def library_settings(name: str) -> dict[str, str]:
+    """The settings that name a library: by its name, or by its folder."""
+    if not name:
+        return {}
+    path = Path(name).expanduser()
+    if path.name == name:  # "./name" is a folder, "name" is not
+        return {"library.name": name}
+    path = path.absolute()
+    return {"library.path": str(path.parent), "library.name": path.name}
+
+
+def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """The problems of `overrides`, independent of the layers below."""
+    merge = Merge()
+    merge.mapping("flag", overrides, "flags", base=working_folder(), textual=True)
+    return tuple(merge.problems)
+
+
+def from_wire(wire: Mapping[str, Any], workspace: Path | None = None) -> Loaded:
+    """The defaults under the editor's settings alone, for tests and for a first answer."""
+    merge = Merge()
+    merge.mapping("editor", wire, "editor settings", base=workspace, wire=True)
+    return merge.finish()
+
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "WORKSPACE_FILE",
+    "Loaded",
+    "Origin",
+    "default_user_file",
+    "find_workspace_file",
+    "from_wire",
+    "library_settings",
+    "load",
+    "wrong_flags",
+]

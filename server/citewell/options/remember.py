@@ -10,7 +10,7 @@ from pathlib import Path
 
 from citewell.model.problem import CitewellError, Problem
 from citewell.model.system.files import locked, write_atomically
-from citewell.options.files import CONFIG_VARIABLE, MAX_FILE_BYTES, default_user_file
+from citewell.options.merge import CONFIG_VARIABLE, MAX_FILE_BYTES, default_user_file
 
 Value = bool | str | Sequence[str]
 

@@ -10,17 +10,219 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from citewell.options.editor import (
-    CompletionOptions,
-    DiagnosticsOptions,
-    FeatureOptions,
-    HoverOptions,
-    InlayOptions,
-    LensOptions,
-)
-from citewell.options.leaf import about
-from citewell.options.online import LlmOptions, SourceOptions
-from citewell.options.serve import ServeOptions
+from citewell.options.online import LlmOptions, SourceOptions, about
+
+# The settings of servers on HTTP: who may ask, how often, and behind which proxy.
+
+Origin = Annotated[
+    str,
+    about(
+        "scheme, host and port of a web page, such as http://localhost:3000",
+        pattern=r"https?://[A-Za-z0-9.:\[\]_-]{1,260}",
+    ),
+]
+HostName = Annotated[
+    str, about("a host with its port, if any", pattern=r"[A-Za-z0-9.:\[\]_-]{1,260}")
+]
+Network = Annotated[
+    str, about("an IP address or network", pattern=r"[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?")
+]
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """What `citewell serve` allows its clients."""
+
+    allow_origins: Annotated[
+        tuple[Origin, ...],
+        about(
+            "Origins of web pages that may send requests and read the answers (CORS).",
+            trusted_only=True,
+        ),
+    ] = ()
+    allow_hosts: Annotated[
+        tuple[HostName, ...],
+        about(
+            'Additional names of the server in the Host header, such as "cite.example.org"; '
+            "also of `citewell mcp --http`.",
+            trusted_only=True,
+        ),
+    ] = ()
+    rate_limit: Annotated[
+        int,
+        about(
+            "Maximum requests per minute from one client address, also of `citewell mcp --http`; "
+            "0: no limit.",
+            ge=0,
+            le=1_000_000,
+            trusted_only=True,
+        ),
+    ] = 0
+    workers: Annotated[
+        int,
+        about(
+            "Number of search processes of `citewell serve` and `citewell mcp --http`; each takes "
+            "the memory of one engine, less what they map from the same files.",
+            ge=1,
+            le=64,
+            trusted_only=True,
+        ),
+    ] = 1
+    metrics: Annotated[
+        bool,
+        about(
+            "Answer `GET /metrics` with counts and times in the format of Prometheus, also of "
+            "`citewell mcp --http`. "
+            "[More](http.md#metrics).",
+            trusted_only=True,
+        ),
+    ] = False
+    log_format: Annotated[
+        Literal["text", "json"],
+        about(
+            "Format of the log on standard error, also of `citewell mcp --http`; "
+            '"json": one object a line, and a line for each request.',
+            trusted_only=True,
+        ),
+    ] = "text"
+    base_path: Annotated[
+        str,
+        about(
+            "Path below which a reverse proxy shows the server, such as /citewell; also of "
+            "`citewell mcp --http`.",
+            pattern=r"(?:/[A-Za-z0-9._~-]{1,100}){0,10}",
+            trusted_only=True,
+        ),
+    ] = ""
+    proxies: Annotated[
+        tuple[Network, ...],
+        about(
+            "Addresses of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto headers "
+            "are believed, also by `citewell mcp --http`; default: none.",
+            trusted_only=True,
+        ),
+    ] = ()
+    read_only: Annotated[
+        bool,
+        about(
+            "Serve a public demo: no sources, no language model, no learning, smaller requests, "
+            "and a rate limit. [More](http.md#public-demo).",
+            trusted_only=True,
+        ),
+    ] = False
+
+
+# Settings of what the editor shows and offers.
+
+
+class CompletionOptions(Struct, frozen=True, kw_only=True):
+    """What the completion list holds."""
+
+    limit: Annotated[int, about("Number of papers listed for a placeholder.", ge=1, le=200)] = 20
+
+
+DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
+
+
+class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
+    """What the editor underlines."""
+
+    enabled: Annotated[bool, about("Report problems with citations and entries.")] = True
+    severity: Annotated[
+        dict[str, DiagnosticLevel],
+        about(
+            "Severity by code or code prefix (`author`): "
+            '`{"unused-entry": "off", "missing-field": "hint"}`. The codes are in '
+            "diagnostics.md."
+        ),
+    ] = {}
+    delay_ms: Annotated[
+        int,
+        about("Delay in ms after the last keystroke before a file is checked.", ge=0, le=60_000),
+    ] = 300
+    verification: Annotated[
+        Literal["all", "cited", "off"],
+        about(
+            "Which entries are verified: those in open .bib files or cited by open documents, "
+            "only the cited ones, or none."
+        ),
+    ] = "all"
+    list_not_found: Annotated[
+        bool,
+        about(
+            "Report each entry that the library lacks. Off: one hint per file gives their number."
+        ),
+    ] = False
+
+
+Feature = Literal[
+    "complete-keys",
+    "complete-papers",
+    "complete-bib",
+    "complete-paths",
+    "hover-keys",
+    "hover-placeholders",
+    "definition",
+    "references",
+    "highlights",
+    "rename",
+    "symbols",
+    "workspace-symbols",
+    "folding",
+    "formatting",
+    "links",
+    "code-actions",
+    "semantic-tokens",
+]
+"""What the editor is offered, each part with a switch."""
+
+
+class FeatureOptions(Struct, frozen=True, kw_only=True):
+    """What the editor is offered: each part can be turned off, or left to another tool beside."""
+
+    coexist: Annotated[
+        Literal["none", "texlab", "latexWorkshop"],
+        about(
+            "Another tool that serves LaTeX and .bib files. Citewell leaves to it what it "
+            "does, unless `features.switches` says otherwise. Markdown is not affected. [What "
+            "remains](editors.md)."
+        ),
+    ] = "none"
+    switches: Annotated[
+        dict[Feature, bool],
+        about(
+            'Features that are on or off whatever other tool there is: `{"rename": false}`. '
+            "[The features](editors.md#beside-texlab-or-latex-workshop)."
+        ),
+    ] = {}
+
+
+class HoverOptions(Struct, frozen=True, kw_only=True):
+    """What the card of a reference shows."""
+
+    style: Annotated[
+        str,
+        about(
+            'CSL style of references: "apa", "modern-language-association", '
+            '"harvard-cite-them-right", a .csl file beside the paper, or any name of the CSL '
+            "repository (needs the `styles` extra).",
+            stays_inside=True,
+        ),
+    ] = "apa"
+    abstract: Annotated[bool, about("Show the abstract.")] = True
+
+
+class InlayOptions(Struct, frozen=True, kw_only=True):
+    """What is shown within the text, beside what the author wrote."""
+
+    citations: Annotated[bool, about("Show author and year after each cited key.")] = True
+    verification: Annotated[bool, about("Show the check result after each .bib entry.")] = True
+
+
+class LensOptions(Struct, frozen=True, kw_only=True):
+    """What is shown above each entry of a .bib."""
+
+    citations: Annotated[bool, about("Show how often the entry is cited.")] = True
+    source: Annotated[bool, about("Show which library record matches the entry.")] = True
 
 
 class PdfOptions(Struct, frozen=True, kw_only=True):
@@ -36,14 +238,6 @@ class PdfOptions(Struct, frozen=True, kw_only=True):
             closed_if_wrong=True,
         ),
     ] = ""
-    max_pages: Annotated[
-        int,
-        about(
-            "Number of pages that are read of a file; of a longer one, the first and the last.",
-            ge=2,
-            le=100_000,
-        ),
-    ] = 1_000
     timeout_s: Annotated[
         float, about("Time limit for one file in seconds.", ge=1, le=3_600, trusted_only=True)
     ] = 60.0
@@ -287,12 +481,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = 0.7
     typed_threshold: Annotated[
-        float,
-        about(
-            "Minimum confidence to fill a placeholder with typed words.",
-            ge=0,
-            le=1,
-        ),
+        float, about("Minimum confidence to fill a placeholder with typed words.", ge=0, le=1)
     ] = 0.8
 
 
@@ -330,25 +519,3 @@ class Options(Struct, frozen=True, kw_only=True):
     llm: LlmOptions = LlmOptions()
     pdf: PdfOptions = PdfOptions()
     serve: ServeOptions = ServeOptions()
-
-
-TITLES = {
-    "library": "Library of Papers",
-    "bib": "Entries in the .bib",
-    "completion": "Completion",
-    "documents": "Citations and Placeholders",
-    "fill": "Filling Placeholders",
-    "diagnostics": "Diagnostics",
-    "features": "Features",
-    "hover": "Hover",
-    "inlay": "Inlay Hints",
-    "lens": "Code Lenses",
-    "sources": "Online Sources",
-    "zotero": "Zotero",
-    "learning": "Learning from Use",
-    "llm": "Language Model",
-    "pdf": "PDF Files",
-    "serve": "HTTP Server",
-    "retrieval": "Search Engine",
-}
-"""What an editor's page of settings calls the sections, in the order of use."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Problem
 from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
-from citewell.options.hugging_face import import_torch, is_hub_off, load_cached_first
+from citewell.options.folders import import_torch, is_hub_off, load_cached_first
 from citewell.ranking.cross_encoder import PairModel
 
 logger = logging.getLogger(__name__)

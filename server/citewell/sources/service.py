@@ -12,8 +12,16 @@ import msgspec
 
 from citewell.model import Problem
 from citewell.model.query import Direction
-from citewell.sources.answers import Answer, Failed, NoMatch, Reason, SourceQuery
-from citewell.sources.contract import Ask, Fetch, Source
+from citewell.sources.contract import (
+    Answer,
+    Ask,
+    Failed,
+    Fetch,
+    NoMatch,
+    Reason,
+    Source,
+    SourceQuery,
+)
 from citewell.sources.registry import SOURCES, source_named
 
 # How long an act may wait for sources: one deadline for all that it asks, and no long wait for a

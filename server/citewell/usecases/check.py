@@ -6,16 +6,47 @@ What the references of a text or a file say is read by `features.check`; the eng
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from pathlib import Path
 
 import msgspec
 
+from citewell.documents.bib.edit import PARENTS
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.work import mark_edit
+from citewell.documents.project.files import FileCache, Overlay
+from citewell.documents.project.includes import absolute
+from citewell.documents.project.paper_project import Project
+from citewell.documents.project.workspace import Workspace
+from citewell.documents.textfile import apply_edits, read_text
 from citewell.engine.contract import Checks, Engine
-from citewell.model import CitewellError, Problem
+from citewell.features.action import QUICK_FIX, Action
+from citewell.features.actions.placeholder import Choice
+from citewell.features.actions.verification import PUBLISHED, REPLACE, edits_for
+from citewell.features.bib.sort import without
+from citewell.features.citing.completion import DOUBTED, work_candidate
+from citewell.features.citing.write import unified_diff
+from citewell.model import CitewellError, Hit, Problem, Query, Work
+from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
+from citewell.model.document import Document, KeyUse
+from citewell.model.problem import meant
+from citewell.model.query import CitingPaper
+from citewell.model.titles import title_key
+from citewell.options.merge import WORKSPACE_FILE
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Progress, no_progress
+from citewell.verification.claims import claim_of_entry
 
 CHECKING = "checking references"
 SLICE = 64
@@ -154,3 +185,320 @@ class CheckTask:
         while not self.is_done:
             progress(CHECKING, self._done, self.total)
             yield await run(self.step)
+
+
+# What can be done about an entry that the check does not verify: take its record, or what was
+# meant instead; mark it as checked; or remove it and leave its citations open.
+#
+# Editors offer these as actions on the entry at the cursor (`doubted_actions`, `meant_actions`);
+# the other front ends name entries by key (`plan_changes`).
+
+MARK, REMOVE, RECORD = "mark", "remove", "record"
+"""What `plan_changes` does with an entry; any other word is the id of the paper that was meant."""
+MEANT = "meant"
+MOST_MEANT = 3
+"""Papers that are offered for what was meant."""
+
+
+def is_doubted(check: Check) -> bool:
+    """True where the reference may not exist."""
+    return check.verdict in DOUBTED
+
+
+def changes_for(check: Check) -> tuple[str, ...]:
+    """What can be done about a checked entry, as `plan_changes` takes it."""
+    found = []
+    published = any(one.code == "preprint-published" for one in check.findings)
+    is_settled = check.verdict is Verdict.VERIFIED or check.mark is not None
+    if check.work is not None and check.findings and (published or not is_settled):
+        found.append(RECORD)
+    if is_doubted(check) and not is_settled:
+        found.append(REMOVE)
+    if check.codes and not is_settled:
+        found.append(MARK)
+    return tuple(found)
+
+
+def doubted_actions(entry: BibEntry, check: Check, citations: int) -> list[Action]:
+    """The actions on an entry that is not verified; `citations` says how often it is cited."""
+    where: dict[str, str | int] = {"key": entry.key, "start": entry.start}
+    removal = f"Remove `{entry.key}`"
+    if citations:
+        times = "its citation" if citations == 1 else f"its {citations:,} citations"
+        removal += f" and leave {times} open"
+    titles = {REMOVE: removal, MARK: f"Mark `{entry.key}` as checked"}
+    return [
+        Action(
+            title=titles[name],
+            kind=QUICK_FIX,
+            name=name,
+            arguments=where,
+            fixes=check.codes,
+            span=entry.span,
+        )
+        for name in changes_for(check)
+        if name in titles
+    ]
+
+
+def queries_for_meant(entry: BibEntry, check: Check) -> list[Query]:
+    """What to ask the library for: the title, then its words by the first author."""
+    title = check.claim.title
+    authors = check.claim.authors
+    queries = [Query(text=title[:300], paper=CitingPaper())] if title else []
+    if authors and title:
+        by = Query(text=title[:300], author=authors[0].family, paper=CitingPaper())
+        queries.append(by)
+    return queries
+
+
+def meant_actions(entry: BibEntry, check: Check, lists: Sequence[Sequence[Hit]]) -> list[Action]:
+    """Replacements of the entry by the papers that it may mean, from the answers to
+    `queries_for_meant`, best first."""
+    own = title_key(check.work.title) if check.work is not None else ""
+    works: dict[str, Work] = {}
+    for rank in range(MOST_MEANT):
+        for hits in lists:
+            if rank < len(hits) and title_key(hits[rank].work.title) != own:
+                works.setdefault(title_key(hits[rank].work.title), hits[rank].work)
+    found = []
+    for work in list(works.values())[:MOST_MEANT]:
+        shown = work_candidate(work, "", "")
+        found.append(
+            Action(
+                title="Replace by "
+                + Choice("", work, shown.authors, shown.year, shown.title).shown,
+                kind=QUICK_FIX,
+                name=MEANT,
+                arguments={"key": entry.key, "start": entry.start, "work": work.id},
+                fixes=check.codes,
+                span=entry.span,
+            )
+        )
+    return found
+
+
+def meant_edits(bib: BibFile, entry: BibEntry, check: Check, work: Work) -> tuple[TextEdit, ...]:
+    """Replace what the entry says by a record; its key and the user's own fields stay."""
+    # Of an invention nothing but its key is right.
+    as_invented = msgspec.structs.replace(check, work=work, verdict=Verdict.FABRICATED)
+    return edits_for(bib, entry, as_invented, REPLACE)
+
+
+def mark_edits(bib: BibFile, entry: BibEntry, check: Check) -> tuple[TextEdit, ...]:
+    """Keep with the entry that its author checked it, when, and against which record: a comment
+    that silences what the check reports of it. None where it reports nothing."""
+    if not check.codes or bib.is_csl:
+        return ()
+    work = check.work
+    record = (work.doi or work.url or work.id) if work is not None else ""
+    return (mark_edit(bib, entry, check.codes, record),)
+
+
+def removal_edits(
+    bib: BibFile, entries: Sequence[BibEntry], documents: Iterable[Document]
+) -> dict[str, FileEdit]:
+    """Remove entries; each citation of them becomes `?`, an open placeholder. By path.
+
+    Raises `CitewellError` if an entry that stays names one of them as its parent.
+    """
+    keys = {entry.key for entry in entries}
+    for entry in bib.entries:
+        parents = {key.strip() for name in PARENTS for key in entry.get(name).split(",")} & keys
+        if parents and entry.key not in keys:
+            raise _impossible(
+                f"{entry.key!r} refers to {min(parents)!r}, which cannot be removed alone.",
+                "Remove both, or take the reference out of the entry first.",
+            )
+    edits = {
+        bib.path: FileEdit(
+            bib.path, without(bib, entries), removes=tuple(one.key for one in entries)
+        )
+    }
+    return edits | {edit.path: edit for edit in _opened(documents, keys)}
+
+
+def _opened(documents: Iterable[Document], keys: Collection[str]) -> Iterator[FileEdit]:
+    """The edits that make citations of these keys open placeholders."""
+    for document in documents:
+        changes = tuple(TextEdit(use.span, "?") for use in _uses(document, keys))
+        if changes:
+            yield FileEdit(document.path, changes)
+
+
+def _uses(document: Document, keys: Collection[str]) -> Iterator[KeyUse]:
+    for citation in document.citations:
+        if citation.command != "nocite":
+            yield from (use for use in citation.keys if use.key in keys)
+
+
+def citing_documents(projects: Iterable[Project], bib: BibFile, key: str) -> dict[Path, Document]:
+    """The documents of papers that cite this entry, and not one of the same key in another file.
+
+    Raises `CitewellError` for one that must not be written: its citation would lose its entry.
+    """
+    found: dict[Path, Document] = {}
+    for project in projects:
+        place = project.entry(key)
+        if place is None or place[0] != Path(bib.path):
+            continue
+        for path, document in project.documents.items():
+            if not any(_uses(document, {key})):
+                continue
+            if not project.may_write(path):
+                raise CitewellError(
+                    Problem(
+                        "change-impossible",
+                        f"{path.name} cites {key} and must not be written.",
+                        "Grant permission to write it, or open the folder that it is in.",
+                        path=str(path),
+                    )
+                )
+            found[path] = document
+    return found
+
+
+class ChangedEntry(msgspec.Struct, frozen=True):
+    """One entry, what becomes of it, and how many citations of it are left open."""
+
+    key: str
+    path: str
+    line: int
+    change: str
+    citations: int = 0
+
+
+class ChangePlan(msgspec.Struct, frozen=True):
+    """Changes of entries and of the papers that cite them; nothing is written yet."""
+
+    changed: tuple[ChangedEntry, ...] = ()
+    edits: tuple[FileEdit, ...] = ()
+    diffs: tuple[str, ...] = ()
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """By path: the text to which the edits of that file refer."""
+    again: Callable[[], ChangePlan] | None = None
+    """Makes the plan for the files as they are then."""
+
+
+def bibs_of(claims: Iterable[Claim]) -> list[BibFile]:
+    """The .bib files that references were read from, as they are now."""
+    paths = dict.fromkeys(absolute(claim.path) for claim in claims if claim.spans)
+    found = (parse_bib(read_text(path).text, str(path)) for path in paths)
+    return [bib for bib in found if not bib.is_csl]
+
+
+def workspace_of(path: Path) -> Path:
+    """The folder whose papers may cite an entry of the file: the nearest one above it that holds a
+    `citewell.toml` or `.git`, else its own."""
+    for folder in path.parents:
+        if folder == Path.home():
+            break
+        if any((folder / name).exists() for name in (WORKSPACE_FILE, ".git")):
+            return folder
+    return path.parent
+
+
+def projects_in(folders: Sequence[Path], cache: FileCache, read: Overlay) -> tuple[Project, ...]:
+    """All papers in some folders, as they are now."""
+    workspace = Workspace(cache, roots=folders)
+    workspace.refresh(read)
+    return workspace.projects
+
+
+def plan_changes(
+    changes: Mapping[str, str],
+    bibs: Sequence[BibFile],
+    *,
+    check: Callable[[Sequence[Claim]], Sequence[Check]],
+    work_named: Callable[[str], Work],
+    citing: Callable[[BibFile, str], Mapping[Path, Document]],
+    shown: Callable[[str], str] = str,
+) -> ChangePlan:
+    """Plan what becomes of entries, by key: `MARK`, `REMOVE`, `RECORD`, or the id of a paper.
+
+    `citing` gives the documents that cite an entry, `shown` the name of a file for people. Raises
+    `CitewellError` where one of the changes cannot be made: all of them or none.
+    """
+    places = {key: _place(bibs, key) for key in changes}
+    claims = [claim_of_entry(bib, entry) for bib, entry in places.values()]
+    changed = []
+    edits: dict[str, FileEdit] = {}
+    texts: dict[str, str] = {}
+    gone: dict[str, list[BibEntry]] = {}
+    for (key, (bib, entry)), found in zip(places.items(), check(claims), strict=True):
+        citations = 0
+        texts[bib.path] = bib.text
+        if changes[key] == REMOVE:
+            documents = citing(bib, key).values()
+            texts |= {document.path: document.text for document in documents}
+            citations = sum(len(list(_uses(one, {key}))) for one in documents)
+            gone.setdefault(bib.path, []).append(entry)
+            for edit in _opened(documents, {key}):
+                edits[edit.path] = _joined(edits.get(edit.path), edit)
+        else:
+            new = _edits(bib, entry, found, changes[key], work_named)
+            edits[bib.path] = _joined(edits.get(bib.path), FileEdit(bib.path, new))
+        line = bib.text.count("\n", 0, entry.start) + 1
+        changed.append(ChangedEntry(key, shown(bib.path), line, changes[key], citations))
+    for bib in bibs:
+        if bib.path in gone:
+            edit = removal_edits(bib, gone[bib.path], ())[bib.path]
+            edits[bib.path] = _joined(edits.get(bib.path), edit)
+    return ChangePlan(
+        tuple(changed),
+        tuple(edits.values()),
+        tuple(
+            unified_diff(texts[path], apply_edits(texts[path], edit.edits), shown(path))
+            for path, edit in edits.items()
+        ),
+        texts,
+    )
+
+
+def _joined(one: FileEdit | None, other: FileEdit) -> FileEdit:
+    if one is None:
+        return other
+    edits = sorted((*one.edits, *other.edits), key=lambda edit: edit.span)
+    return FileEdit(one.path, tuple(edits), removes=(*one.removes, *other.removes))
+
+
+def _place(bibs: Sequence[BibFile], key: str) -> tuple[BibFile, BibEntry]:
+    """The entry of a key. Raises `CitewellError` without one, and where several have it."""
+    found = [(bib, entry) for bib in bibs for entry in bib.entries if entry.key == key]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _impossible(
+            f"{len(found)} entries have the key {key!r}.", "Give each a key of its own first."
+        )
+    near = meant(key, [entry.key for bib in bibs for entry in bib.entries])
+    raise _impossible(
+        f"No entry has the key {key[:100]!r}.",
+        f"Did you mean {near!r}?" if near else "Name an entry of the .bib files that are checked.",
+    )
+
+
+def _edits(
+    bib: BibFile, entry: BibEntry, check: Check, change: str, work_named: Callable[[str], Work]
+) -> tuple[TextEdit, ...]:
+    """What changes one entry. Raises `CitewellError` where nothing does."""
+    if change == MARK:
+        edits = mark_edits(bib, entry, check)
+    elif change != RECORD:
+        edits = meant_edits(bib, entry, check, work_named(change))
+    elif check.work is None:
+        raise _impossible(
+            f"No record of {entry.key!r} was found.",
+            "Search for the paper that is meant, and name its id.",
+        )
+    else:
+        published = any(one.code == "preprint-published" for one in check.findings)
+        edits = edits_for(bib, entry, check, PUBLISHED if published else REPLACE)
+    if not edits:
+        words = "nothing is reported of it" if change == MARK else "it says what the record says"
+        raise _impossible(f"{entry.key!r} stays as it is: {words}.", "Leave it out.")
+    return edits
+
+
+def _impossible(message: str, hint: str) -> CitewellError:
+    return CitewellError(Problem("change-impossible", message, hint))

@@ -6,22 +6,26 @@ and whether that is enough.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import math
 import re
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from itertools import combinations
 from typing import Literal
 
 import msgspec
 
 from citewell.documents.context import query_for
-from citewell.documents.scan import scan_document
+from citewell.documents.project.files import scan_document
 from citewell.engine.contract import Engine, Tier
-from citewell.features.citing.confidence import confidence_of
-from citewell.features.text.evidence import chosen_first, who_chose
-from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult
+from citewell.features.text.evidence import chosen_first, confidence_of, who_chose
+from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
-from citewell.model.query import MARK
+from citewell.model.query import MARK, Direction
 from citewell.options import Options
 
 MAX_PASSAGE = 20_000
@@ -221,3 +225,223 @@ def status_of(results: Sequence[SearchResult]) -> Status:
         if result.failed:
             raise CitewellError(result.failed[0])
     return "not_checked" if any(result.dropped for result in results) else "nothing_found"
+
+
+# Cursors: where the next page of a list begins, for one request and no other.
+
+
+def digest(*parts: object) -> str:
+    """A short name of a request, so that a cursor cannot be used with another one."""
+    return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
+
+
+def to_cursor(name: str, offset: int) -> str:
+    """Where the next page of a request begins."""
+    return base64.urlsafe_b64encode(f"{name}:{offset}".encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, name: str | None = None) -> tuple[str, int]:
+    """The request and the offset. Raises `CitewellError` for what is no cursor of this request."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+        of, _, number = text.partition(":")
+        offset = int(number)
+    except (ValueError, binascii.Error, UnicodeDecodeError):
+        of, offset = "", -1
+    if offset < 0 or not of or (name is not None and of != name):
+        raise CitewellError(
+            Problem(
+                "cursor-foreign",
+                "The cursor does not belong to this request.",
+                "Repeat the request with the same arguments and without a cursor.",
+            )
+        )
+    return of, offset
+
+
+# The papers beside one or several in the citation graph: what most of them share comes first.
+
+DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
+LINKS = 400
+"""Papers read in one direction from one paper, unless a later page needs more."""
+DATED_LINKS = 4_000
+"""Papers read so where only those of some years are wanted."""
+
+
+class PaperRelation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One relation between a given paper and a listed one."""
+
+    id: str
+    """Of the given paper."""
+    direction: Direction
+    """`cites`: the given paper cites the listed one; `cited_by`: is cited by it; `cocited`: others
+    cite both."""
+    together: int = 1
+    """For `cocited` how many papers cite both."""
+
+
+class Neighbour(msgspec.Struct, frozen=True):
+    """A listed paper."""
+
+    work: Work
+    links: tuple[PaperRelation, ...]
+
+
+class Neighbours(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The papers beside the given ones."""
+
+    papers: tuple[Neighbour, ...] = ()
+    total: int = 0
+    """Papers of the library that are known to be linked, of which `papers` are some."""
+    elsewhere: int = 0
+    """Linked papers that the library does not hold; one that several of the given papers lead to
+    counts as often."""
+    unknown: tuple[str, ...] = ()
+    """Ids of given papers of which no citation is known, which is not the same as none."""
+    problems: tuple[Problem, ...] = ()
+
+
+def related_works(
+    engine: Engine,
+    works: Sequence[Work],
+    k: int = 20,
+    *,
+    offset: int = 0,
+    directions: Sequence[Direction] = DIRECTIONS,
+    years: tuple[int | None, int | None] = (None, None),
+    cancel: Cancel | None = None,
+) -> Neighbours:
+    """The `k` papers, from the one at `offset`, with links to most of the given ones, then with
+    most links, then those that are cited most often with one of them; only those of the `years`
+    from the first to the last, where these are given. Raises `Cancelled`."""
+    given = {work.id for work in works}
+    found: dict[str, Work] = {}
+    links: dict[str, list[PaperRelation]] = {}
+    best: dict[str, int] = {}
+    known: set[str] = set()
+    problems: list[Problem] = []
+    total = elsewhere = 0
+    first, last = years
+    dated = first is not None or last is not None
+    depth = DATED_LINKS if dated else max(LINKS, offset + k)
+    for work in works:
+        for direction in directions:
+            if cancel is not None:
+                cancel.check()
+            beside = engine.related(work.id, direction, depth)
+            problems += beside.problems
+            if beside.total > len(beside.works) and not dated:
+                total = max(total, beside.total)
+            elsewhere += beside.elsewhere
+            if beside.known:
+                known.add(work.id)
+            pairs = zip(beside.works, beside.together, strict=True)
+            for rank, (other, together) in enumerate(pairs):
+                if other.id in given:
+                    continue
+                if dated and not (first or 0) <= (other.year or -1) <= (last or 9999):
+                    continue
+                found[other.id] = other
+                links.setdefault(other.id, []).append(PaperRelation(work.id, direction, together))
+                best[other.id] = min(rank, best.get(other.id, rank))
+
+    def place(name: str) -> tuple[int, int, int, int]:
+        own = links[name]
+        together = max(one.together for one in own)
+        return -len({one.id for one in own}), -len(own), -together, best[name]
+
+    order = sorted(found, key=place)
+    page = order[offset : offset + k]
+    return Neighbours(
+        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in page),
+        total=max(total, len(order)),
+        elsewhere=elsewhere,
+        unknown=tuple(work.id for work in works if work.id not in known),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+# The papers of a map: how they cite each other, which are alike, and which belong together.
+
+MAX_PAPERS = 150
+"""More cannot be read on a map."""
+MOST_GROUPS = 8
+MOST_ALIKE = 3
+"""Links of likeness that start from one paper."""
+LEAST_LIKENESS = 0.1
+_NEIGHBOURS = 200
+"""Papers read in one direction from one paper."""
+_DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by")
+
+
+class MapLink(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line between two papers of a map."""
+
+    first: str
+    """Id of the citing paper; of two that are alike, of the earlier in the list."""
+    second: str
+    likeness: float = 0.0
+    """For papers that are alike, the share of their citations that they have in common: over 0, at
+    most 1. 0: the first cites the second."""
+
+
+class PaperMap(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The papers, the given ones first, with their groups and links."""
+
+    works: tuple[Work, ...] = ()
+    groups: tuple[int, ...] = ()
+    """For each paper the number of its group by the likeness of its vector, from 0; -1: none."""
+    links: tuple[MapLink, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def paper_map(
+    engine: Engine, works: Sequence[Work], k: int, *, cancel: Cancel | None = None
+) -> PaperMap:
+    """The map of the works and of papers linked to them, until it has `k` papers. Raises
+    `Cancelled`."""
+    given = list({work.id: work for work in works}.values())[:MAX_PAPERS]
+    problems: tuple[Problem, ...] = ()
+    if len(given) < k:
+        beside = related_works(engine, given, k - len(given), cancel=cancel)
+        given += [one.work for one in beside.papers]
+        problems = beside.problems
+    ids = [work.id for work in given]
+    places = {name: place for place, name in enumerate(ids)}
+    cites: set[tuple[int, int]] = set()
+    around: list[set[str]] = []
+    for place, name in enumerate(ids):
+        own: set[str] = set()
+        for direction in _DIRECTIONS:
+            if cancel is not None:
+                cancel.check()
+            for other in engine.related(name, direction, _NEIGHBOURS).works:
+                own.add(f"{direction} {other.id}")
+                there = places.get(other.id)
+                if there is not None:
+                    cites.add((place, there) if direction == "cites" else (there, place))
+        around.append(own)
+    links = [MapLink(ids[first], ids[second]) for first, second in sorted(cites)]
+    links += [MapLink(ids[a], ids[b], share) for a, b, share in _alike(around)]
+    most = max(1, min(MOST_GROUPS, round(math.sqrt(len(ids) / 2))))
+    groups = engine.cluster(ids, most) if ids else []
+    return PaperMap(tuple(given), tuple(groups), tuple(links), problems)
+
+
+def _alike(around: Sequence[set[str]]) -> list[tuple[int, int, float]]:
+    """The pairs with the most citations in common, a few for each paper, by their places."""
+    pairs: list[tuple[float, int, int]] = []
+    for a, b in combinations(range(len(around)), 2):
+        shared = len(around[a] & around[b])
+        if shared:
+            share = shared / math.sqrt(len(around[a]) * len(around[b]))
+            if share >= LEAST_LIKENESS:
+                pairs.append((share, a, b))
+    count = [0] * len(around)
+    kept: list[tuple[int, int, float]] = []
+    for share, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
+        if min(count[a], count[b]) < MOST_ALIKE:
+            count[a] += 1
+            count[b] += 1
+            kept.append((a, b, round(share, 3)))
+    return kept

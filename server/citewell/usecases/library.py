@@ -13,20 +13,44 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from citewell.documents.bib.edit import new_bib_text
+from citewell.documents.project.files import FileCache, format_of
+from citewell.documents.project.includes import absolute
+from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Checks
+from citewell.features.actions.verification import plan_fixes
 from citewell.features.checking.check import claims_in_files, references_in
+from citewell.features.citing.known_works import work_named
+from citewell.features.citing.write import write_plan
 from citewell.model import CitewellError, Problem, Query, Work
+from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.document import Document, Format
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.model.system.closing import Closing
 from citewell.options import Options
 from citewell.options.folders import working_folder
+from citewell.options.merge import library_settings, load, wrong_flags
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.check import SLICE, CheckTask
-from citewell.usecases.fill import CANDIDATES, Choose, FillTask, with_unattended
-from citewell.usecases.fill_plan import FillPlan, learn_fill
+from citewell.usecases.check import (
+    SLICE,
+    CheckTask,
+    bibs_of,
+    citing_documents,
+    plan_changes,
+    projects_in,
+    workspace_of,
+)
+from citewell.usecases.fill import (
+    CANDIDATES,
+    Choose,
+    FillPlan,
+    FillTask,
+    learn_fill,
+    with_unattended,
+)
 from citewell.usecases.find import Found, Progress, find_papers, in_sentence, no_progress
 from citewell.verification.checker import BATCH
 
@@ -34,8 +58,8 @@ if TYPE_CHECKING:
     from citewell.corpus.library import Library as Corpus
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
-    from citewell.features.actions.check_fix import FixPlan
-    from citewell.usecases.entry_changes import ChangePlan
+    from citewell.features.actions.verification import FixPlan
+    from citewell.usecases.check import ChangePlan
     from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
 LOADING_SECONDS = 120.0
@@ -54,8 +78,6 @@ def open_library(
     sources are asked, too. Raises `CitewellError` for a setting that cannot hold, and where no
     source is allowed; a library that is missing is a problem of each answer.
     """
-    from citewell.options.load import library_settings, load, wrong_flags
-
     flags = {**(settings or {}), **library_settings(name)}
     if wrong := wrong_flags(flags):
         raise CitewellError(wrong[0])
@@ -163,8 +185,6 @@ class Library(Closing):
 
     def bibtex(self, works: Sequence[Work]) -> str:
         """The works as BibTeX entries in the style of the settings, with distinct keys."""
-        from citewell.documents.bib.edit import new_bib_text
-
         taken: set[str] = set()
         texts = []
         for work in works:
@@ -195,13 +215,9 @@ class Library(Closing):
     ) -> FillPlan:
         """Plan a citation for every placeholder of a paper and its files; nothing is written.
 
-        See `plan_fill`; an online library asks the allowed sources for what it answers badly, for
+        See `FillTask`; an online library asks the allowed sources for what it answers badly, for
         at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
-        from citewell.documents.project.paper_project import Project
-        from citewell.documents.scan import format_of
-        from citewell.model.document import Format
-
         paper = Path(paper)
         if format_of(paper) in (None, Format.BIBTEX):
             raise CitewellError(_not_a_paper(paper))
@@ -231,8 +247,6 @@ class Library(Closing):
         Where a file has changed since, the plan is made again for what it holds now. Raises
         `CitewellError` where it changes all the time, and nothing is written then.
         """
-        from citewell.features.citing.write import write_plan
-
         plan = write_plan(plan, plan.again)
         return learn_fill(self.engine, plan, through) if isinstance(plan, FillPlan) else ()
 
@@ -275,7 +289,6 @@ class Library(Closing):
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
         """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
-        from citewell.features.actions.check_fix import plan_fixes
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
@@ -293,18 +306,6 @@ class Library(Closing):
 
         Raises `CitewellError` where a change cannot be made.
         """
-        from citewell.documents.project.files import FileCache
-        from citewell.documents.project.includes import absolute
-        from citewell.features.citing.named_works import work_named
-        from citewell.model.bib import BibFile
-        from citewell.model.document import Document
-        from citewell.usecases.entry_changes import (
-            bibs_of,
-            citing_documents,
-            plan_changes,
-            projects_in,
-            workspace_of,
-        )
 
         def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:
             folders = dict.fromkeys(map(workspace_of, (Path(bib.path), *map(absolute, paths))))

@@ -183,11 +183,7 @@ def _see_permission(options: Options, request: FetchRequest) -> None:
 
 
 def _run(
-    options: Options,
-    arguments: list[str],
-    kind: type[T],
-    progress: Progress,
-    cancel: Cancel | None,
+    options: Options, arguments: list[str], kind: type[T], progress: Progress, cancel: Cancel | None
 ) -> T:
     """Run a command to its end; its JSON as a `kind`."""
     process = start_command([*command_line(options), *arguments], environment=worker_environment())

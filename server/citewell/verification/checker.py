@@ -14,17 +14,16 @@ from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.titles import title_key
 from citewell.model.venues import venue_ids, work_venues
 from citewell.model.work import without_abstract
+from citewell.sources.combine import is_second_hand
 from citewell.sources.registry import source_titles, titles_of_work
-from citewell.sources.trust import is_second_hand
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
 from citewell.verification.free_text import stands_alone, title_guesses, with_title
-from citewell.verification.identify import Match, identify, names_author
+from citewell.verification.identify import ClaimCandidates, Match, Records, identify, names_author
 from citewell.verification.likeness import TitleLike, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, retitled
-from citewell.verification.records import ClaimCandidates, Records
 from citewell.verification.version_check import PLACEHOLDER
 
 BATCH = 256

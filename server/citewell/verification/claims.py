@@ -9,8 +9,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from citewell.documents.bib.marks import mark_of
-from citewell.documents.bib.work import author_source, entry_year, inherited
+from citewell.documents.bib.work import author_source, entry_year, inherited, mark_of
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
 from citewell.model.check import Claim, GivenIdentifier, Mark

@@ -12,26 +12,15 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import arxiv_ids, dois_of
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.venues import venue_ids, work_venues
+from citewell.sources.combine import is_second_hand
 from citewell.sources.registry import source_titles
-from citewell.sources.trust import is_second_hand
 from citewell.verification.finding import address, finding
-from citewell.verification.id_check import (
-    check_arxiv,
-    check_doi,
-    check_doi_alone,
-    check_further,
-)
-from citewell.verification.identify import Match
-from citewell.verification.likeness import TitleLike, same_english
+from citewell.verification.id_check import check_arxiv, check_doi, check_doi_alone, check_further
+from citewell.verification.identify import ClaimCandidates, Match
+from citewell.verification.likeness import TitleLike, means_preprint, same_english
 from citewell.verification.people import Difference
-from citewell.verification.people_check import (
-    check_people,
-    check_placeholders,
-    sources_of,
-)
+from citewell.verification.people_check import check_people, check_placeholders, sources_of
 from citewell.verification.proceedings import check_meeting
-from citewell.verification.records import ClaimCandidates
-from citewell.verification.venues import means_preprint
 from citewell.verification.version_check import BOOKS, check_venue, check_year, named_version
 
 _NUMBER = re.compile(r"\d+")

@@ -21,7 +21,7 @@ from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title, title_key
 from citewell.model.venues import venue_ids
 from citewell.verification.author_list import UPPER, NameList, leading_names, names_within
-from citewell.verification.venues import names_preprint
+from citewell.verification.likeness import names_preprint
 
 _YEAR_TEXT = r"(?:1[5-9]\d\d|20\d\d)"
 _YEAR = re.compile(rf"(?<![\d:/-])(?<!\d\.)({_YEAR_TEXT})[a-z]?(?![\d/-]|:\d)")

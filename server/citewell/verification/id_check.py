@@ -12,13 +12,11 @@ from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import acl_id, arxiv_id, arxiv_ids, dois_of
 from citewell.model.venues import venue_ids, work_venues
-from citewell.sources.trust import family
-from citewell.sources.variants import statements
+from citewell.sources.combine import family, statements
 from citewell.verification.finding import address, finding
-from citewell.verification.identify import Match
+from citewell.verification.identify import ClaimCandidates, Match
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.records import ClaimCandidates
 
 # Facts in the form of a DOI or an arXiv identifier, without any look-up.
 #

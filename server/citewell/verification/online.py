@@ -18,14 +18,14 @@ from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.identifiers import arxiv_id, dois_of, isbn13, literal_url, normalise_doi
 from citewell.model.titles import title_key
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
-from citewell.sources.merge import merge, same_works
+from citewell.sources.combine import merge, same_works
+from citewell.sources.contract import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.registry import source_titles
 from citewell.sources.service import SourceAnswers, failures
 from citewell.verification.checker import FOREIGN, Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
+from citewell.verification.identify import ClaimCandidates, rank_by_title
 from citewell.verification.likeness import TitleLike, title_likeness
-from citewell.verification.records import ClaimCandidates, rank_by_title
 
 # No reference is reported as wrong on the evidence of a single source.
 #

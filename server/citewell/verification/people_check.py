@@ -17,19 +17,19 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import arxiv_id
 from citewell.model.names import family_key, is_organisation
 from citewell.model.venues import work_venues
-from citewell.sources.malformed_names import is_malformed
+from citewell.sources.combine import family, is_second_hand
 from citewell.sources.registry import source_titles
-from citewell.sources.trust import family, is_second_hand
+from citewell.sources.values import is_malformed
 from citewell.verification.finding import SURE, finding, listed, names
 from citewell.verification.id_check import known_registrant, registrant
 from citewell.verification.identify import Match
+from citewell.verification.likeness import means_preprint
 from citewell.verification.people import (
     AuthorComparison,
     Difference,
     placeholder_names,
     without_anonymous,
 )
-from citewell.verification.venues import means_preprint
 
 LONG = 10
 """Lists so long differ between a preprint, its later versions and the proceedings."""

@@ -21,9 +21,8 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.titles import normalise_title, title_key
 from citewell.model.venues import content_words, venue_ids
 from citewell.verification.finding import address, finding
-from citewell.verification.likeness import TitleLike, title_likeness
+from citewell.verification.likeness import TitleLike, names_preprint, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.venues import names_preprint
 
 _NAMES = {
     "neurips": "neural information processing systems neurips nips",

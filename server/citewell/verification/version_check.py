@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.documents.bib.venues import venue_named
+from citewell.documents.bib.work import venue_named
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids, work_venues
-from citewell.sources.trust import is_preprint, is_second_hand
+from citewell.sources.combine import is_preprint, is_second_hand
 from citewell.verification.finding import SURE, finding
 from citewell.verification.id_check import arxiv_says, doi_says, known_registrant, registrant
 from citewell.verification.identify import Match
-from citewell.verification.likeness import TitleLike
-from citewell.verification.venues import (
+from citewell.verification.likeness import (
+    TitleLike,
     in_journal,
     is_journal,
     means_preprint,

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from citewell.cli import app
-from citewell.cli.session import Session
+from citewell.cli.terminal import Session
 from citewell.model import CitewellError, Problem
 
 

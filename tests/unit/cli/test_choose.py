@@ -10,7 +10,7 @@ from rich.console import Console
 from citewell.cli.fill import Chooser
 from citewell.model import Author, Hit, Query, SearchResult, Work
 from citewell.model.document import Placeholder, PlaceholderKind, Span
-from citewell.usecases.fill_plan import PlaceholderFill
+from citewell.usecases.fill import PlaceholderFill
 
 HITS = tuple(
     Hit(Work(id=f"t:{n}", title=f"Title {n}", authors=(Author("Name"),)), 1.0 / n) for n in (1, 2)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.features.text.diff import unified_diff
+from citewell.features.citing.write import unified_diff
 
 LINES = st.text(alphabet="ab\r", max_size=3)
 TEXTS = st.builds(

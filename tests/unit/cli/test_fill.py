@@ -10,7 +10,7 @@ from citewell.features.citing.write import write_edits, write_plan
 from citewell.model import CitewellError, Hit, Problem, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Placeholder, PlaceholderKind, Span
-from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
+from citewell.usecases.fill import FillPlan, PlaceholderFill
 
 
 def plan_for(folder: Path) -> FillPlan:

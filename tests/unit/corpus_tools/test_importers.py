@@ -13,7 +13,7 @@ import zstandard
 
 from citewell.corpus.errors import LibraryError
 from citewell.model import Author, Work
-from citewell.sources.openalex_work import abstract_of
+from citewell.sources.values import abstract_of
 from citewell_corpus.importers import IMPORTERS, ImportReport, find_importer
 
 Read = Callable[[Path], tuple[list[Work], ImportReport]]

@@ -13,7 +13,7 @@ from citewell.model import Work
 from citewell.sources.adapters.crossref import work_of_crossref
 from citewell.sources.adapters.datacite import work_of_datacite
 from citewell.sources.adapters.pubmed import work_of_summary
-from citewell.sources.formats import record_line
+from citewell.sources.values import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.importers import ImportReport
 from citewell_corpus.sources import FileSource, source_at

@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.documents.acronyms import acronyms_in, long_forms, written_out
 from citewell.documents.context import query_for
-from citewell.documents.scan import scan_document
+from citewell.documents.project.files import scan_document
+from citewell.documents.prose import acronyms_in, long_forms, written_out
 
 
 def test_acronyms_are_words_with_two_capitals() -> None:

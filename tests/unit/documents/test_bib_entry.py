@@ -8,14 +8,12 @@ import msgspec
 import pytest
 
 from citewell.documents.bib.edit import insert_entry, new_bib_text
-from citewell.documents.bib.entry import entry_text
-from citewell.documents.bib.match import find_work
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.bib.style import BibStyle, detect_style
-from citewell.documents.bib.work import entry_work, inherited
-from citewell.documents.latex.escape import escape, escape_title
+from citewell.documents.bib.style import BibStyle, detect_style, entry_text
+from citewell.documents.bib.work import entry_work, find_work, inherited
+from citewell.documents.latex.plaintext import escape, escape_title
 from citewell.features.text.csl_item import csl_of_work
-from citewell.features.text.paper_text import ris_of_work
+from citewell.features.text.reference import ris_of_work
 from citewell.model import Author, Work
 from citewell.model.bib import FileEdit
 from citewell.options.tree import BibOptions

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.documents.bib.edit import insert_entry, insert_texts
-from citewell.documents.bib.guard import check_edits, wrong_edit
-from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.reader import check_edits, parse_bib, wrong_edit
 from citewell.documents.keys.pattern import check_key
-from citewell.features.actions.bib import plan_removal, plan_sort
+from citewell.features.bib.actions import plan_removal, plan_sort
 from citewell.features.citing.write import write_edits
 from citewell.model import Author, CitewellError, Work
 from citewell.model.bib import FileEdit, TextEdit

@@ -8,7 +8,6 @@ import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.keys.index import KeyIndex
-from citewell.documents.keys.segment import KeySegment
 
 REFS = """
 @inproceedings{vaswani2017attention,
@@ -136,20 +135,3 @@ def test_a_refreshed_index_equals_a_new_one() -> None:
                 (m.entry.key, m.entry.start, round(m.score, 3)) for m in fresh.search(typed, 500)
             }
             assert ours == theirs
-
-
-@pytest.mark.parametrize("letters", ["ab:12", "abéß:1", "aa", "a\U0001f600b"])
-def test_parts_of_keys_are_found_where_a_plain_search_finds_them(letters: str) -> None:
-    dice = random.Random(letters)
-    keys = ["".join(dice.choices(letters, k=dice.randrange(1, 9))) for _ in range(300)]
-    entries = parse_bib("\n".join(f"@misc{{{key}, title={{T}}}}" for key in keys)).entries
-    segment = KeySegment(entries, ["refs.bib"] * len(entries))
-    for _ in range(200):
-        part = "".join(dice.choices(letters + "z\u20ac", k=dice.randrange(1, 5)))
-        rows, starts = segment.rows_with_key_part(part)
-        assert rows.tolist() == [row for row, key in enumerate(segment.keys) if part in key]
-        assert starts.tolist() == [segment.keys[row].startswith(part) for row in rows]
-        begin = segment.rows_with_key_start(part[0])
-        assert begin.tolist() == [
-            row for row, key in enumerate(segment.keys) if key.startswith(part[0])
-        ]

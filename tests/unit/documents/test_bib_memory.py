@@ -2,10 +2,10 @@
 
 import sys
 
-from citewell.documents.bib.match import with_arxiv, with_doi
 from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.bib.work import with_arxiv, with_doi
+from citewell.features.checking.check import question
 from citewell.features.checking.lint import LintPaper, lint_bib
-from citewell.features.checking.verify import question
 from citewell.lsp.documents.project_state import BibTables
 from citewell.model import Work
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.edit import insert_entry
-from citewell.documents.bib.entry import entry_text
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.documents.bib.style import detect_style
+from citewell.documents.bib.style import detect_style, entry_text
 from citewell.documents.bib.work import entry_work
 from citewell.model import Author, Work
 from citewell.options.tree import BibOptions

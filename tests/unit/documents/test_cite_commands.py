@@ -9,8 +9,8 @@ import re
 import pytest
 
 from citewell.documents.latex.scanner import scan_latex
+from citewell.features.citing.citation import key_at
 from citewell.features.citing.complete import wanted
-from citewell.features.citing.site import key_at
 
 ONE_GROUP = r"""
 \cite{KEYS} \cite[see][p.~5]{KEYS} \cite*{KEYS} \Cite{KEYS} \cite<see>[p.~5]{KEYS} \cite{KEYS}[after]

@@ -127,11 +127,12 @@ def test_a_hostile_file_costs_bounded_memory(hostile: Path, paper: Path) -> None
 
 
 def test_of_a_long_file_the_head_and_the_end_are_read(
-    pdf_files: ModuleType, tmp_path: Path
+    pdf_files: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("citewell.documents.pdf.reader.MAX_PAGES", 100)
     pages = [[BODY]] * 1_999
     path = pdf_files.written(tmp_path / "long.pdf", [*pages, ["References", *LIST]])
-    found = claims_in_files([path], pdf=PdfOptions(max_pages=100))
+    found = claims_in_files([path])
     assert [(claim.page, claim.key) for claim in found.claims] == [
         (2000, "1"), (2000, "2"), (2000, "3"),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citewell.documents.project.declare import declaration_edit
+from citewell.documents.project.declared_bibs import declaration_edit
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits, read_text, write_text

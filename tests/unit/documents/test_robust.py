@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.documents.context import context_at, query_for
-from citewell.documents.scan import scan_document
+from citewell.documents.project.files import scan_document
 from citewell.model.document import Document, Span
 
 PIECES = [

@@ -15,9 +15,8 @@ import pytest
 from citewell.documents.context import context_at, query_for
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.documents.project.files import FileCache
+from citewell.documents.project.files import FileCache, scan_document
 from citewell.documents.project.paper_project import Project
-from citewell.documents.scan import scan_document
 from citewell.documents.textfile import read_text
 from citewell.model.document import Document
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents.project.text_project import TextProject
+from citewell.documents.project.paper_project import TextProject
 from citewell.model import CitewellError
 from citewell.options import Options
 

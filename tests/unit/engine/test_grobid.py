@@ -11,7 +11,7 @@ from citewell.engine.pdf_papers import PdfPapers
 from citewell.model import Problem
 from citewell.model.pdf import PdfPaper
 from citewell.options.tree import PdfOptions
-from citewell.sources.grobid import read_with_grobid
+from citewell.sources.local import read_with_grobid
 
 BODY = "A line of the body that is long enough to be read as the text of a page."
 BOMB = (

@@ -18,8 +18,8 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.options.online import SourceOptions
 from citewell.options.tree import LibraryOptions
-from citewell.sources.answers import Failed, SourceQuery
-from citewell.sources.merge import merge
+from citewell.sources.combine import merge
+from citewell.sources.contract import Failed, SourceQuery
 
 KETTLES = "On the Patience of Kettles"
 

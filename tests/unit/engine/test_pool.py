@@ -14,7 +14,7 @@ from citewell.model import CitewellError, Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
-from citewell.options.serve import ServeOptions
+from citewell.options.tree import ServeOptions
 
 
 class Process(WorkerEngine):

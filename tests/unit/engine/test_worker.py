@@ -24,8 +24,7 @@ from citewell.model import CitewellError, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
-from citewell.options.serve import ServeOptions
-from citewell.options.tree import LibraryOptions
+from citewell.options.tree import LibraryOptions, ServeOptions
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
 

@@ -124,7 +124,7 @@ def test_wrong_usage_is_said_in_words(citewell, arguments, message):
 
 
 def test_a_named_data_set_that_is_not_here_says_where_it_would_be(citewell, monkeypatch):
-    monkeypatch.setattr("citewell.cli.evaluation.data.data_folder", lambda: None)
+    monkeypatch.setattr("citewell.cli.evaluation.questions.data_folder", lambda: None)
     out = citewell("eval", "--data", "dev")
     assert out.exit_code == 2 and "../shared/data/contexts/dev.jsonl.gz" in out.output
 
@@ -181,7 +181,7 @@ def test_the_list_names_data_sets_schemas_and_methods(citewell):
 
 
 def test_a_named_data_set_is_asked_for_its_test_part_and_a_file_for_all():
-    from citewell.cli.evaluation.data import default_split
+    from citewell.cli.evaluation.questions import default_split
 
     assert default_split("dev") == default_split("autoscholar") == "test"
     assert default_split("train") == default_split("some/file.jsonl") == "all"

@@ -42,7 +42,7 @@ class Written:
         """Every key of the projects of the cursor's file, and of those that share a .bib."""
         sharing = self.workspace.sharing(self.projects)
         groups = [(*p.documents, *p.bibs) for p in sharing]
-        return KeyTable.of(self.workspace.keys(sharing), groups)
+        return KeyTable(self.workspace.keys(sharing), groups)
 
     def show(self, path: Path | str, span: Span) -> str:
         """ "main.tex 3 word": file, line, and the text of the range."""

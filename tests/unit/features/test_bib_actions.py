@@ -8,9 +8,15 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits, read_text
-from citewell.features.actions.bib import entry_actions, file_actions, plan_removal
-from citewell.features.bib.merge import plan_merge, twins_of
-from citewell.features.bib.normalise import normalise, record_of
+from citewell.features.bib.actions import (
+    entry_actions,
+    file_actions,
+    normalise,
+    plan_merge,
+    plan_removal,
+    record_of,
+    twins_of,
+)
 from citewell.features.bib.sort import pieces_of, sort_entries, unused_entries, without
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Author, Problem, Work
@@ -198,7 +204,7 @@ def project(fixture_files, tmp_path: Path) -> Project:
 @pytest.fixture
 def table(project: Project) -> KeyTable:
     files = {path: DocumentKeys(path, d) for path, d in project.documents.items()}
-    return KeyTable.of(files | {path: BibKeys(path, b) for path, b in project.bibs.items()})
+    return KeyTable(files | {path: BibKeys(path, b) for path, b in project.bibs.items()})
 
 
 def test_two_entries_of_one_work_become_one_wherever_they_are_cited(project, table):

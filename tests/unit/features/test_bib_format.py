@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from citewell.documents.bib.edit import insert_entry
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import apply_edits
-from citewell.features.bib.format import format_bib
+from citewell.lsp.requests.formatting import format_bib
 from citewell.model import Work
 from citewell.model.document import Span
 from citewell.options import Options

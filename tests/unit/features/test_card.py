@@ -2,15 +2,17 @@ import pytest
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
-from citewell.features.citing.site import key_at
-from citewell.features.display.hover import (
+from citewell.features.citing.citation import key_at
+from citewell.features.citing.hover import (
+    EntryFacts,
+    entry_card,
     hover_entry,
     hover_missing,
     hover_placeholder,
     hovered_placeholder,
+    work_card,
 )
-from citewell.features.text.card import EntryFacts, entry_card, work_card
-from citewell.features.text.markdown import escape, fenced
+from citewell.features.text.evidence import escape, fenced
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.display_text import shorten

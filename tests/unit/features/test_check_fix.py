@@ -5,11 +5,11 @@ import datetime
 import pytest
 
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.check_fix import plan_fixes
+from citewell.features.actions.verification import plan_fixes
 from citewell.features.checking.check import claims_in_files, counts
 from citewell.model import Author, Provenance, Work
 from citewell.verification.checker import Checker
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 PAPER = Work(
     id="m:paper", title="Seven Ways of Walking on Directed Graphs", year=2012, venue="icml",

@@ -10,17 +10,25 @@ import pytest
 
 from citewell.features.checking.check import (
     claims_in_files,
-    claims_in_text,
+    references_in,
     selected,
     tally,
 )
 from citewell.features.checking.page import to_html
-from citewell.features.checking.policy import NAMES, POLICIES, Weight, failing_from, weighed
-from citewell.features.checking.report import to_github, to_json, to_sarif
+from citewell.features.checking.report import (
+    NAMES,
+    POLICIES,
+    Weight,
+    failing_from,
+    to_github,
+    to_json,
+    to_sarif,
+    weighed,
+)
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 WORK = Work(
     id="x:1",
@@ -134,7 +142,7 @@ def test_sarif_is_valid_by_the_standards_own_schema(checks, tmp_path):
 
 def test_a_result_keeps_its_fingerprint_when_the_entry_moves(checker, tmp_path):
     def prints(text):
-        checks = checker.check(claims_in_text(text, str(tmp_path / "refs.bib")))
+        checks = checker.check(references_in(text, str(tmp_path / "refs.bib")).claims)
         results = to_sarif(checks, tmp_path)["runs"][0]["results"]
         return [result["partialFingerprints"]["finding/v1"] for result in results]
 
@@ -211,7 +219,9 @@ def test_a_paper_is_checked_for_what_it_cites(tmp_path):
         encoding="utf-8",
     )
     assert [claim.key for claim in claims_in_files([paper]).claims] == ["late"]
-    assert len(claims_in_files([paper], every=True).claims) == len(claims_in_text(BIB, "r.bib"))
+    assert len(claims_in_files([paper], every=True).claims) == len(
+        references_in(BIB, "r.bib").claims
+    )
 
 
 def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path):

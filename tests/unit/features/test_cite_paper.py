@@ -7,7 +7,7 @@ from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.cite_paper import PaperToCite, cite_all_at, cite_at, plan_cite
+from citewell.features.actions.placeholder import PaperToCite, cite_all_at, cite_at, plan_cite
 from citewell.model import Author, Work
 from citewell.model.document import Span
 from citewell.options import Options

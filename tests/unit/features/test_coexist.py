@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from citewell.features.checking.diagnose import CODES
-from citewell.features.display.coexist import DOES, REPORTS, is_offered, left_diagnostics
+from citewell.lsp.registry import DOES, REPORTS, is_offered, left_diagnostics
+from citewell.lsp.state.reports import CODES
 from citewell.model.document import Format
-from citewell.options.editor import DiagnosticsOptions, Feature, FeatureOptions
+from citewell.options.tree import DiagnosticsOptions, Feature, FeatureOptions
 
 SWITCHES = get_args(Feature)
 

@@ -5,10 +5,10 @@ from citewell.documents.keys.index import KeyIndex
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
+from citewell.features.citing.citation import key_at, placeholder_at, wanted_at
 from citewell.features.citing.complete import complete, own_entries, search_words, wanted
+from citewell.features.citing.completion import unknown
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.site import key_at, placeholder_at, wanted_at
-from citewell.features.text.entry_state import unknown
 from citewell.model import Author, Evidence, Hit, Work
 from citewell.model.bib import TextEdit
 from citewell.model.check import Check, Claim, Verdict

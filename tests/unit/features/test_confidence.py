@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.features.citing.confidence import confidence_of
+from citewell.features.text.evidence import confidence_of
 from citewell.model import Author, Evidence, Hit, Query, Work
 
 GAT = Work(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.features.navigation.definition import define
+from citewell.lsp.requests.navigation import define
 
 PAPER = r"""
 %! main.tex

@@ -20,7 +20,7 @@ from citewell.features.checking.check import counts
 from citewell.model import Author, Provenance, Work
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 WORK = Work(
     id="m:paper", title="Seven Ways of Walking on Directed Graphs", year=2012, venue="icml",

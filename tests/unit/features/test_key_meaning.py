@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.features.citing.key_meaning import fit, read_key
+from citewell.features.citing.undefined_key import fit, read_key
 from citewell.model import Author, Work
 
 TREES = Work(

@@ -1,7 +1,7 @@
 import random
 
-from citewell.documents.bib.match import find_work
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.work import find_work
 from citewell.features.citing.known_works import KnownWorks
 from citewell.model import Author, Work
 

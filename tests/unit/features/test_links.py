@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.features.navigation.links import bib_links
+from citewell.lsp.requests.outline import bib_links
 
 
 def links(field: str) -> list[tuple[str, str, tuple[str, ...]]]:

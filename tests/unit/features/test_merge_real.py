@@ -9,7 +9,7 @@ from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.bib.merge import best_of, plan_merge, twins_of
+from citewell.features.bib.actions import best_of, plan_merge, twins_of
 from citewell.features.checking.lint import lint_bib
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model.bib import BibEntry, BibFile
@@ -79,7 +79,7 @@ def test_a_merge_changes_keys_and_entries_and_nothing_else_in_any_real_paper(
     merged = rewritten = 0
     for folder in sorted(folders):
         for project in projects_of(folder):
-            table = KeyTable.of(
+            table = KeyTable(
                 {p: DocumentKeys(p, d) for p, d in project.documents.items()}
                 | {p: BibKeys(p, b) for p, b in project.bibs.items()}
             )

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine.contract import EngineStatus
-from citewell.features.display.pipeline import Pipeline, mermaid, pipeline, svg
+from citewell.features.pipeline import Pipeline, mermaid, pipeline, svg
 from citewell.options import Options
 from citewell.options.online import LlmOptions, SourceOptions
 

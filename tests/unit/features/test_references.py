@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.features.navigation.definition import highlights, references
+from citewell.lsp.requests.navigation import highlights, references
 
 PAPERS = r"""
 %! one/main.tex

@@ -11,7 +11,7 @@ from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import read_text
 from citewell.features.citing.write import write_edits
-from citewell.features.navigation.rename import rename, renamed_span
+from citewell.lsp.requests.navigation import rename, renamed_span
 
 PAPERS = r"""
 %! one/main.tex
@@ -206,7 +206,7 @@ def test_a_bib_outside_of_the_workspace_is_not_written(tmp_path):
     main.write_text("\\documentclass{article}\\cite{k}\\bibliography{../far}")
     project = Project.open(main, roots=[tmp_path / "w"])
     cache = FileCache()
-    table = KeyTable.of(
+    table = KeyTable(
         {
             **{p: cache.keys(p, d) for p, d in project.documents.items()},
             **{p: cache.keys(p, b) for p, b in project.bibs.items()},
@@ -237,7 +237,7 @@ def test_renaming_changes_the_name_and_no_other_byte_of_any_real_bib(shared_data
             before = copy.read_bytes()
             file = read_text(copy)
             codec = file.encoding
-            table = KeyTable.of({copy: cache.keys(copy, cache.bib(copy, file.text))})
+            table = KeyTable({copy: cache.keys(copy, cache.bib(copy, file.text))})
             places = [*table.uses(key), *table.definitions(key)]
             at = table.definitions(key)[0].span.start
             plan = rename(table, [], copy, at, "renamed:0")
@@ -258,7 +258,7 @@ def test_renaming_changes_the_name_and_no_other_byte_of_any_real_bib(shared_data
             assert after == head + b"renamed:0".join(kept), (source, key)
             assert before == head + key.encode(codec).join(kept), (source, key)
             text = read_text(copy).text
-            table = KeyTable.of({copy: cache.keys(copy, cache.bib(copy, text))})
+            table = KeyTable({copy: cache.keys(copy, cache.bib(copy, text))})
             back = rename(table, [], copy, at, key)
             if back.problem is None:
                 write_edits(back.edits, {back.edits[0].path: text})
@@ -281,7 +281,7 @@ def test_a_key_may_get_the_signs_that_keys_of_the_paper_have(tmp_path: Path, new
     cache = FileCache()
     files = {path: cache.keys(path, d) for path, d in project.documents.items()}
     files |= {path: cache.keys(path, bib) for path, bib in project.bibs.items()}
-    table = KeyTable.of(files)
+    table = KeyTable(files)
     path = tmp_path / "r.bib"
     found = rename(table, [project], path, 8, new)
     assert found is not None and found.problem is None, found

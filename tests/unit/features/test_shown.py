@@ -5,14 +5,17 @@ import pytest
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.features.display.inlay import MAX_HINTS, citation_hints, entry_hints
-from citewell.features.display.lens import entry_lenses, source_line
-from citewell.features.display.tokens import (
+from citewell.features.citing.completion import source_line
+from citewell.lsp.requests.display import (
+    MAX_HINTS,
     TokenKind,
     bib_tokens,
+    citation_hints,
     difference,
     document_tokens,
     encode,
+    entry_hints,
+    entry_lenses,
 )
 from citewell.model import Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict

@@ -4,7 +4,7 @@ import pytest
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.features.checking.uncited import reports_others, uncited_at, uncited_sentences
+from citewell.features.checking.support import reports_others, uncited_at, uncited_sentences
 
 
 def found(text, scan=scan_latex):

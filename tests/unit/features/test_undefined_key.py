@@ -13,8 +13,7 @@ from citewell.features.actions.undefined import (
     undefined_actions,
     use_near,
 )
-from citewell.features.citing.key_meaning import read_key
-from citewell.features.citing.undefined_key import decide, questions
+from citewell.features.citing.undefined_key import decide, questions, read_key
 from citewell.model import Author, Hit, Query, Work
 from citewell.options import Options
 

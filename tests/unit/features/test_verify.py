@@ -10,20 +10,20 @@ import pytest
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.textfile import apply_edits
 from citewell.features.actions.verification import EntryId, actions_on, edits_for
-from citewell.features.checking.diagnose import diagnose
-from citewell.features.checking.verify import (
+from citewell.features.checking.check import (
     CODES,
     EntryBytes,
     check_diagnostics,
     question,
     verified,
 )
+from citewell.lsp.state.reports import diagnose
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.document import Level
-from citewell.options.editor import DiagnosticsOptions
+from citewell.options.tree import DiagnosticsOptions
 from citewell.verification.checker import Checker
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 WALKS = Work(
     id="x:walks",

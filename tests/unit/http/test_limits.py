@@ -13,7 +13,7 @@ from citewell.http.app import create_app
 from citewell.http.reading import MAX_PUBLIC_BODY
 from citewell.http.server import guarded_app
 from citewell.options import Options
-from citewell.options.serve import ServeOptions
+from citewell.options.tree import ServeOptions
 from citewell.serving.guard import Admission
 
 ADDRESS = "http://127.0.0.1:7413"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.llm import answers
+from citewell.llm import texts
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from citewell.llm import answers
     [("1", 1), ("[3]", 3), (3, 3), ("none", 0), ("None", 0), (" 2 ", 2), ("03", 3)],
 )
 def test_a_number_of_the_list_or_none_is_a_choice(answer: object, number: int) -> None:
-    assert answers.choice(answer, 3) == number
+    assert texts.choice(answer, 3) == number
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_a_number_of_the_list_or_none_is_a_choice(answer: object, number: int) -
     ["0", "4", "-1", "1.5", "", "Attention is all you need", "1 and 2", None, True, [1], "²", "１"],
 )
 def test_whatever_is_no_number_of_the_list_is_no_choice(answer: object) -> None:
-    assert answers.choice(answer, 3) is None
+    assert texts.choice(answer, 3) is None
 
 
 @pytest.mark.parametrize(
@@ -38,35 +38,35 @@ def test_whatever_is_no_number_of_the_list_is_no_choice(answer: object) -> None:
     ],
 )
 def test_a_broken_answer_is_repaired_only_where_it_is_plain(raw: str, number: int | None) -> None:
-    assert answers.repaired_choice(raw, 3) == number
+    assert texts.repaired_choice(raw, 3) == number
 
 
 @given(st.text(max_size=200), st.integers(1, 50))
 def test_no_text_leads_out_of_the_list(raw: str, count: int) -> None:
-    for number in (answers.choice(raw, count), answers.repaired_choice(raw, count)):
+    for number in (texts.choice(raw, count), texts.repaired_choice(raw, count)):
         assert number is None or 0 <= number <= count
 
 
 def test_an_order_keeps_the_numbers_of_the_list_once_each() -> None:
-    assert answers.order(["3", "3", "9", "x", 1, None], 4) == [3, 1]
-    assert answers.order("[2], [4] then 17 and 2", 4) == [2, 4]
-    assert answers.order({"1": 2}, 4) == []
+    assert texts.order(["3", "3", "9", "x", 1, None], 4) == [3, 1]
+    assert texts.order("[2], [4] then 17 and 2", 4) == [2, 4]
+    assert texts.order({"1": 2}, 4) == []
 
 
 def test_what_an_order_does_not_name_keeps_its_old_place_behind() -> None:
-    assert answers.completed([3], 4) == [3, 1, 2, 4]
+    assert texts.completed([3], 4) == [3, 1, 2, 4]
 
 
 @given(st.lists(st.one_of(st.integers(-5, 20), st.text(max_size=3)), max_size=30))
 def test_every_order_is_completed_to_a_permutation(answer: list[object]) -> None:
-    assert sorted(answers.completed(answers.order(answer, 6), 6)) == [1, 2, 3, 4, 5, 6]
+    assert sorted(texts.completed(texts.order(answer, 6), 6)) == [1, 2, 3, 4, 5, 6]
 
 
 ABSTRACT = "We propose “graph attention” networks (GATs) –  novel architectures for graphs."
 
 
 def test_a_quotation_is_given_as_the_abstract_has_it() -> None:
-    found = answers.quotation('"Graph attention" networks (GATs) - novel', (ABSTRACT,))
+    found = texts.quotation('"Graph attention" networks (GATs) - novel', (ABSTRACT,))
     assert found == "graph attention” networks (GATs) –  novel"
 
 
@@ -74,9 +74,9 @@ def test_a_quotation_is_given_as_the_abstract_has_it() -> None:
     "words", ["graph convolution networks", "graph", "", "for graphs and more"]
 )
 def test_words_that_the_abstract_does_not_have_are_no_quotation(words: str) -> None:
-    assert answers.quotation(words, (ABSTRACT,)) == ""
+    assert texts.quotation(words, (ABSTRACT,)) == ""
 
 
 def test_a_query_names_no_paper_by_its_identifier() -> None:
     queries = ["cite 10.1000/fake now", "see https://evil.example/x", "beam search"]
-    assert answers.queries(queries, 5) == ["cite now", "see", "beam search"]
+    assert texts.queries(queries, 5) == ["cite now", "see", "beam search"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citewell.llm.assistant import LanguageModel
-from citewell.llm.bounded import MAX_ANSWER
+from citewell.llm.stopping import MAX_ANSWER
 from citewell.model import Query, Work
 from citewell.options.online import LlmOptions
 

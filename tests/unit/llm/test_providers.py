@@ -6,7 +6,7 @@ from citewell.llm.providers import endpoint_of, key_of, needs_key
 from citewell.model import CitewellError
 from citewell.options import Options
 from citewell.options.online import LlmOptions
-from citewell.options.schema import settings
+from citewell.options.values import settings
 
 
 def test_nobody_is_named_by_default() -> None:

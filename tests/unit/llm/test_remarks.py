@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewell.llm.remarks import GAP, MAX_REMARK, remark, without_identifiers
+from citewell.llm.texts import GAP, MAX_REMARK, remark, without_identifiers
 from citewell.model import Author, Work
 
 WORKS = (

@@ -16,8 +16,7 @@ from lsprotocol import types
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.lsp.documents.project_state import DocumentInput, LinkedProjects, ProjectCache
-from citewell.lsp.protocol.line_index import LineIndex
-from citewell.lsp.protocol.open_document import OpenDocument
+from citewell.lsp.protocol.open_document import LineIndex, OpenDocument
 from citewell.model.document import Span
 from citewell.options import Options
 

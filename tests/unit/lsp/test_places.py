@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.lsp.protocol.line_index import LineIndex, units
+from citewell.lsp.protocol.open_document import LineIndex, units
 from citewell.model.document import Span
 
 TEXT = st.text(alphabet="ab\n\ré神🎉\u2028\x0c ", max_size=60)

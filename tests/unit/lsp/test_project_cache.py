@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.project import files
-from citewell.lsp.documents.file_version import read_file_version
+from citewell.lsp.documents.buffers import read_file_version
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.options import Options
 

@@ -8,11 +8,10 @@ from typing import Any, get_args
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.features import features
-from citewell.lsp.registration.registry import Command, Request
+from citewell.lsp.registry import Command, Request
 from citewell.lsp.requests import formatting
-from citewell.lsp.server import Server, create_server
-from citewell.options.editor import Feature
+from citewell.lsp.server import Server, create_server, features
+from citewell.options.tree import Feature
 
 
 @pytest.fixture(scope="module")

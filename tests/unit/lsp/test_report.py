@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.lsp.diagnostics.wire import encoded
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.open_document import LineIndex
+from citewell.lsp.state.report_wire import encoded
 from citewell.model.document import Diagnostic, Level, Span
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from citewell.lsp.state.rerank_prefetch import RerankPrefetch
+from citewell.lsp.state.memory import RerankPrefetch
 from citewell.model import Hit, Query, SearchResult, Work
 
 pytestmark = pytest.mark.asyncio

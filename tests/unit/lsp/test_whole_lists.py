@@ -7,14 +7,10 @@ from pathlib import Path
 import pytest
 
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.features.navigation.folding import folds
-from citewell.features.navigation.links import bib_links
-from citewell.features.navigation.symbols import outline
-from citewell.lsp.protocol import line_index
-from citewell.lsp.protocol.line_index import LineIndex, units
-from citewell.lsp.requests.folding import _folds
-from citewell.lsp.requests.links import _links
-from citewell.lsp.requests.symbols import _outline
+from citewell.lsp.documents.project_state import outline
+from citewell.lsp.protocol import open_document
+from citewell.lsp.protocol.open_document import LineIndex, units
+from citewell.lsp.requests.outline import _folds, _links, _outline, bib_links, folds
 
 REFS = r"""% A comment
 % of two lines
@@ -116,7 +112,7 @@ def test_where_a_client_takes_few_folds_it_gets_the_entries():
 def test_each_character_of_a_bib_in_one_line_is_counted_once(monkeypatch):
     text = " ".join(f"@misc{{k{n}, title = {{Größe}}}}" for n in range(400))
     index = LineIndex(text, "utf-8")
-    monkeypatch.setattr(line_index, "units", None)
+    monkeypatch.setattr(open_document, "units", None)
     spans = [entry.span for entry in parse_bib(text).entries]
     found = [line_and_columns(place) for place in index.wire_ranges(spans)]
     assert found == [

@@ -6,14 +6,14 @@ import threading
 from citewell.lsp.protocol.jsonrpc import _PipeWriter
 
 
-def test_a_message_in_parts_arrives_whole_and_in_order_before_the_next_one():
+def test_a_long_message_arrives_whole_before_the_next_one():
     source, sink = os.pipe()
-    parts = (b"head", b"long" * 500_000, b"tail")
+    message = b"head" + b"long" * 500_000 + b"tail"
 
     def write() -> None:
         with os.fdopen(sink, "wb") as stream:
             writer = _PipeWriter(stream)
-            writer.write_parts(parts)
+            writer.write(message)
             writer.write(b"next")
 
     writing = threading.Thread(target=write)
@@ -21,12 +21,12 @@ def test_a_message_in_parts_arrives_whole_and_in_order_before_the_next_one():
     with os.fdopen(source, "rb") as stream:
         found = stream.read()
     writing.join()
-    assert found == b"".join(parts) + b"next"
+    assert found == message + b"next"
 
 
 def test_an_editor_that_is_gone_ends_no_write_with_an_error():
     source, sink = os.pipe()
     os.close(source)
     stream = os.fdopen(sink, "wb", buffering=0)
-    _PipeWriter(stream).write_parts((b"head", b"tail"))
+    _PipeWriter(stream).write(b"headtail")
     stream.close()

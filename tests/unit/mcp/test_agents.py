@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from citewell.features.citing.abstract_sentence import fitting_sentence
+from citewell.features.text.evidence import fitting_sentence
 from citewell.mcp.papers import tokens_of
 from citewell.model import Query
 

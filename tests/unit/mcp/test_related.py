@@ -155,7 +155,7 @@ async def test_the_worker_answers_the_same(agent: Agent, teapots: LocalEngine) -
 async def test_the_tool_lists_what_the_command_and_the_endpoint_list(
     agent: Agent, teapots: LocalEngine, direction: str
 ) -> None:
-    from citewell.usecases.related import related_works
+    from citewell.usecases.find import related_works
 
     (work,) = teapots.works(["s2:b"])
     assert work is not None

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.papers import within
 from citewell.model import CitewellError
 from citewell.options import Options
+from citewell.usecases.find import from_cursor, to_cursor
 
 Agent = Callable[..., Any]
 GOOD = """@inproceedings{devlin-etal-2019-bert,

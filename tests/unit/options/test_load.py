@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.options.load import find_workspace_file, from_wire, load
-from citewell.options.merge import MAX_PROBLEMS_PER_SOURCE
+from citewell.options.merge import MAX_PROBLEMS_PER_SOURCE, find_workspace_file, from_wire, load
 from citewell.options.tree import Options
 
 
@@ -255,16 +254,16 @@ def test_a_key_in_the_environment_is_no_setting_that_is_missing(user_file: Path)
 
 
 def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
-    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "completion.keyLimit": 9})
+    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "diagnostics.delayMs": 9})
     assert loaded.problems == ()
     assert loaded.options.retrieval.rrf_k == 5
     assert loaded.options.retrieval.depth == 400
-    assert loaded.options.completion.key_limit == 9
+    assert loaded.options.diagnostics.delay_ms == 9
 
 
 def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
-    (problem,) = from_wire({"completion": {"key_limit": 9}}).problems
-    assert problem.hint == "Did you mean `completion.keyLimit`?"
+    (problem,) = from_wire({"diagnostics": {"delay_ms": 9}}).problems
+    assert problem.hint == "Did you mean `diagnostics.delayMs`?"
 
 
 def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:
@@ -329,11 +328,11 @@ def test_a_switch_of_no_feature_is_named_with_the_nearest_one(user_file: Path) -
 
 def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> None:
     """A new setting that sounds like one of these is decided about before it ships."""
-    from citewell.options.schema import settings
+    from citewell.options.values import settings
 
     words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
-    harmless = {"bib.key_pattern", "completion.key_limit", "documents.cite_commands",
+    harmless = {"bib.key_pattern", "documents.cite_commands",
                 "documents.default_command", "retrieval.cross_encoder_depth",
                 "retrieval.cross_encoder_ms"}  # fmt: skip
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}

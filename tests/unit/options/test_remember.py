@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from citewell.model import CitewellError
-from citewell.options.load import load
+from citewell.options.merge import load
 from citewell.options.remember import as_toml, remember, user_file_in_use
 
 pytest.importorskip("tomlkit", reason="the extra `online` is not installed")

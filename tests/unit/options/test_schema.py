@@ -1,12 +1,12 @@
-"""The tree as a list, and the schema that editors repeat."""
+"""The tree as a list."""
 
 import subprocess
 import sys
 
 import msgspec
 
-from citewell.options.schema import camel, describe, json_schema, settings
 from citewell.options.tree import Options
+from citewell.options.values import camel, describe, settings
 
 
 def test_every_leaf_of_the_default_tree_is_listed_with_its_value() -> None:
@@ -39,19 +39,11 @@ def test_names_are_distinct_at_the_wire_and_in_the_environment() -> None:
 
 def test_camel_case_keeps_dots_and_drops_underscores() -> None:
     assert camel("retrieval.rrf_k") == "retrieval.rrfK"
-    assert camel("completion.key_limit") == "completion.keyLimit"
-
-
-def test_the_schema_names_each_setting_once_with_its_default() -> None:
-    schema = json_schema()
-    assert set(schema) == {f"citewell.{setting.wire}" for setting in settings()}
-    assert schema["citewell.retrieval.rrfK"]["default"] == 60
-    assert schema["citewell.retrieval.fusion"]["enum"] == ["rrf", "max"]
-    assert schema["citewell.library.path"]["scope"] == "machine"
+    assert camel("diagnostics.delay_ms") == "diagnostics.delayMs"
 
 
 def test_the_tree_and_its_loader_import_nothing_heavy() -> None:
-    code = "import sys, citewell.options.load as _; print(*sorted(sys.modules))"
+    code = "import sys, citewell.options.merge as _; print(*sorted(sys.modules))"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.options.load import from_wire, load
-from citewell.options.schema import Setting, settings
-from citewell.options.values import WrongValueError, fit
+from citewell.options.merge import from_wire, load
+from citewell.options.values import Setting, WrongValueError, fit, settings
 
 
 class Colour(StrEnum):

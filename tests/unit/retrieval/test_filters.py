@@ -18,7 +18,7 @@ from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.facets import Facets, FacetsBuilder, KindsAndLanguages
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.structure import structured
-from citewell.sources.formats import record_line
+from citewell.sources.values import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from citewell.sources import service as budgets
-from citewell.sources.answers import Failed, Matched, NoMatch, SourceQuery
+from citewell.sources.contract import Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.service import Sources, TimeBudget
 
 WANTED = [SourceQuery(doi=f"10.1000/{n}", title=f"A long title number {n}") for n in range(3)]

@@ -3,8 +3,7 @@
 from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import plain_arxiv_venue
 from citewell.model.names import is_cut
-from citewell.sources.combine import combine, fill_gaps
-from citewell.sources.variants import records_of
+from citewell.sources.combine import combine, fill_gaps, records_of
 from citewell.verification.people import Difference, compare_people
 
 TREES = "Ash Beech Cedar Dogwood Elm Fir Hazel Juniper Larch Maple Oak Willow"

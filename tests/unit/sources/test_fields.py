@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.sources.fields import fields_of, keywords_of, sources_for, words_of
-from citewell.sources.registry import SOURCES, source_named
+from citewell.sources.registry import (
+    SOURCES,
+    fields_of,
+    keywords_of,
+    source_named,
+    sources_for,
+    words_of,
+)
 
 AVAILABLE = {name: source_named(name).fields for name in SOURCES}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from citewell.model import Author
-from citewell.sources.malformed_names import is_malformed
+from citewell.sources.values import is_malformed
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from citewell.model import Author
 from citewell.model.names import parse_author
-from citewell.sources.malformed_names import malformed_name
+from citewell.sources.values import malformed_name
 
 SOUND = Author("García Márquez", "Ana")
 

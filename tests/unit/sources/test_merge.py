@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model import Author, Provenance, Work
-from citewell.sources.combine import fill_gaps
-from citewell.sources.merge import merge, same_works
+from citewell.sources.combine import fill_gaps, merge, same_works
 
 
 def record(source: str, **fields: object) -> Work:

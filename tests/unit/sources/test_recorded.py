@@ -19,7 +19,7 @@ from citewell.model import Work
 from citewell.sources import values
 from citewell.sources.adapters import arxiv, crossref, dblp, doi, openreview, semantic_scholar
 from citewell.sources.contract import NonsenseError
-from citewell.sources.openalex_work import work_of_openalex
+from citewell.sources.values import work_of_openalex
 
 DAY = values.today()
 

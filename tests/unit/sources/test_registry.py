@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from citewell.model import Provenance, Work
-from citewell.sources.answers import Answer, Matched, NoMatch
-from citewell.sources.contract import Source, SourcePolicy
+from citewell.sources.combine import source_trust, work_trust
+from citewell.sources.contract import Answer, Matched, NoMatch, Source, SourcePolicy
 from citewell.sources.registry import (
     SOURCES,
     SourceSpec,
@@ -21,7 +21,6 @@ from citewell.sources.registry import (
     suggested,
 )
 from citewell.sources.service import Sources
-from citewell.sources.trust import source_trust, work_trust
 
 DOI = "10.1000/kettles"
 

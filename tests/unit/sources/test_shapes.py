@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from citewell.sources.answers import NoMatch, SourceQuery
-from citewell.sources.contract import Ask, Source
+from citewell.sources.contract import Ask, NoMatch, Source, SourceQuery
 from citewell.sources.registry import source_named
 
 FILES = {

@@ -15,11 +15,10 @@ import pytest
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")
 
 from citewell.sources.adapters.crossref import Crossref
-from citewell.sources.answers import Matched, Reason
+from citewell.sources.contract import Matched, Reason
 from citewell.sources.web import shared_pace
-from citewell.sources.web.client import Web, WebOptions
+from citewell.sources.web.client import RateLimiter, Web, WebOptions
 from citewell.sources.web.shared_pace import FILE, LONGEST, STATED_SECONDS, SharedPace, Trouble
-from citewell.sources.web.wire import RateLimiter
 
 STATED = {"x-rate-limit-limit": "1", "x-rate-limit-interval": "4s"}
 HOLDER = """

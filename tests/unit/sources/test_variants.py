@@ -1,8 +1,7 @@
 """Merging keeps what every record says, so that no credible record is lost."""
 
 from citewell.model import Author, Provenance, Work
-from citewell.sources.combine import combine, same_content, update
-from citewell.sources.variants import records_of, statements
+from citewell.sources.combine import combine, records_of, same_content, statements, update
 
 ASH, BEECH, CEDAR = Author("Ash", "Ann"), Author("Beech", "Ben"), Author("Cedar", "Cy")
 

@@ -14,18 +14,17 @@ import pytest
 
 pytest.importorskip("httpx2", reason="the extra `online` is not installed")
 
-from citewell.options.load import load
-from citewell.sources import answers
+from citewell.options.merge import load
+from citewell.sources import contract
 from citewell.sources.adapters.crossref import Crossref
 from citewell.sources.adapters.doi import DoiOrg
 from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.adapters.semantic_scholar import SemanticScholar
-from citewell.sources.answers import Failed, Matched, Reason, SourceQuery
+from citewell.sources.contract import Failed, Matched, Reason, SourceQuery
 from citewell.sources.registry import ALL, SOURCES, allowed
-from citewell.sources.web.client import Web, WebOptions
+from citewell.sources.web.client import RateLimiter, Web, WebOptions, Wire, retry_after
 from citewell.sources.web.keys import key_of
 from citewell.sources.web.shared_pace import FAILURES, REST_SECONDS, Breaker, Trouble
-from citewell.sources.web.wire import RateLimiter, Wire, retry_after
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The requests that are counted, with their outcomes."""
     found: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        answers, "_listeners", [lambda source, outcome: found.append((source, outcome))]
+        contract, "_listeners", [lambda source, outcome: found.append((source, outcome))]
     )
     return found
 

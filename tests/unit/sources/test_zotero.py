@@ -5,7 +5,7 @@ import time
 import pytest
 
 from citewell.model import Problem
-from citewell.sources import zotero as wire
+from citewell.sources import local as wire
 
 BEES = "@article{oe2019,\n  title = {Bees},\n}\n"
 ANTS = "@book{ants2003,\n  title = {Ants},\n}\n"

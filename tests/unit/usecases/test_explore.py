@@ -7,9 +7,15 @@ import pytest
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.usecases.explore.contract import MAX_TEXT, Exploration, ExploreQuery
-from citewell.usecases.explore.fusion import HEAD_LENGTH, Ranked, fused
-from citewell.usecases.explore.judging import JUDGED
+from citewell.usecases.explore.contract import (
+    HEAD_LENGTH,
+    JUDGED,
+    MAX_TEXT,
+    Exploration,
+    ExploreQuery,
+    Ranked,
+    fused,
+)
 from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.result_list import BAND, weigh
 

@@ -17,8 +17,8 @@ from citewell.usecases.explore.contract import (
     ListingReason,
     Pass,
 )
-from citewell.usecases.explore.page import to_html
 from citewell.usecases.explore.passes import explore
+from citewell.usecases.explore.saved import to_html
 
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \" ' & `"
 

@@ -13,8 +13,7 @@ from citewell.engine.contract import Engine
 from citewell.engine.local import LocalEngine
 from citewell.model import Hit
 from citewell.options import Options
-from citewell.usecases.fill import plan_fill, with_unattended
-from citewell.usecases.fill_plan import UNTYPED, FillPlan, PlaceholderFill
+from citewell.usecases.fill import UNTYPED, FillPlan, FillTask, PlaceholderFill, with_unattended
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
 
@@ -43,7 +42,7 @@ def fill(
         fixture = fixture_files(text)
         fixture.write(tmp_path)
         project = Project.open(tmp_path / fixture.names[0])
-        return plan_fill(project, engine, how.pop("options", Options()), **how)
+        return FillTask(engine, how.pop("options", Options()), **how).run(project)
 
     return run
 
@@ -249,7 +248,7 @@ def test_unsaved_text_is_what_counts(engine: Engine, tmp_path: Path) -> None:
     path.write_text("\\cite<long short-term memory>\n", encoding="utf-8")
     buffer = "\\documentclass{article}\n\\begin{document}\nNew \\cite<graph attention networks>.\n\\bibliography{r}\n\\end{document}\n"
     project = Project.open(path, read=lambda p: buffer if p == path else None)
-    plan = plan_fill(project, engine, Options())
+    plan = FillTask(engine, Options()).run(project)
     (found,) = plan.fills
     assert found.line == 3
     edit = next(e for e in plan.edits if e.path == str(path))
@@ -270,7 +269,7 @@ def test_without_a_library_every_placeholder_stays_open_with_the_problem(tmp_pat
     options = Options()
     options = replace(options, library=replace(options.library, path=tmp_path / "none"))
     engine = LocalEngine.open(options)
-    plan = plan_fill(Project.open(path), engine, options)
+    plan = FillTask(engine, options).run(Project.open(path))
     assert [f.reason for f in plan.fills] == ["no papers found"]
     assert "library-missing" in {p.code for p in plan.problems}
     assert plan.edits == ()

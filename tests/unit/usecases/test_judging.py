@@ -8,13 +8,14 @@ import pytest
 
 from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Work
-from citewell.usecases.explore.contract import Exploration, ExploreQuery
-from citewell.usecases.explore.fusion import Ranked
-from citewell.usecases.explore.judging import (
+from citewell.usecases.explore.contract import (
     JUDGED,
     LAST,
     LEAST,
     NAMES,
+    Exploration,
+    ExploreQuery,
+    Ranked,
     RelevanceJudge,
     by_relevance,
     judged_features,

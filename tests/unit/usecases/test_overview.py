@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from citewell.engine.local import LocalEngine
-from citewell.features.text.overview import NOTHING_QUOTED, overview_text
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
 from citewell.model.overview import CitedSentence, Overview, Theme
-from citewell.usecases.explore.contract import Exploration, ExploreQuery
-from citewell.usecases.explore.passes import explore
-from citewell.usecases.explore.themes import PAPERS, overview, themes
+from citewell.usecases.explore.contract import (
+    NOTHING_QUOTED,
+    Exploration,
+    ExploreQuery,
+    overview_text,
+)
+from citewell.usecases.explore.passes import PAPERS, explore, overview, themes
 
 TOPIC = "irrigation of apple orchards"
 HOSTILE = (

@@ -6,7 +6,7 @@ from typing import Any
 
 from citewell.engine.contract import RelatedWorks
 from citewell.model import Work
-from citewell.usecases.paper_map import MAX_PAPERS, paper_map
+from citewell.usecases.find import MAX_PAPERS, paper_map
 
 WORKS = {name: Work(id=name, title=f"A Paper Named {name}") for name in "abcdefgh"}
 CITES = {"a": "bcd", "e": "bcd", "b": "f", "g": "", "h": "a"}

@@ -12,7 +12,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.check import Check
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 
 def _people(*names: str) -> tuple[Author, ...]:

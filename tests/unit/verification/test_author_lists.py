@@ -10,8 +10,8 @@ from citewell.model.check import Verdict
 from citewell.sources.combine import combine
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib, claims_of_text
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.people import AuthorComparison, Difference, compare_people
-from citewell.verification.records import MemoryRecords
 
 TITLE = "Measuring the Meanders of Slow Rivers by Their Shadows"
 

@@ -10,7 +10,7 @@ from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.finding import SURE
-from citewell.verification.records import ClaimCandidates
+from citewell.verification.identify import ClaimCandidates
 
 BERT = """@inproceedings{bert,
   title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},

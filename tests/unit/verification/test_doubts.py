@@ -11,7 +11,7 @@ from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.finding import SURE
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 
 def people(*names):

@@ -10,7 +10,7 @@ from citewell.model.check import Severity
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.finding import MEANINGS
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 
 def people(*names):

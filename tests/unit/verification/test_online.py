@@ -13,13 +13,13 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Provenance, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check, Claim, Verdict
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, Reason, SourceQuery
+from citewell.sources.contract import Answer, Failed, Matched, NoMatch, Reason, SourceQuery
 from citewell.sources.registry import source_title
 from citewell.sources.service import SourceAnswers
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.online import OnlineChecker
-from citewell.verification.records import MemoryRecords
 
 TITLE = "On the Patience of Kettles in Deep Networks"
 PEOPLE = (Author("Example", "Ada"), Author("Wang", "Jun"))

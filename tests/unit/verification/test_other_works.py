@@ -9,7 +9,7 @@ from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib, claims_of_text
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 
 TITLE = "Slow Rivers and How to Measure Their Meanders"
 OWN = Work(id="acl:2021.acl-long.7", title=TITLE, year=2021, venue="ACL", kind="inproceedings",

@@ -7,9 +7,8 @@ from citewell.model.venues import venue_ids
 from citewell.verification.claims import claims_of_text, claims_of_thebibliography
 from citewell.verification.free_text import parse_reference
 from citewell.verification.id_check import doi_says, impossible_arxiv, impossible_doi
-from citewell.verification.likeness import TitleLike, title_likeness
+from citewell.verification.likeness import TitleLike, names_preprint, same_words, title_likeness
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.venues import names_preprint, same_words
 
 
 @pytest.mark.parametrize(

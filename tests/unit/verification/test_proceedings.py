@@ -9,8 +9,8 @@ from citewell.model import Author, Work
 from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.proceedings import Meeting, meeting_of
-from citewell.verification.records import MemoryRecords
 
 PAPER = Work(id="m:real", title="Ferrying Gradients over Wide Rivers", year=2019, venue="emnlp",
              authors=(Author("Ash", "Ann"), Author("Beech", "Ben")))  # fmt: skip

@@ -10,7 +10,7 @@ from citewell.model.check import Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_text, claims_of_thebibliography
 from citewell.verification.free_text import parse_reference
-from citewell.verification.records import MemoryRecords
+from citewell.verification.identify import MemoryRecords
 from citewell.verification.reference_list import joined, pieces
 
 ONE = (

@@ -8,8 +8,7 @@ from __future__ import annotations
 from citewell.model import Work
 from citewell.sources.adapters.crossref import Crossref, work_of_crossref
 from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
-from citewell.sources.formats import record_line
-from citewell.sources.values import raw, today
+from citewell.sources.values import raw, record_line, today
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 

@@ -7,8 +7,7 @@ import re
 
 from citewell.sources.adapters.dblp import Dblp, decode_hits
 from citewell.sources.contract import Ask, child, json_object
-from citewell.sources.formats import record_line
-from citewell.sources.values import raw
+from citewell.sources.values import raw, record_line
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 MOST = 10_000

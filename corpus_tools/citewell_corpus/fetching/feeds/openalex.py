@@ -14,8 +14,7 @@ import msgspec
 from citewell.corpus.errors import LibraryError
 from citewell.model import Problem
 from citewell.sources.adapters.openalex import OpenAlex
-from citewell.sources.answers import Failed
-from citewell.sources.contract import Ask, NonsenseError, child, children, json_object
+from citewell.sources.contract import Ask, Failed, NonsenseError, child, children, json_object
 from citewell.sources.values import raw
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Request, Selection
 from citewell_corpus.fetching.run import unknown_name

@@ -13,8 +13,7 @@ from typing import ClassVar
 from citewell.documents.textfile import decode
 from citewell.model import Work
 from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
-from citewell.sources.formats import record_line
-from citewell.sources.values import today
+from citewell.sources.values import record_line, today
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 from citewell_corpus.importers.table import works_of_table
 

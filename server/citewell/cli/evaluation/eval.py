@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.evaluation.data import (
+from citewell.cli.evaluation.questions import (
     CORPORA,
     GENERATED,
     NAMED,
     cache_folder,
+    data_folder,
     default_split,
     generated_questions,
     locate,
@@ -30,9 +31,7 @@ from citewell.cli.evaluation.tasks import (
     show_replay,
     show_typed,
 )
-from citewell.cli.report import FINDINGS, OK, save_report, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import Bars, console
+from citewell.cli.terminal import FINDINGS, OK, Bars, Session, console, save_report, show_problems
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
@@ -336,7 +335,6 @@ def _compare_files(pair: tuple[str, str], seed: int) -> None:
 
 
 def _list(session: Session) -> None:
-    from citewell.cli.evaluation.data import data_folder
     from citewell_lab.datasets import SCHEMAS
     from citewell_lab.evaluation import methods
 

@@ -2,18 +2,144 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-
-from citewell.cli.evaluation.data import NAMED, read, select
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
     from citewell_corpus.processes import Progress
+    from citewell_lab.datasets import DataSet
+    from citewell_lab.evaluation.results import DataInfo
     from citewell_lab.tuning.examples import Examples
+
+# Which questions `citewell eval` puts: a named data set or a file, filtered and divided.
+
+NAMED = {
+    "dev": "contexts/dev.jsonl.gz",
+    "train": "contexts/train.jsonl.gz",
+    "no-gold": "contexts/train_no_gold.jsonl.gz",
+    "autoscholar": "queries/autoscholar_dev.jsonl.gz",
+    "sparbench": "queries/sparbench_dev.jsonl.gz",
+    "hallmark": "references/hallmark_dev.jsonl.gz",
+    "references": "references/references_dev.jsonl.gz",
+}
+"""Data sets that can be named, below the folder `../shared/data` of a checkout."""
+
+GENERATED = ("paperet", "paperet-filters")
+"""Questions that are made from the library: by author, topic, year and venue, as people write them
+or with filters."""
+
+CORPORA = {
+    "acl": "corpus/acl.jsonl.zst",
+    "ml": "corpus/ml.jsonl.zst",
+    "titles": "corpus/titles.jsonl.zst",
+}
+"""Corpora that can be named, below the same folder."""
+TRAINED_ON = ("dev", "autoscholar", "sparbench")
+"""Data sets of which one part trained what ships, another tuned it, and the rest tests it."""
+
+
+def default_split(name: str) -> str:
+    """`test` for a data set that training has seen a part of; a user's own file is asked whole."""
+    return "test" if name in TRAINED_ON and not Path(name).exists() else "all"
+
+
+def checkout() -> Path:
+    """The folder that holds the source, where this runs from one."""
+    return Path(__file__).resolve().parents[4]
+
+
+def data_folder() -> Path | None:
+    """The developers' data beside the checkout, or beside the current folder; None elsewhere."""
+    for start in (Path.cwd(), checkout()):
+        folder = start.parent / "shared" / "data"
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def cache_folder() -> Path:
+    """Where libraries made for measuring lie: `.cache` of a checkout, else the user's cache."""
+    if (checkout() / "pyproject.toml").is_file():
+        return checkout() / ".cache"
+    from citewell.options.folders import cache_folder as user_cache_folder
+
+    return user_cache_folder() / "evaluation"
+
+
+def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:
+    """The path of something given by name or by path; a usage error for neither."""
+    path = Path(name).expanduser()
+    if name not in known or path.exists():
+        return path
+    folder = data_folder()
+    if folder is None or not (folder / known[name]).exists():
+        raise click.UsageError(
+            f"`{name}` is not available: it lies at ../shared/data/{known[name]} of a checkout. "
+            "Give a file instead."
+        )
+    return folder / known[name]
+
+
+def read(name: str, schema: str) -> DataSet:
+    """The data set. Raises `DataSetError` with a hint if it cannot be read."""
+    from citewell_lab.datasets import open_data
+
+    return open_data(locate(name), schema)
+
+
+def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]:
+    """The questions that are put, and in words how they were chosen."""
+    questions: Sequence[Question] = data.questions
+    words = [f"{data.schema} schema"]
+    if data.split:
+        words.append(f"the file's own split `{data.split}`")
+    if data.schema == "contexts" and not every:
+        questions = [question for question in questions if "clean" in question.tags]
+        words.append(f"clean records only ({len(questions):,} of {len(data.questions):,})")
+    if split != "all":
+        questions = [question for question in questions if _part(question, data.schema) == split]
+        unit = "repository" if data.schema == "contexts" else "question"
+        words.append(f"{split} split by {unit} ({len(questions):,} questions)")
+    elif data.name in ("dev", "autoscholar_dev", "sparbench_dev"):
+        words.append(
+            "all parts, including the training data of the bundled weights: see --split test"
+        )
+    return list(questions), "; ".join(words)
+
+
+def _part(question: Question, schema: str) -> str:
+    from citewell_lab.training.split import dev_part, question_part
+
+    if schema == "contexts":
+        unit = next((t[11:] for t in question.tags if t.startswith("repository:")), question.paper)
+        return dev_part(unit)
+    return question_part(question.id)
+
+
+def generated_questions(
+    name: str, split: str, options: Options
+) -> tuple[list[Question], DataInfo, list[Problem]]:
+    """Questions by author, topic, year and venue over the library that the settings name."""
+    from citewell.corpus.library import Library
+    from citewell.engine.which_library import which_library
+    from citewell_lab.datasets.metadata_queries import metadata_questions
+    from citewell_lab.evaluation.results import DataInfo
+
+    part: Literal["valid", "test"] = "valid" if split == "valid" else "test"
+    with Library.open(which_library(options)) as library:
+        works = library.iter_works()
+        questions = metadata_questions(works, part, filtered=name == GENERATED[1])
+        path = str(library.path)
+    counts = {"questions": len(questions)}
+    selection = f"{part} part; labelled by rule over the library"
+    info = DataInfo(name=name, schema=name, path=path, counts=counts, selection=selection)
+    return questions, info, []
+
 
 PATH = click.Path(path_type=Path)
 

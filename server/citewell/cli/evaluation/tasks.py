@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import OK, save_results, show_problems
-from citewell.cli.session import Session
-from citewell.cli.terminal import console
+from citewell.cli.terminal import OK, Session, console, save_results, show_problems
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -274,7 +272,7 @@ def show_explore(answers: list[PassOutcome], info: DataInfo, flags: dict[str, An
 
 def holds_references(name: str, schema: str) -> bool:
     """True when the data set is one of references, not of questions."""
-    from citewell.cli.evaluation.data import locate
+    from citewell.cli.evaluation.questions import locate
     from citewell_lab.datasets.registry import recognise, schema_named
 
     path = locate(name)
@@ -285,7 +283,7 @@ def holds_references(name: str, schema: str) -> bool:
 def evaluate_references(session: Session, options: Options, flags: dict[str, Any]) -> int:
     """Check the references with the library of the settings, print and write the figures."""
 
-    from citewell.cli.evaluation.data import read
+    from citewell.cli.evaluation.questions import read
     from citewell.corpus.library import Library
     from citewell.engine.records import LibraryRecords
     from citewell.engine.which_library import which_library

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.latex.escape import escape, escape_title
+from citewell.documents.latex.plaintext import escape, escape_title
 from citewell.documents.textfile import newline_of
 from citewell.model.bib import BibFile, CslEntry, FileEdit, TextEdit
 from citewell.model.document import Span

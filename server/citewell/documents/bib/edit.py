@@ -8,11 +8,9 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 import msgspec
 
 from citewell.documents.bib.csl import insert_items
-from citewell.documents.bib.entry import entry_text, field_start
-from citewell.documents.bib.match import find_work
 from citewell.documents.bib.reader import parse_bib, reparse
-from citewell.documents.bib.style import BibStyle, detect_style
-from citewell.documents.bib.work import entry_work
+from citewell.documents.bib.style import BibStyle, detect_style, entry_text, field_start
+from citewell.documents.bib.work import entry_work, find_work
 from citewell.documents.keys.pattern import make_key
 from citewell.model.bib import BibBlock, BibEntry, BibField, BibFile, FileEdit, TextEdit
 from citewell.model.bib_value import literal_end, literal_value, plain_value
@@ -22,11 +20,7 @@ from citewell.options.tree import BibOptions
 
 
 def insert_entry(
-    bib: BibFile,
-    work: Work,
-    key: str | None,
-    options: BibOptions,
-    taken: Collection[str] = (),
+    bib: BibFile, work: Work, key: str | None, options: BibOptions, taken: Collection[str] = ()
 ) -> tuple[FileEdit | None, str]:
     """The edit that adds `work` to `bib`, and the key to cite it by.
 

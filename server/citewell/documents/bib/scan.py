@@ -1,20 +1,133 @@
 """Reads one entry of a .bib file, whole or broken, into a body with exact offsets.
 
 The common field is one match of one regular expression; whatever that does not match goes through
-the careful steps below, which repair as a person would: a delimiter that was forgotten ends before
-the next line that begins a field, an entry that was not closed ends before the next head.
+the careful steps below: a delimiter that was forgotten ends before the next line that begins a
+field, an entry that was not closed before the next head.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from sys import intern
 
-from citewell.documents.bib import grammar
-from citewell.documents.bib.grammar import Heads
 from citewell.model.bib_body import BibBody, BibFault
 from citewell.model.bib_value import literal_end
+
+# Every repetition is possessive: no input makes it backtrack, and reading is linear.
+HEAD = re.compile(r"@\s*+([A-Za-z][\w+-]*+)\s*+([{(])")
+BLANK = re.compile(r"\s*+")
+SPACES = re.compile(r"[ \t]*+")
+CLOSERS = {"{": "}", "(": ")"}
+
+# BibTeX's own rule, less the @, which would hide the next entry's head.
+_NAME = r"[^\s\d={},\"#%()'@][^\s={},\"#%()']*+"
+_FLAT = r"\{[^{}]*+\}"
+_TWO = rf"\{{[^{{}}]*+(?:{_FLAT}[^{{}}]*+)*+\}}"
+_THREE = rf"\{{[^{{}}]*+(?:{_TWO}[^{{}}]*+)*+\}}"
+_BRACED = rf"\{{[^{{}}]*+(?:{_THREE}[^{{}}]*+)*+\}}"
+_QUOTED = rf"\"[^\"{{}}]*+(?:{_THREE}[^\"{{}}]*+)*+\""
+
+
+def _field(closer: str) -> re.Pattern[str]:
+    value = rf"{_BRACED}|{_QUOTED}|\d++(?=\s*+[,{closer}])|{_NAME}"
+    return re.compile(rf"\s*+({_NAME})\s*+=\s*+({value})\s*+(,|{closer}|)")
+
+
+def _key(closer: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*+([^\s,{{}}={closer}]*+)\s*+(,|{closer}|)")
+
+
+FIELD = {"}": _field(r"\}"), ")": _field(r"\)")}
+"""One whole field up to its comma or the entry's end; group 3 is empty when neither follows."""
+KEY = {"}": _key(r"\}"), ")": _key(r"\)")}
+LONG_KEY = re.compile(r"[^\n,={}]*+(?=,)")
+"""A key with blanks in it."""
+NAME_EQUALS = re.compile(rf"({_NAME})\s*+=\s*+")
+NAME_VALUE = re.compile(rf"({_NAME})\s*+(?=[{{\"\d])")
+"""A field without its `=`."""
+BARE = re.compile(r"[^\s={},\"#%()@]++")
+NEXT_FIELD = re.compile(rf",?[ \t]*+\r?\n[ \t]*+(?={_NAME}[ \t]*+=[ \t]*+[\"{{\w])")
+"""Where a field whose delimiter was forgotten ends: before a line that begins another."""
+AFTER_CLOSER = re.compile(rf",\s*+(?={_NAME}\s*+=\s*+[\"{{\d])")
+"""What follows a brace too many, on its line: the rest of the entry."""
+RESYNC = {
+    closer: re.compile(rf"[,{{{mark}]|\n(?=[ \t]*+{_NAME}[ \t]*+=)")
+    for closer, mark in (("}", "}"), (")", ")}"))
+}
+
+
+class Heads:
+    """The `@type{` heads of a text from an offset on, found as they are asked for."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self._found = HEAD.finditer(text, at)
+        self._queue: deque[re.Match[str]] = deque()
+        self._line_heads: deque[re.Match[str]] = deque()
+        self.comment_sight = 0
+        """Offset up to which text was examined to decide whether a head is commented out."""
+
+    def next(self, at: int) -> re.Match[str] | None:
+        """The first head at or after `at`, which must not decrease from call to call."""
+        while self._queue or self._pull():
+            head = self._queue.popleft()
+            if head.start() >= at:
+                while self._line_heads and self._line_heads[0].start() <= head.start():
+                    self._line_heads.popleft()
+                return head
+        return None
+
+    def limit(self, at: int, count: int = 1) -> int:
+        """Start of the `count`-th head after `at` that begins a line; else the text's length.
+
+        There the author began another entry, whatever is still open.
+        """
+        head = self._line_head(at, count)
+        return len(self._text) if head is None else head.start()
+
+    def sight(self, at: int, count: int = 1) -> int:
+        """How far `limit` looks: to the end of that head, or one beyond the end of the text."""
+        head = self._line_head(at, count)
+        return len(self._text) + 1 if head is None else head.end()
+
+    def _line_head(self, at: int, count: int) -> re.Match[str] | None:
+        index = 0
+        while True:
+            while index >= len(self._line_heads):
+                if not self._pull():
+                    return None
+            head = self._line_heads[index]
+            index += 1
+            if head.start() > at:
+                count -= 1
+                if count == 0:
+                    return head
+
+    def _pull(self) -> bool:
+        for head in self._found:
+            start = head.start()
+            before = self._text[max(0, start - 16) : start]
+            if before and (before[-1].isalnum() or before[-1] == "."):
+                continue  # an address: user@example (work)
+            line = max(before.rfind("\n"), before.rfind("\r"))
+            indent = before[line + 1 :].strip(" \t\ufeff")
+            if indent == "%" and self._commented_out(head.end()):
+                continue
+            self._queue.append(head)
+            if not indent and (line >= 0 or start < 16):
+                self._line_heads.append(head)
+            return True
+        return False
+
+    def _commented_out(self, at: int) -> bool:
+        """True when the next line is a comment too: `%@article{...` of a disabled entry."""
+        end = self._text.find("\n", at, at + 4096)
+        begin = end + 1 if end >= 0 else min(at + 4096, len(self._text))
+        self.comment_sight = max(self.comment_sight, begin + 17)
+        return end >= 0 and self._text[begin : begin + 16].lstrip().startswith("%")
+
 
 # Where the parts of a .bib entry end, also where a delimiter is missing, and the faults found.
 #
@@ -52,7 +165,7 @@ class EntryEnds:
         self.start = head.start()
         self.kind = head[1]
         self.open = head.end() - 1
-        self.closer = grammar.CLOSERS[head[2]]
+        self.closer = CLOSERS[head[2]]
         self.limit = heads.limit(self.start)
         self.end = -1
         self.sight = 0
@@ -68,7 +181,7 @@ class EntryEnds:
     def _skip_blank(self, at: int) -> int:
         """Skip blanks and, as biber does, comment lines."""
         while True:
-            at = grammar.BLANK.match(self.text, at, self.limit).end()  # type: ignore[union-attr]
+            at = BLANK.match(self.text, at, self.limit).end()  # type: ignore[union-attr]
             if at >= self.limit or self.text[at] != "%":
                 return at
             newline = self.text.find("\n", at, self.limit)
@@ -76,7 +189,7 @@ class EntryEnds:
 
     def _next_field(self, at: int) -> tuple[int, int]:
         """Where an unclosed value ends, and the offset at which reading continues."""
-        cut = grammar.NEXT_FIELD.search(self.text, at, self.limit)
+        cut = NEXT_FIELD.search(self.text, at, self.limit)
         if cut is not None:
             return cut.start(), cut.end()
         end = at + len(self.text[at : self.limit].rstrip())
@@ -120,7 +233,7 @@ class EntryEnds:
         end = literal_end(self.text, at, further)
         if end < 0:
             return -1
-        after = grammar.BLANK.match(self.text, end, further).end()  # type: ignore[union-attr]
+        after = BLANK.match(self.text, end, further).end()  # type: ignore[union-attr]
         if after >= further or self.text[after] not in (",", self.closer):
             return -1
         self.limit = self.heads.limit(end - 1)
@@ -175,22 +288,22 @@ def plain_entry(
 ) -> tuple[str, BibBody] | None:
     """Key and body of an entry in which nothing has to be weighed, as nearly all are: what
     `EntryScan` reads of it, in two thirds of the time. None for any other."""
-    closer = grammar.CLOSERS[head[2]]
+    closer = CLOSERS[head[2]]
     start = head.start()
     limit = heads.limit(start)
-    found = grammar.KEY[closer].match(text, head.end(), limit)
+    found = KEY[closer].match(text, head.end(), limit)
     if found is None or found[2] != "," or not found[1]:
         return None
     key, key_at, at = found[1], found.start(1), found.end()
     names: list[str] = []
     marks: list[int] = []
-    match = grammar.FIELD[closer].match
+    match = FIELD[closer].match
     after = ","
     while after == ",":
         found = match(text, at, limit)
         if found is None:
             # A comma after the last field.
-            at = grammar.BLANK.match(text, at, limit).end() + 1  # type: ignore[union-attr]
+            at = BLANK.match(text, at, limit).end() + 1  # type: ignore[union-attr]
             after = text[at - 1 : at] if at <= limit else ""
             break
         names.append(intern(found[1].lower()))
@@ -200,7 +313,7 @@ def plain_entry(
         after = found[3]
     if after != closer or len(set(names)) < len(names):
         return None
-    seen = grammar.SPACES.match(text, at, limit).end()  # type: ignore[union-attr]
+    seen = SPACES.match(text, at, limit).end()  # type: ignore[union-attr]
     if seen < limit and text[seen] == ",":
         return None  # a superfluous brace
     found_names = tuple(names)
@@ -272,7 +385,7 @@ class EntryScan(EntryEnds):
     def _key(self) -> int:
         """Read the key; return where the fields begin."""
         text, limit = self.text, self.limit
-        found = grammar.KEY[self.closer].match(text, self.open + 1, limit)
+        found = KEY[self.closer].match(text, self.open + 1, limit)
         assert found is not None, "every part of the pattern is optional"
         self.key_at, at = found.span(1)
         self.key = found[1]
@@ -282,7 +395,7 @@ class EntryScan(EntryEnds):
             at = found.end() - 1
         elif found.end() < limit and text[found.end()] == "=":
             self.key, at = "", self.key_at
-        elif long := grammar.LONG_KEY.match(text, self.key_at, limit):
+        elif long := LONG_KEY.match(text, self.key_at, limit):
             self.key = long.group().rstrip()
             if self.key:
                 self._fault(
@@ -311,7 +424,7 @@ class EntryScan(EntryEnds):
     def _fields(self, at: int) -> None:
         """Read fields up to the end of the entry, which is `self.end`."""
         text = self.text
-        match = grammar.FIELD[self.closer].match
+        match = FIELD[self.closer].match
         names, marks = self.names, self.marks
         while self.end < 0:
             found = match(text, at, self.limit)
@@ -330,11 +443,11 @@ class EntryScan(EntryEnds):
 
     def _close(self, end: int) -> int:
         """Close the entry at `end`, unless that is a superfluous brace; returns where to go on."""
-        at = grammar.SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
+        at = SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
         self.sight = max(self.sight, at + 1)
         if at < self.limit and self.text[at] == ",":
             self.sight = max(self.sight, self.heads.sight(end))
-            if rest := grammar.AFTER_CLOSER.match(self.text, at, self.limit):
+            if rest := AFTER_CLOSER.match(self.text, at, self.limit):
                 self._fault(
                     "bib-extra-brace",
                     f'"{self.text[end - 1]}" ends the entry "{self.key}" before its last field.',
@@ -360,9 +473,9 @@ class EntryScan(EntryEnds):
         if text[at] == ",":
             self._fault("bib-extra-comma", "Extra comma.", "Remove it.", at)
             return at + 1
-        if name := grammar.NAME_EQUALS.match(text, at, limit):
+        if name := NAME_EQUALS.match(text, at, limit):
             return self._value(name)
-        if name := grammar.NAME_VALUE.match(text, at, limit):
+        if name := NAME_VALUE.match(text, at, limit):
             self._fault(
                 "bib-missing-equals",
                 f'The field "{name[1]}" has no "=".',
@@ -383,7 +496,7 @@ class EntryScan(EntryEnds):
             "Write fields as name = {value}, separated by commas.",
             at,
         )
-        found = grammar.RESYNC[self.closer].search(self.text, at, self.limit)
+        found = RESYNC[self.closer].search(self.text, at, self.limit)
         if found is None:
             return self.limit
         if found.group() == self.closer:
@@ -409,7 +522,7 @@ class EntryScan(EntryEnds):
                 if end < 0:
                     return self._unterminated(name, begin)
             else:
-                bare = grammar.BARE.match(text, at, self.limit)
+                bare = BARE.match(text, at, self.limit)
                 if bare is None:
                     self._fault(
                         "bib-missing-value",
@@ -443,12 +556,12 @@ class EntryScan(EntryEnds):
         if char == self.closer:
             return self._close(at + 1)
         if char == "#" and first_part:
-            name = grammar.NAME_EQUALS.match(text, self.marks[-4], self.limit)
+            name = NAME_EQUALS.match(text, self.marks[-4], self.limit)
             if name is not None:
                 self.names.pop()
                 del self.marks[-4:]
                 return self._value(name)
-        if char and grammar.NAME_EQUALS.match(text, at, self.limit):
+        if char and NAME_EQUALS.match(text, at, self.limit):
             self._fault(
                 "bib-missing-comma",
                 f'A comma is missing after the field "{self.names[-1]}".',
@@ -456,7 +569,7 @@ class EntryScan(EntryEnds):
                 end,
             )
             return at
-        cut = grammar.NEXT_FIELD.search(text, begin, end)
+        cut = NEXT_FIELD.search(text, begin, end)
         if cut is None:
             return at
         self._fault_unterminated(self.names[-1], begin)

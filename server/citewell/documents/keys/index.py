@@ -7,23 +7,164 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import count
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.documents.keys.segment import (
-    AUTHOR,
-    FIELD_NAMES,
-    KEY,
-    TITLE,
-    YEAR,
-    KeySegment,
-    identities,
-)
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
+from citewell.model.bib_value import plain_value
 from citewell.model.titles import fold, in_pairs
+
+# The words of many entries in arrays: which entry has a word, in which field.
+#
+# Postings lie in the order of the sorted vocabulary, so that all words with a common beginning
+# are one slice: what an author typed so far is found by two binary searches.
+
+KEY, TITLE, YEAR, AUTHOR = 0, 1, 2, 3
+FIELD_NAMES = ("key", "title", "year", "author")
+"""By field number; the number rises with how much a match in the field says."""
+
+_KEY_PIECE = re.compile(r"[^\W\d_]+|\d+|\n")
+_NOT_WORD = re.compile(r"[^\w\n]|_")
+_END = "\0"
+"""Stands between the words of two rows."""
+_SEPARATORS = str.maketrans(
+    {chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "\n"}
+)
+
+
+def identities(entries: Sequence[BibEntry]) -> NDArray[np.int64]:
+    """The identities of the entries' bodies."""
+    return np.fromiter((id(entry.body) for entry in entries), np.int64, len(entries))
+
+
+class KeySegment:
+    """An immutable index over entries; row numbers are positions in `entries`."""
+
+    def __init__(self, entries: Sequence[BibEntry], paths: Sequence[str]) -> None:
+        self.entries = entries
+        self.paths = paths
+        """Path of each entry's file."""
+        self.keys = [_folded(entry.key) for entry in entries]
+        self._index()
+
+    def _index(self) -> None:
+        bodies = [entry.body for entry in self.entries]
+        words = (
+            _KEY_PIECE.findall("\n".join(self.keys).replace(_END, " ")),
+            _words([_plain(body, "title") for body in bodies]),
+            _words([_year(body) for body in bodies]),
+            _words([_plain(body, "author").replace(" and ", " ") for body in bodies]),
+        )
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        ends = numbers[_END], numbers["\n"]
+        packed: list[NDArray[np.int64]] = []
+        for field, found in enumerate(words):
+            tokens = np.fromiter(map(numbers.__getitem__, found), np.int64, len(found))
+            is_end = tokens <= max(ends)
+            rows = np.cumsum(is_end)
+            packed.append(((tokens << 34) | (rows << 2) | field)[~is_end])
+        all_words = list(numbers)
+        order = sorted(range(2, len(all_words)), key=all_words.__getitem__)
+        self.vocabulary: list[str] = [all_words[number] for number in order]
+        rank = np.zeros(len(all_words), np.int64)
+        rank[np.asarray(order, np.int64)] = np.arange(len(order))
+        postings = np.concatenate(packed)
+        postings = (rank[postings >> 34] << 34) | (postings & ((1 << 34) - 1))
+        postings.sort()
+        self.token_rows: NDArray[np.int32] = ((postings >> 2) & 0xFFFFFFFF).astype(np.int32)
+        self.token_fields: NDArray[np.int8] = (postings & 3).astype(np.int8)
+        self.token_starts: NDArray[np.int64] = np.searchsorted(
+            postings >> 34, np.arange(len(order) + 1)
+        )
+
+    @cached_property
+    def bodies(self) -> NDArray[np.int64]:
+        """Identities of the indexed bodies by row, which this segment keeps alive."""
+        return identities(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def rows_of_key(self, key: str) -> Sequence[int]:
+        """Row numbers of an exact key; several files may define the same key."""
+        return self._rows_by_key.get(key, ())
+
+    @cached_property
+    def _rows_by_key(self) -> dict[str, list[int]]:
+        table: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            table.setdefault(entry.key, []).append(number)
+        return table
+
+    def postings(self, low: int, high: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Rows and fields of the words numbered [low, high); a row may occur more than once."""
+        begin, end = self.token_starts[low], self.token_starts[high]
+        return self.token_rows[begin:end], self.token_fields[begin:end]
+
+    def prefix_range(self, beginning: str) -> tuple[int, int]:
+        """Numbers [low, high) of the words that start with `beginning`."""
+        low = bisect_left(self.vocabulary, beginning)
+        return low, bisect_right(self.vocabulary, beginning + "\U0010ffff", lo=low)
+
+    def rows_with_key_part(self, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows whose key holds `part`, and whether the key begins with it."""
+        rows = [row for row, key in enumerate(self.keys) if part in key] if part else []
+        starts = [self.keys[row].startswith(part) for row in rows]
+        return np.asarray(rows, np.int64), np.asarray(starts, np.bool_)
+
+    def rows_with_key_start(self, beginning: str) -> NDArray[np.int64]:
+        """Rows whose key starts with `beginning`."""
+        rows = [row for row, key in enumerate(self.keys) if key.startswith(beginning)]
+        return np.asarray(rows, np.int64)
+
+
+def _folded(key: str) -> str:
+    """A key as it is searched for; the same object where it is that already."""
+    folded = fold(key).replace("\n", " ")
+    return key if folded == key else folded
+
+
+def _plain(body: BibBody, name: str) -> str:
+    """A field's text, close enough to plain for its words; fast for the common value."""
+    if name not in body.names:
+        return ""
+    raw = body.raw(body.names.index(name))
+    if raw[:1] in ("{", '"') and "\\" not in raw and "#" not in raw:
+        return raw
+    return plain_value(name, raw, body.strings)
+
+
+def _year(body: BibBody) -> str:
+    """The year, and its last two digits as a second word."""
+    year = (_plain(body, "year") or _plain(body, "date")).strip('{}" ')[:4]
+    return f"{year} {year[-2:]}" if year.isdecimal() else ""
+
+
+def _words(lines: Sequence[str]) -> list[str]:
+    """The folded words of all lines, with `_END` between lines.
+
+    ASCII lines go through one translation together, which is many times faster than one by one.
+    """
+    joined = "\n".join([line.replace("\n", " ") if line.isascii() else "" for line in lines])
+    for vanishing in "{}'":
+        joined = joined.replace(vanishing, "")
+    folded = joined.lower().translate(_SEPARATORS).split("\n")
+    other = [at for at, line in enumerate(lines) if not line.isascii()]
+    if other:
+        joined = fold("\n".join([lines[at].replace("\n", " ") for at in other]))
+        joined = joined.replace("{", "").replace("}", "")
+        for at, line in zip(other, in_pairs(_NOT_WORD.sub(" ", joined)).split("\n"), strict=True):
+            folded[at] = line
+    return f" {_END} ".join(folded).split()
+
 
 _EXACT_KEY, _KEY_START, _KEY_PART, _ALL_WORDS, _FUZZY = 100.0, 60.0, 32.0, 40.0, 12.0
 _FIELD_WEIGHT = {KEY: 2.0, TITLE: 3.0, YEAR: 4.0, AUTHOR: 5.0}
@@ -186,7 +327,7 @@ def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]
     else:
         rows, starts = segment.rows_with_key_part(whole)
     if len(rows):
-        lengths = segment.key_lengths[rows].astype(np.float32)
+        lengths = np.asarray([len(segment.keys[row]) for row in rows.tolist()], np.float32)
         part = _KEY_PART + min(20.0, 2.0 * len(whole))
         key_scores = np.where(starts, _KEY_START, part) + 10.0 * len(whole) / lengths
         key_scores[lengths == len(whole)] = _EXACT_KEY

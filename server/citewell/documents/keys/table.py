@@ -1,13 +1,13 @@
-"""Where each key of a project is cited, defined and named: kept at the price of what changed.
+"""Where each key of a project is cited, defined and named, at one moment.
 
-A table belongs to one moment. `KeyTable.updated` gives the next one and reads only the files that
-changed; nothing is ever looked for in the texts again.
+The keys of a file are kept with it: a new table reads only what changed.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -17,6 +17,8 @@ from pathlib import Path
 import msgspec
 
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_body import BibBody
+from citewell.model.bib_value import literal_end
 from citewell.model.document import Document, Format, Span
 
 # Whether keys that differ in case only are one key, as for BibTeX, not for biblatex and Pandoc.
@@ -248,42 +250,20 @@ class KeyTable:
     """The keys of some files at one moment. Immutable; any thread may ask."""
 
     def __init__(
-        self,
-        files: Mapping[Path, FileKeys],
-        groups: tuple[frozenset[Path], ...],
-        counts: Mapping[str, int],
-    ) -> None:
-        self.files = files
-        self.groups = groups
-        """The files of each project; a .bib may belong to several."""
-        self.counts = counts
-        """How often the documents cite each key, `\\nocite` included."""
-
-    @classmethod
-    def of(cls, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()) -> KeyTable:
-        """The table of these files; without `groups` they are one project."""
-        return cls({}, (), {}).updated(files, groups)
-
-    def updated(
         self, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()
-    ) -> KeyTable:
-        """The table of the files as they are now; those that are the same objects cost nothing."""
-        changed = {p for p in {*files, *self.files} if files.get(p) is not self.files.get(p)}
-        projects = tuple(frozenset(group) for group in groups) or (frozenset(files),)
-        if not changed and projects == self.groups:
-            return self
-        counts = dict(self.counts)
-        for path in changed:
-            old, new = self.files.get(path), files.get(path)
-            if isinstance(old, DocumentKeys):
-                for key, places in old.cited.items():
-                    counts[key] -= len(places)
-                    if not counts[key]:
-                        del counts[key]
-            if isinstance(new, DocumentKeys):
-                for key, places in new.cited.items():
-                    counts[key] = counts.get(key, 0) + len(places)
-        return KeyTable(files, projects, counts)
+    ) -> None:
+        """`groups` are the files of each project; a .bib may belong to several. Without them the
+        files are one project."""
+        self.files = files
+        self.groups = tuple(frozenset(group) for group in groups) or (frozenset(files),)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How often the documents cite each key, `\\nocite` included."""
+        counts: Counter[str] = Counter()
+        for file in self.documents:
+            counts.update({key: len(places) for key, places in file.cited.items()})
+        return counts
 
     # Questions
 
@@ -377,3 +357,79 @@ class KeyTable:
                 return frozenset(reached)
             reached.update(*more)
             waiting = [group for group in waiting if group not in more]
+
+
+# The @string macros of a .bib: where each is defined and used.
+
+_NAME = re.compile(r"[^\s\d={},\"#%()'@][^\s={},\"#%()']*+")
+_SKIP = re.compile(r"[\s#]*+\d*+")
+
+
+class MacroPlace(msgspec.Struct, frozen=True):
+    """One place at which a macro stands."""
+
+    name: str
+    """Lower case: macros have no case."""
+    span: Span
+    whole: Span
+    """The @string or entry around it."""
+    defines: bool
+
+
+def macro_at(bib: BibFile, offset: int) -> MacroPlace | None:
+    """The macro that a cursor at the offset touches."""
+    for block in bib.blocks:
+        if offset in block.span:
+            return next(
+                (
+                    p
+                    for p in _in_body(block.body, block.start, block.type == "string")
+                    if offset in p.span
+                ),
+                None,
+            )
+    entry = BibKeys(Path(bib.path), bib).entry_at(offset)
+    if entry is None:
+        return None
+    return next((p for p in _in_body(entry.body, entry.start) if offset in p.span), None)
+
+
+def macro_places(bib: BibFile, name: str) -> list[MacroPlace]:
+    """Every place of a macro, in the order of the file."""
+    found: list[MacroPlace] = []
+    for block in bib.blocks:
+        found += _in_body(block.body, block.start, block.type == "string")
+    for entry in bib.entries:
+        found += _in_body(entry.body, entry.start)
+    return sorted((p for p in found if p.name == name.lower()), key=lambda place: place.span)
+
+
+def _in_body(body: BibBody, start: int, is_string: bool = False) -> Iterator[MacroPlace]:
+    text, marks = body.text, body.marks
+    whole = Span(start, start + len(text))
+    for index in range(len(body.names)):
+        name_start, name_end, begin, end = marks[4 * index : 4 * index + 4]
+        if is_string:
+            span = Span(start + name_start, start + name_end)
+            yield MacroPlace(body.names[index], span, whole, defines=True)
+        first = text[begin : begin + 1]
+        if first.isdigit() or (first in '{"' and "#" not in text[begin:end]):
+            continue
+        for at, name in _names_in(text, begin, end):
+            span = Span(start + at, start + at + len(name))
+            yield MacroPlace(name.lower(), span, whole, defines=False)
+
+
+def _names_in(text: str, at: int, end: int) -> Iterator[tuple[int, str]]:
+    while at < end:
+        skipped = _SKIP.match(text, at, end)
+        at = skipped.end() if skipped is not None else at
+        if at < end and text[at] in '{"':
+            at = literal_end(text, at, end)
+            if at < 0:
+                return
+        elif (found := _NAME.match(text, at, end)) is not None:
+            yield at, found[0]
+            at = found.end()
+        else:
+            at += 1

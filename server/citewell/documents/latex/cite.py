@@ -11,21 +11,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from citewell.documents.latex.arguments import ArgumentReader, skip_gap
-from citewell.documents.latex.commands import CiteCommand
-from citewell.documents.open_words import (
+from citewell.documents.latex.commands import ArgumentReader, CiteCommand, skip_gap
+from citewell.documents.placeholders import (
     SENTENCE_STOP,
+    KeyList,
+    KeyPiece,
     OpenWords,
     closes_words,
+    free_text,
+    key_pieces,
     open_words,
     runs_into_prose,
     runs_on,
-)
-from citewell.documents.placeholders import (
-    KeyList,
-    KeyPiece,
-    free_text,
-    key_pieces,
     split_keys,
     squeeze,
 )

@@ -11,16 +11,18 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import ArgumentReader, skip_gap
-from citewell.documents.latex.blank import Blanks
 from citewell.documents.latex.cite import CiteReader
-from citewell.documents.latex.commands import CiteCommand
-from citewell.documents.latex.declarations import Declarations
-from citewell.documents.latex.include_macros import read_use
-from citewell.documents.latex.macros import Commands, read_definition
+from citewell.documents.latex.commands import (
+    ArgumentReader,
+    Blanks,
+    CiteCommand,
+    SpanIndex,
+    merge_spans,
+    skip_gap,
+)
+from citewell.documents.latex.macros import Commands, Declarations, read_definition, read_use
 from citewell.documents.latex.plaintext import latex_to_text
 from citewell.documents.placeholders import find_markers, fold_markers, todo_query
-from citewell.documents.spans import SpanIndex, merge_spans
 from citewell.model.document import (
     Citation,
     Document,

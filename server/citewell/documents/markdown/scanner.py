@@ -6,19 +6,24 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from citewell.documents.latex import commands as known
-from citewell.documents.latex.arguments import ArgumentReader
 from citewell.documents.latex.cite import CiteReader
-from citewell.documents.markdown.blanks import RawParts
-from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.documents.latex.commands import ArgumentReader, SpanIndex, merge_spans
+from citewell.documents.markdown.blanks import RawParts, markdown_to_text
 from citewell.documents.markdown.yaml_block import (
     FrontMatter,
     front_matter_span,
     join_metadata,
     read_front_matter,
 )
-from citewell.documents.open_words import SENTENCE_STOP, OpenWords, open_words, runs_on
-from citewell.documents.placeholders import find_markers, is_dummy, squeeze
-from citewell.documents.spans import SpanIndex, merge_spans
+from citewell.documents.placeholders import (
+    SENTENCE_STOP,
+    OpenWords,
+    find_markers,
+    is_dummy,
+    open_words,
+    runs_on,
+    squeeze,
+)
 from citewell.model.document import (
     BibDeclaration,
     Citation,

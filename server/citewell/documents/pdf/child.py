@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.file_problems import broken
+from citewell.documents.pdf.read import broken, read_pdf
 from citewell.model import CitewellError
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
@@ -61,8 +61,6 @@ def _receive(lines: queue.SimpleQueue[bytes]) -> None:
 
 
 def _reply(path: Path, max_pages: int) -> Reply:
-    from citewell.documents.pdf.read import read_pdf
-
     try:
         return Reply(read_pdf(path, max_pages))
     except CitewellError as error:

@@ -164,10 +164,7 @@ def without_heads(lines: Sequence[Line]) -> list[Line]:
     edges: dict[int, tuple[Line, Line]] = {}
     for line in lines:
         low, high = edges.get(line.page, (line, line))
-        edges[line.page] = (
-            line if line.y < low.y else low,
-            line if line.y > high.y else high,
-        )
+        edges[line.page] = (line if line.y < low.y else low, line if line.y > high.y else high)
     seen = Counter(_shape(line) for pair in edges.values() for line in set(pair))
     heights: dict[int, list[float]] = defaultdict(list)
     for line in lines:

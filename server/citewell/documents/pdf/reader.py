@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents import file_problems as problems
+from citewell.documents.pdf import read as problems
 from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
 from citewell.documents.textfile import file_error
 from citewell.model.pdf import PdfPaper
@@ -29,6 +29,8 @@ from citewell.model.system.closing import Closing
 from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
+MAX_PAGES = 1_000
+"""Pages that are read of a file; of a longer one, the first and the last."""
 _MAX_FRAME = 500_000_000
 _MOST_FILES = 200
 """Files after which the process is replaced: what pdfium keeps of them is given back."""
@@ -98,7 +100,7 @@ class PdfReader(Closing):
         self._files += 1
         if self._process is not None:
             return self._process, False
-        limits = (str(self._options.memory_mb), str(self._options.max_pages))
+        limits = (str(self._options.memory_mb), str(MAX_PAGES))
         process = start_child(
             (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
             environment={**os.environ, "PYTHONUTF8": "1"},

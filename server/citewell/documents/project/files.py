@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +15,8 @@ from citewell.documents.bib.csl import parse_csl
 from citewell.documents.bib.reader import parse_bib, parse_regions, reparse
 from citewell.documents.keys.table import BibKeys, DocumentKeys, FileKeys
 from citewell.documents.latex.commands import parse_signature
-from citewell.documents.scan import scan_document
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import read_text
 from citewell.model.bib import BibFile
 from citewell.model.cancel import ReadCancelled, reading
@@ -24,6 +25,44 @@ from citewell.model.flavours import CSL_SUFFIXES, PAPER_SUFFIXES, format_of
 from citewell.model.problem import Problem
 from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
+
+# One door to all document formats.
+
+__all__ = ["format_of", "scan_document"]
+
+
+def scan_document(
+    path: str,
+    text: str,
+    options: DocumentOptions | None = None,
+    *,
+    cite_commands: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    include_macros: Sequence[IncludeMacro] = (),
+    defined_keys: Collection[str] = (),
+) -> Document:
+    """Read a manuscript by its suffix; text of an unknown kind is read as LaTeX.
+
+    `cite_commands`, `include_macros` and `packages` are what other files of the project bring:
+    macros that the root file defines, packages that it loads. `defined_keys` are keys of its
+    bibliographies that would else be taken for words.
+    """
+    options = options or DocumentOptions()
+    commands = (*options.cite_commands, *cite_commands)
+    if format_of(path) is Format.BIBTEX:
+        return Document(path, Format.BIBTEX, text)  # its entries are `parse_bib`'s
+    if format_of(path) is Format.MARKDOWN:
+        return scan_markdown(text, path, cite_commands=commands, placeholders=options.placeholders)
+    return scan_latex(
+        text,
+        path,
+        cite_commands=commands,
+        placeholders=options.placeholders,
+        packages=packages,
+        include_macros=include_macros,
+        defined_keys=defined_keys,
+    )
+
 
 # The manuscripts and bibliographies of a workspace, listed again only when a folder changed.
 

@@ -22,11 +22,7 @@ MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
 _MAX_ROUNDS = 6
 _MAX_PARENTS = 4
-_TECTONIC_PARTS = {
-    "preamble": "_preamble.tex",
-    "index": "index.tex",
-    "postamble": "_postamble.tex",
-}
+_TECTONIC_PARTS = {"preamble": "_preamble.tex", "index": "index.tex", "postamble": "_postamble.tex"}
 _MAX_TOML = 100_000
 _MARKERS = (
     ".git",

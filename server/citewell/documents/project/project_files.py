@@ -8,12 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
-from citewell.documents.project.declared_bibs import (
-    BibPlaces,
-    lone_bib,
-    shared_declarations,
-)
-from citewell.documents.project.files import FileCache, Overlay, is_source
+from citewell.documents.project.declared_bibs import BibPlaces, lone_bib, shared_declarations
+from citewell.documents.project.files import FileCache, Overlay, format_of, is_source
 from citewell.documents.project.includes import (
     absolute,
     find_root,
@@ -22,7 +18,6 @@ from citewell.documents.project.includes import (
     is_main,
     main_files,
 )
-from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile
 from citewell.model.document import (
     BibDeclaration,

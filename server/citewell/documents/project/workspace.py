@@ -15,11 +15,10 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.keys.table import FileKeys
-from citewell.documents.project.files import FileCache, Overlay, SourceFiles, is_source
+from citewell.documents.project.files import FileCache, Overlay, SourceFiles, format_of, is_source
 from citewell.documents.project.includes import is_main, main_files
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.project_files import shape_of
-from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile
 from citewell.model.cancel import ReadCancelled, reading, stepper
 from citewell.model.document import Document, Format

@@ -13,12 +13,10 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, SOURCE, Action, ActionPlan
 from citewell.features.actions.placeholder import Choice, joined
 from citewell.features.citing.completion import entry_candidate, work_candidate
-from citewell.features.citing.insert import entry_of, plan_insert, taken_keys
-from citewell.features.citing.key_meaning import KeyMeaning, fit
-from citewell.features.citing.undefined_key import Meaning
-from citewell.features.citing.writer import CitationWriter
+from citewell.features.citing.insert import CitationWriter, entry_of, plan_insert, taken_keys
+from citewell.features.citing.undefined_key import KeyMeaning, Meaning, fit
 from citewell.model import Problem, Work
-from citewell.model.bib import BibEntry, BibFile, TextEdit
+from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.titles import fold
 from citewell.options import Options
@@ -116,10 +114,7 @@ def library_action(use: KeyUse) -> Action:
 
 
 def undefined_actions(
-    use: KeyUse,
-    similar: Sequence[Similar],
-    meaning: Meaning | None,
-    project: Project,
+    use: KeyUse, similar: Sequence[Similar], meaning: Meaning | None, project: Project
 ) -> list[Action]:
     """The actions on an undefined key, the likeliest first; one at most is preferred.
 
@@ -204,8 +199,6 @@ def plan_change(documents: Iterable[Document], key: str, new: str) -> ActionPlan
         )
         if changes:
             edits.append((Path(document.path), changes, document.text))
-    from citewell.model.bib import FileEdit
-
     return ActionPlan(
         edits=tuple(FileEdit(str(path), changes) for path, changes, _ in edits),
         texts={path: text for path, _, text in edits},

@@ -12,9 +12,9 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from citewell.documents.bib.venues import known_venues
+from citewell.documents.bib.work import known_venues
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_value import MONTHS, literal_value
+from citewell.model.bib_value import MONTHS, literal_end, literal_value
 from citewell.model.document import Document, Format, Span
 from citewell.model.fields import BIB_FIELDS, ENTRY_TYPES, VENUE_FIELDS, missing_fields, with_trait
 from citewell.model.titles import fold
@@ -156,7 +156,7 @@ def _value_end(text: str, position: int, cursor: int, closer: str) -> BibSite | 
             return _bare(text, cursor, cursor)
         char = text[position]
         if char in '{"':
-            end = _literal_end(text, position, cursor)
+            end = literal_end(text, position, cursor)
             if end < 0:
                 begin = position + 1
                 return BibSite(SiteKind.TEXT, Span(begin, cursor), text[begin:cursor])
@@ -175,23 +175,6 @@ def _bare(text: str, begin: int, cursor: int) -> BibSite:
     rest = _WORD_END.match(text, cursor)
     end = rest.end() if rest is not None else cursor
     return BibSite(SiteKind.BARE, Span(begin, end), text[begin:cursor])
-
-
-def _literal_end(text: str, position: int, cursor: int) -> int:
-    """Where the literal that opens at `position` ends, if that is before the cursor; else -1."""
-    quoted = text[position] == '"'
-    depth = 0 if quoted else 1
-    for at in range(position + 1, cursor):
-        char = text[at]
-        if char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0 and not quoted:
-                return at + 1
-        elif char == '"' and quoted and depth == 0:
-            return at + 1
-    return -1
 
 
 _LATER = re.compile(r"^[ \t]*([A-Za-z][\w-]*)[ \t]*=", re.MULTILINE)

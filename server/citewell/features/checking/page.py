@@ -10,8 +10,7 @@ from pathlib import Path
 
 from citewell import __version__
 from citewell.features.checking.check import ORDER, counts, tally
-from citewell.features.checking.paper_lint import LocatedDiagnostic
-from citewell.features.checking.report import label
+from citewell.features.checking.report import LocatedDiagnostic, label
 from citewell.model.check import Check, FieldFinding, Verdict
 from citewell.model.words import VERDICTS, assurance, words_of
 from citewell.sources.registry import source_titles

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from citewell.documents.bib.venues import venue_named
-from citewell.documents.bib.work import inherited
+from citewell.documents.bib.work import inherited, venue_named
 from citewell.model import Author, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from citewell.model import Evidence, Hit, Problem, Work
+from citewell.documents.prose import split_sentences
+from citewell.model import Evidence, Hit, Problem, Query, Work
+from citewell.model.display_text import shorten
+from citewell.model.languages import STOPWORDS
 from citewell.model.llm import Picked, Supported
-from citewell.model.query import PartKind, Understood
-from citewell.model.titles import normalise_title
+from citewell.model.query import FILTERS, MARK, OTHER, PartKind, Understood
+from citewell.model.titles import normalise_title, title_key
 from citewell.options import Options
 from citewell.retrieval import registry
+from citewell.retrieval.words import split
 from citewell.sources.registry import source_title
 
 _RANKERS = ("learned", "history", "cross-encoder")
@@ -200,3 +207,139 @@ def source_of(work: Work) -> str:
         for origin in work.provenance
     ]
     return "; ".join(dict.fromkeys(names)) or work.id
+
+
+# Text of records and entries as Markdown that shows exactly that text.
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def escape(text: str) -> str:
+    """Text of a record as Markdown that shows exactly that text."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def fenced(entry: str) -> str:
+    """A BibTeX entry as a code block that its own text cannot end."""
+    fence = "```"
+    while fence in entry:
+        fence += "`"
+    return f"{fence}bibtex\n{entry.strip()}\n{fence}"
+
+
+# The sentence of an abstract that speaks most of what a place is about.
+
+MAX_LETTERS = 400
+LEAST_SHARED = 2
+"""Stems that a sentence must share with the place, so that one common word is no fit."""
+
+
+def fitting_sentence(query: Query, abstract: str) -> str:
+    """The abstract's own words, cut at `MAX_LETTERS`; empty where no sentence fits.
+
+    Sentences are compared by the stems that they share with the typed words, which count twice,
+    and with the citing sentence; long words count more.
+    """
+    typed = _stems(query.text)
+    around = _stems(query.sentence.replace(MARK, " ").replace(OTHER, " "))
+    wanted = typed | around
+    best, most = "", 0.0
+    for sentence in split_sentences(abstract):
+        own = _stems(sentence)
+        shared = wanted & own
+        if len(shared) < min(LEAST_SHARED, len(wanted)) or not shared:
+            continue
+        weight = sum(math.sqrt(len(stem)) * (2 if stem in typed else 1) for stem in shared)
+        score = weight / math.sqrt(8 + len(own))
+        if score > most:
+            best, most = " ".join(sentence.split()), score
+    return shorten(best, MAX_LETTERS)
+
+
+@lru_cache(maxsize=512)
+def _stems(text: str) -> frozenset[str]:
+    from Stemmer import Stemmer
+
+    words = [word.decode() for word in split(text) if word not in STOPWORDS and len(word) > 1]
+    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    return frozenset(Stemmer("english").stemWords(words))
+
+
+# How likely an author would cite the first of the papers found.
+#
+# Where a ranker states a calibrated probability (`Hit.confidence`), that stands: it has a
+# calibration for sentences and one for typed words, within the bounds of `ranking.identity`.
+# Elsewhere (no ranker, a record that a source has just sent) curves over what words and record
+# share serve, within the same bounds: logistic fits on searches among 159,215 records, 4,790 with
+# typed title words, in whole or in part, of papers of which 41% are not there, and 2,400 with
+# citing sentences. The second one passes 0.3 only where the sentence all but names the title.
+
+_TYPED_CURVE = (-10.73, 2.79, 8.11, 2.02, 4.80)
+"""Intercept; title covered by the words, words covered by the record, agreement, lead."""
+_SENTENCE = (-4.29, 1.25, 1.38, 1.51, 0.98)
+"""Intercept; title covered, sentence covered, agreement, title covered entirely."""
+_TITLE = 0.98
+"""The words are the title, nothing more and nothing less: right in 99% of the typed queries whose
+paper is there; another paper may bear the same title."""
+_WHOLE = 0.99
+_LONG_TITLE = 4
+"""Words of a title that is no phrase of everyday use."""
+_RIVALS = 5
+
+
+def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
+    """Probability in [0, 1] that the author would cite the first hit; 0 without hits."""
+    from citewell.ranking.identity import highest_of
+
+    if not hits:
+        return 0.0
+    first = hits[0]
+    if first.confidence is not None:
+        return first.confidence
+    typed = bool(query.text.strip())
+    if any(evidence.retriever == FILTERS for evidence in first.evidence):
+        return 0.0  # the most cited paper of a venue is not what its name means
+    if typed and title_key(query.text) == title_key(first.work.title):
+        return min(_TITLE, highest_of(query.text, first.work))
+    sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
+    wanted = _words(query.text if typed else sentence)
+    title = _words(first.work.title)
+    contained = _share(title, wanted)
+    covered = _share(wanted, title | _record_words(first.work))
+    # A ranker puts the first paper first, whatever it is: only those that find can agree.
+    found = [evidence for evidence in first.evidence if evidence.before is None]
+    agreement = min(1.0, sum(evidence.rank == 1 for evidence in found) / 2)
+    if typed:
+        rivals = (_share(wanted, _words(hit.work.title)) for hit in hits[1:_RIVALS])
+        features = (contained, covered, agreement, covered - max(rivals, default=0.0))
+        return min(_logistic(_TYPED_CURVE, features), highest_of(query.text, first.work))
+    whole = float(contained >= _WHOLE and len(title) >= _LONG_TITLE)
+    return _logistic(_SENTENCE, (contained, covered, agreement, whole))
+
+
+def _record_words(work: Work) -> set[str]:
+    authors = " ".join(author.family for author in work.authors)
+    return _words(f"{authors} {work.venue} {work.booktitle} {work.journal} {work.year or ''}")
+
+
+def _words(text: str) -> set[str]:
+    """The stems of the words that carry a topic."""
+    from Stemmer import Stemmer
+
+    words = {word.decode() for word in split(text) if word not in STOPWORDS}
+    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    return set(Stemmer("english").stemWords(list(words)))
+
+
+def _share(part: Iterable[str], whole: set[str]) -> float:
+    """How much of `part` is in `whole`; long words count more (by the root of their length)."""
+    weights = {word: math.sqrt(len(word)) for word in part}
+    total = sum(weights.values())
+    return sum(weights[word] for word in weights if word in whole) / total if total else 0.0
+
+
+def _logistic(curve: Sequence[float], features: Sequence[float]) -> float:
+    exponent = curve[0] + sum(
+        weight * value for weight, value in zip(curve[1:], features, strict=True)
+    )
+    return 1 / (1 + math.exp(-exponent))

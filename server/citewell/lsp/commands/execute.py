@@ -16,21 +16,29 @@ from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Locator
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.obstacles import Obstacles
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.protocol.progress import Obstacles
+from citewell.lsp.protocol.wire import Encoded, Location
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.requests.citing import CitationService
-from citewell.lsp.state import picker_history
-from citewell.lsp.state.edit_queue import EditQueue, replanned
-from citewell.lsp.state.shown import ShownLists
+from citewell.lsp.requests.code_action import ActArguments
+from citewell.lsp.state import memory
+from citewell.lsp.state.checking import ReferenceChecks
+from citewell.lsp.state.memory import EditQueue, ShownLists, replanned
 from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
-from citewell.model.bib import FileEdit
+from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.document import Span
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.features.action import Action
+    from citewell.features.document_references import DocumentReference, DocumentReferences
+    from citewell.lsp.documents.buffers import Snapshot, WorkspaceSnapshot
+    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.check import Check
     from citewell.model.feedback import Feedback
 
 INSERT = "citewell.insert"
@@ -79,10 +87,7 @@ def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Ins
         found["zotero"] = zotero.state()
         return {"library": "", "works": 0, **found}
 
-    return (
-        Command(INSERT, insert),
-        Command(STATUS, status),
-    )
+    return (Command(INSERT, insert), Command(STATUS, status))
 
 
 class Inserter(Struct, frozen=True, eq=False):
@@ -115,10 +120,7 @@ class Inserter(Struct, frozen=True, eq=False):
         return await self.edits.run(edit, failed)
 
     async def _insert_now(
-        self,
-        wanted: InsertArguments,
-        learned: list[Feedback],
-        again: bool,
+        self, wanted: InsertArguments, learned: list[Feedback], again: bool
     ) -> dict[str, Any]:
         if wanted.work:
             work = await self.citing.find_work(wanted.work)
@@ -130,9 +132,7 @@ class Inserter(Struct, frozen=True, eq=False):
             self.obstacles.show(plan.problems, lambda: self.insert(wanted, again=True))
             snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
             if edits:
-                learned.append(
-                    picker_history.feedback_on(self.lists.recall(wanted.list), snapshot, work)
-                )
+                learned.append(memory.feedback_on(self.lists.recall(wanted.list), snapshot, work))
         else:
             found = await self.projects.snapshot(wanted.uri)
             if found is None:
@@ -186,9 +186,6 @@ def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | N
 
     Only where the line is exactly what the item made of it: else the author went on typing.
     """
-    from citewell.model.bib import TextEdit
-    from citewell.model.document import Span
-
     tail = wanted.tail
     at = _place(snapshot, wanted, wanted.text + tail) if tail else None
     if at is None:
@@ -212,9 +209,6 @@ def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | 
 
 
 def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:
-    from citewell.model.bib import TextEdit
-    from citewell.model.document import Span
-
     at = _place(snapshot, wanted, old)
     if at is None:
         return None
@@ -241,3 +235,84 @@ def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
         else:
             merged.append(edit)
     return merged if taken else [*merged, more]
+
+
+# `citewell.documentReferences`: the list of references that is shown beside a document.
+#
+# A client that shows such a list announces this (`experimental.citewell.references`). It is sent
+# the notification `citewell/referencesChanged`, and requests the list again, when a change in
+# another file, or an answer about a reference, altered it.
+
+DOCUMENT_REFERENCES = "citewell.documentReferences"
+
+
+def reference_list_handlers(
+    editor: Editor, projects: Projects, checks: ReferenceChecks
+) -> Handlers:
+    """The command that lists the references of a document."""
+
+    async def document_references(uri: Any) -> Encoded | None:
+        snapshot = await projects.workspace(str(uri))
+        if snapshot is None:
+            return None
+        return await projects.read(lambda: _answer(editor, checks, snapshot))
+
+    return (Command(DOCUMENT_REFERENCES, document_references),)
+
+
+def _answer(editor: Editor, checks: ReferenceChecks, snapshot: WorkspaceSnapshot) -> Encoded:
+    from citewell.features.document_references import document_references
+
+    known: dict[str, Any] = {}
+
+    def check_of(bib: BibFile, entry: BibEntry) -> Check | None:
+        if bib.path not in known:
+            known[bib.path] = checks.answers.check_of(bib)
+        check: Check | None = known[bib.path](entry)
+        return check
+
+    found = document_references(snapshot.keys, snapshot.path, check_of)
+    return Encoded(_wire(snapshot, found))
+
+
+def _wire(snapshot: WorkspaceSnapshot, found: DocumentReferences) -> dict[str, Any]:
+    locator = Locator(snapshot)
+    return {
+        "uri": snapshot.uri,
+        "total": found.total,
+        "references": [_reference(locator, one) for one in found.references],
+    }
+
+
+def _reference(locator: Locator, one: DocumentReference) -> dict[str, Any]:
+    defined: Location | None = None
+    if one.defined is not None:
+        defined = locator.location(one.defined.path, one.defined.span)
+    return {
+        "key": one.key,
+        "state": one.state,
+        "sign": one.sign,
+        "words": one.words,
+        "title": one.title,
+        "authors": one.authors,
+        "year": one.year,
+        "venue": one.venue,
+        "defined": defined,
+        "cited": [locator.location(place.path, place.span) for place in one.cited],
+        "citations": one.citations,
+        "problems": one.problems,
+        "fixes": [_fix(fix, defined.uri) for fix in one.fixes] if defined is not None else [],
+    }
+
+
+def _fix(fix: Action, uri: str) -> dict[str, Any]:
+    """A fix as JSON, with the arguments of `citewell.act` that apply it."""
+    wanted = ActArguments(
+        uri=uri,
+        provider="verification",
+        name=fix.name,
+        title=fix.title,
+        arguments=dict(fix.arguments),
+        slow=fix.slow,
+    )
+    return {"title": fix.title, "preferred": fix.is_preferred, "act": msgspec.to_builtins(wanted)}

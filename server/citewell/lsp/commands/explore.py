@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from citewell.lsp.commands.picker import (
-    CitationPicker,
-    problems_of,
-    range_of,
-    understood_of,
-)
+from citewell.lsp.commands.picker import CitationPicker, problems_of, range_of, understood_of
 from citewell.lsp.protocol.editor import Editor, arguments_of
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.protocol.wire import Position, Range
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.registry import Command, Handlers
 from citewell.model import CitewellError
 from citewell.model.cancel import Cancel
+from citewell.model.display_text import shorten
 
 if TYPE_CHECKING:
     from citewell.features.citing.complete import FindWork, NewKey
@@ -145,7 +141,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
     async def overview(self, wanted: OverviewArguments) -> dict[str, Any]:
         """What the papers are about, as data and as text, and the problems."""
-        from citewell.features.text.overview import overview_text
+        from citewell.usecases.explore.contract import overview_text
 
         try:
             works, found = await step_on_thread(partial(self._summed_up, wanted))
@@ -162,7 +158,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
     def _summed_up(self, wanted: OverviewArguments, cancel: Cancel) -> tuple[list[Work], Overview]:
         """The papers that are known, and what they are about."""
-        from citewell.usecases.explore.themes import PAPERS, overview
+        from citewell.usecases.explore.passes import PAPERS, overview
 
         engine = self.picker.engine
         works = [work for work in engine.works(wanted.ids[:PAPERS]) if work is not None]
@@ -199,8 +195,7 @@ def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[st
 def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
     """Write why each listed paper was found, and how likely it answers the question, by all passes
     so far, into its row."""
-    from citewell.model.display_text import shorten
-    from citewell.usecases.explore.export import reason_text
+    from citewell.usecases.explore.contract import reason_text
 
     for at, one in enumerate(found.papers):
         row = next((listed[name] for name in _ids(one) if name in listed), None)
@@ -212,7 +207,7 @@ def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
 
 def _name(work: Work) -> str:
     """A paper as an overview cites it: "Veličković et al. 2018: Graph Attention Networks"."""
-    from citewell.features.citing.picker_rows import work_row
+    from citewell.features.citing.complete import work_row
 
     row = work_row(work, "", "")
     who = " ".join(str(part) for part in (row.authors, row.year) if part)
@@ -225,7 +220,7 @@ def _ids(paper: ExploredWork) -> list[str]:
 
 def _rows(papers: list[ExploredWork], find_work: FindWork, new_key: NewKey) -> list[dict[str, Any]]:
     """The rows of papers, without reasons and relevance."""
-    from citewell.features.citing.picker_rows import work_row
+    from citewell.features.citing.complete import work_row
 
     rows = []
     for one in papers:

@@ -22,14 +22,13 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.line_index import LineIndex
-from citewell.lsp.protocol.obstacles import Obstacles
+from citewell.lsp.protocol.open_document import LineIndex
+from citewell.lsp.protocol.progress import Obstacles
 from citewell.lsp.protocol.wire import Position, Range
-from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
-from citewell.lsp.state.picker_history import PickerHistory
+from citewell.lsp.state.memory import RETRIES, EditQueue, PickerHistory, replanned
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document, Span
 
@@ -37,10 +36,9 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.contract import Tier
     from citewell.features.action import ActionPlan
-    from citewell.features.actions.cite_paper import PaperToCite
-    from citewell.features.citing.complete import FindWork, NewKey
-    from citewell.features.citing.picker_rows import PaperRow
-    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.features.actions.placeholder import PaperToCite
+    from citewell.features.citing.complete import FindWork, NewKey, PaperRow
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.model.feedback import Feedback
     from citewell.model.query import QueryPart
 
@@ -147,10 +145,7 @@ def handlers(editor: Editor, picker: CitationPicker) -> Handlers:
         # A cancelled command must not leave a citation without its entry.
         return await asyncio.shield(picker.insert(wanted))
 
-    return (
-        Command(SEARCH, search),
-        Command(INSERT_PAPER, insert_paper),
-    )
+    return (Command(SEARCH, search), Command(INSERT_PAPER, insert_paper))
 
 
 class CitationPicker(Struct, frozen=True, eq=False):
@@ -168,13 +163,13 @@ class CitationPicker(Struct, frozen=True, eq=False):
 
     async def search(self, wanted: SearchArguments) -> dict[str, Any]:
         """The rows of a picker, and the problems of the search."""
-        from citewell.features.citing.picker_rows import (
+        from citewell.features.citing.complete import (
             asks_nothing,
             paper_rows,
             references_of,
             search_query,
         )
-        from citewell.features.text.entry_state import unknown
+        from citewell.features.citing.completion import unknown
 
         limit = max(1, min(wanted.limit, MOST_ROWS))
         snapshot = await self.projects.snapshot(wanted.uri) if wanted.uri else None
@@ -213,10 +208,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
         found = await self.projects.read(rows)
         self.history.add(query, result.variant, found)
         problems = result.problems if result.hits else (*result.problems, *result.dropped)
-        answer = {
-            "rows": msgspec.to_builtins(found),
-            "problems": problems_of(problems),
-        }
+        answer = {"rows": msgspec.to_builtins(found), "problems": problems_of(problems)}
         if result.understood.parts:
             answer["understood"] = understood_of(query.text, result.understood.parts)
         return answer
@@ -266,11 +258,9 @@ class CitationPicker(Struct, frozen=True, eq=False):
         return await self.edits.run(edit, failed)
 
     async def _insert_now(
-        self,
-        wanted: InsertPaperArguments,
-        learned: list[Feedback],
+        self, wanted: InsertPaperArguments, learned: list[Feedback]
     ) -> dict[str, Any]:
-        from citewell.features.actions.cite_paper import PaperToCite
+        from citewell.features.actions.placeholder import PaperToCite
 
         chosen: list[PaperToCite] = []
         for one in wanted.chosen:
@@ -314,7 +304,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
     async def _cite(
         self, wanted: InsertPaperArguments, chosen: list[PaperToCite], learned: list[Feedback]
     ) -> dict[str, Any]:
-        from citewell.features.actions.cite_paper import plan_cite
+        from citewell.features.actions.placeholder import plan_cite
 
         for _ in range(RETRIES):
             snapshot = await self.projects.snapshot(wanted.uri, fresh=True)
@@ -405,9 +395,7 @@ def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> 
 
 def _unknown() -> Problem:
     return Problem(
-        "work-unknown",
-        "The paper was not cited: the library no longer has it.",
-        "Search again.",
+        "work-unknown", "The paper was not cited: the library no longer has it.", "Search again."
     )
 
 

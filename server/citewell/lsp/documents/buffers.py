@@ -7,25 +7,122 @@ that file; its text is then assumed until the file changes on disk.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from pygls.exceptions import JsonRpcContentModified
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
-from citewell.lsp.documents.file_version import is_empty, read_file_version
-from citewell.lsp.documents.snapshot import OpenFile
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.open_document import OpenDocument
+from citewell.lsp.protocol.open_document import LineIndex, OpenDocument
+from citewell.lsp.protocol.wire import Location, Range
 from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.options import Options
 from citewell.options.folders import working_folder
 
 if TYPE_CHECKING:
-    from citewell.lsp.documents.project_state import DocumentInput
-    from citewell.lsp.documents.snapshot import WorkspaceSnapshot
+    from citewell.documents.keys.table import KeyTable
+    from citewell.lsp.documents.project_state import DocumentInput, LinkedProjects, ProjectState
+    from citewell.model.document import Document, Span
+
+# Telling whether a file on disk has changed.
+
+
+def read_file_version(path: Path) -> object:
+    """What changes when a file on disk changes; None when there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def is_empty(path: Path) -> bool:
+    """True for a file that is there and holds nothing yet."""
+    try:
+        return path.stat().st_size == 0
+    except OSError:
+        return False
+
+
+# One version of a document, as scanned, with the papers it belongs to. What handlers work on.
+
+
+class OpenFile:
+    """What the editor calls an open file, and which version of it was read."""
+
+    def __init__(self, uri: str, version: int | None) -> None:
+        self.uri = uri
+        self.version = version
+
+
+class Snapshot(Struct, frozen=True, eq=False):
+    """One version of one document with the paper it belongs to. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    document: Document
+    state: ProjectState
+    index: LineIndex
+    options: Options
+    file_versions: tuple[tuple[Path, object], ...]
+    """Of the bibliographies on disk, as they were read."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """False when a bibliography has changed on disk since."""
+        return all(read_file_version(path) == version for path, version in self.file_versions)
+
+
+class WorkspaceSnapshot(Struct, frozen=True, eq=False):
+    """One version of one document or .bib with all that its keys may concern. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    linked: LinkedProjects
+    """The file as scanned, its projects, and those that share a .bib with them."""
+    index: LineIndex
+    options: Options
+    opened: Mapping[Path, OpenFile]
+    """The files that the editor had open then."""
+
+    @property
+    def keys(self) -> KeyTable:
+        """Every key of the projects that hold the file: for each where it is cited and defined."""
+        return self.linked.keys
+
+
+class Locator:
+    """Places in the files of a snapshot as the protocol's locations."""
+
+    def __init__(self, snapshot: WorkspaceSnapshot) -> None:
+        self._snapshot = snapshot
+        self._indexes = {snapshot.path: snapshot.index}
+
+    def uri(self, path: Path) -> str:
+        """The address under which the editor knows a file."""
+        opened = self._snapshot.opened.get(path)
+        return opened.uri if opened is not None else from_fs_path(str(path)) or ""
+
+    def index(self, path: Path) -> LineIndex:
+        """The positions in a file of the snapshot; of no text for one that was not read."""
+        found = self._indexes.get(path)
+        if found is None:
+            file = self._snapshot.linked.all_keys.files.get(path)
+            text = file.source.text if file is not None else ""
+            found = self._indexes[path] = LineIndex(text, self._snapshot.index.encoding)
+        return found
+
+    def range(self, path: Path, span: Span) -> Range:
+        return self.index(path).wire_range(span)
+
+    def location(self, path: Path, span: Span) -> Location:
+        return Location(self.uri(path), self.range(path, span))
 
 
 class Buffers:

@@ -10,12 +10,10 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp.documents.buffers import Buffers
-from citewell.lsp.documents.file_version import read_file_version
+from citewell.lsp.documents.buffers import Buffers, read_file_version
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.client import ClientFlags
-from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.editor import ClientFlags, Editor
+from citewell.lsp.protocol.open_document import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
@@ -122,7 +120,7 @@ class EditApplier:
     async def check_meaning(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
         """Raise `CitewellError` if an edit of a .bib would have an unintended effect."""
         if any(edit.path.lower().endswith((".bib", ".bibtex")) for edit in edits):
-            from citewell.documents.bib.guard import check_edits
+            from citewell.documents.bib.reader import check_edits
 
             options = self._buffers.options_for
             held = _by_name(texts)

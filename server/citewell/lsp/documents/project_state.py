@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from functools import cached_property
 from operator import is_
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from citewell.documents.bib.edit import new_entry_text
@@ -20,11 +22,110 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.citing.insert import taken_keys, with_lower_case
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.navigation.symbols import Symbol, workspace_symbols
 from citewell.model import CitingPaper, Problem, Work
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.document import Document
+from citewell.model.bib import BibBlock, BibEntry, BibFile
+from citewell.model.bib_body import BibBody
+from citewell.model.document import Document, Span
 from citewell.options import Options
+
+# The outline of a .bib, and entries by key, title or author anywhere in the workspace.
+
+MAX_AUTHORS = 8
+"""Names that a workspace symbol shows: an editor hides one that does not hold what was typed."""
+
+
+class SymbolKind(StrEnum):
+    ARTICLE = "article"
+    BOOK = "book"
+    PAPER = "paper"
+    OTHER = "other"
+    MACRO = "macro"
+
+
+_KINDS = {
+    **dict.fromkeys(("article", "suppperiodical", "review"), SymbolKind.ARTICLE),
+    **dict.fromkeys(
+        ("book", "mvbook", "collection", "mvcollection", "proceedings", "mvproceedings", "booklet",
+         "manual", "thesis", "phdthesis", "mastersthesis", "periodical", "report", "techreport"),
+        SymbolKind.BOOK,
+    ),
+    **dict.fromkeys(
+        ("inproceedings", "conference", "incollection", "inbook", "inreference"), SymbolKind.PAPER
+    ),
+}  # fmt: skip
+
+
+class Symbol(msgspec.Struct, frozen=True):
+    """One thing in a file."""
+
+    name: str
+    detail: str
+    kind: SymbolKind
+    span: Span
+    name_span: Span
+    path: str = ""
+
+
+def outline(bib: BibFile) -> list[Symbol]:
+    """Every entry and @string, in the order of the file."""
+    found = [_entry(entry) for entry in bib.entries]
+    macros = [_macro(bib, one) for one in bib.blocks if one.type == "string" and one.body.names]
+    return sorted([*found, *macros], key=lambda symbol: symbol.span) if macros else found
+
+
+def _macro(bib: BibFile, block: BibBlock) -> Symbol:
+    marks = block.body.marks
+    place = Span(block.start + marks[0], block.start + marks[1])
+    shown = bib.text[place.start : place.end]
+    value = block.body.get(block.body.names[0])
+    return Symbol(shown, value, SymbolKind.MACRO, block.span, place)
+
+
+def _entry(entry: BibEntry) -> Symbol:
+    place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
+    kind = _KINDS.get(entry.type, SymbolKind.OTHER)
+    return Symbol(_title(entry), byline(entry.body), kind, entry.span, place)
+
+
+def _title(entry: BibEntry) -> str:
+    """Key and title: some editors show and search the name of a symbol alone."""
+    name, title = entry.key or f"@{entry.type}", entry.body.get("title")
+    return f"{name} · {title}" if title else name
+
+
+def byline(body: BibBody) -> str:
+    """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as it is known."""
+    names = [author.family or author.given for author in body.first_authors(3)]
+    shown = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    year = body.year
+    return f"{shown} {year}" if shown and year else shown or str(year or "")
+
+
+def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Symbol]:
+    """The entries that fit a query by key, title, author or year, best first.
+
+    A symbol's name holds all of that, because editors filter what they get by its name.
+    """
+    found = []
+    for match in index.search(query, limit):
+        entry = match.entry
+        authors = [
+            author.family or author.given for author in entry.body.first_authors(MAX_AUTHORS)
+        ]
+        shown = ", ".join(authors)
+        parts = (entry.key, entry.get("title"), shown, str(entry.body.year or ""))
+        found.append(
+            Symbol(
+                " · ".join(part for part in parts if part),
+                "",
+                _KINDS.get(entry.type, SymbolKind.OTHER),
+                entry.span,
+                entry.key_span,
+                match.path,
+            )
+        )
+    return found
+
 
 # What is computed of the bibliographies of a paper. Papers that use the same ones share it: the
 # tables of 20,000 entries take 12 MB, and an edit of a manuscript must not compute them again.
@@ -213,7 +314,6 @@ class ProjectCache:
         self._workspaces: dict[object, Workspace] = {}
         self._entries: KeyIndex | None = None
         """Of the whole workspace."""
-        self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
     def read(self, wanted: DocumentInput, *, rescan: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its project (`Workspace.open_file`)."""
@@ -241,11 +341,11 @@ class ProjectCache:
             bib = self.bib(wanted)
         else:
             document = projects[0].documents[wanted.path]
-        keys = self._table(wanted, workspace, projects, bib, wide=False)
+        keys = self._table(wanted, workspace, projects, bib)
         sharing = workspace.sharing(projects)
         wide = keys
         if len(sharing) > len(projects):
-            wide = self._table(wanted, workspace, sharing, bib, wide=True)
+            wide = self._table(wanted, workspace, sharing, bib)
         return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
 
     def outdated(self, wanted: DocumentInput, texts: Mapping[Path, str]) -> list[Path]:
@@ -327,19 +427,12 @@ class ProjectCache:
         workspace: Workspace,
         projects: Sequence[Project],
         bib: BibFile | None,
-        *,
-        wide: bool,
     ) -> KeyTable:
         files = workspace.keys(projects)
         if bib is not None and wanted.path not in files:
             files[wanted.path] = self._cache(wanted.options).keys(wanted.path, bib)
         groups = [(*project.documents, *project.bibs) for project in projects]
-        known = self._tables.pop((wanted.path, wide), None)
-        table = known.updated(files, groups) if known is not None else KeyTable.of(files, groups)
-        self._tables[wanted.path, wide] = table
-        while len(self._tables) > MAX_OPEN:
-            self._tables.popitem(last=False)
-        return table
+        return KeyTable(files, groups)
 
     def _cache(self, options: Options) -> FileCache:
         return self._caches.setdefault(options.documents, FileCache(options.documents))

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from citewell.engine.process_memory import trim_heap
-from citewell.lsp.documents.buffers import Buffers, is_bibliography
-from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
+from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot, is_bibliography
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import ProgressBar
 from citewell.model import CitewellError, Problem
@@ -187,14 +186,13 @@ class ReaderThread:
 # Work done ahead of requests, so that none has to wait for it: lazy imports and indexes.
 
 SCANNERS = (
-    "citewell.lsp.documents.snapshot",
-    "citewell.features.text.card",
+    "citewell.features.citing.hover",
     "citewell.features.citing.complete",
     "citewell.features.bib.complete",
     "citewell.features.citing.insert",
 )
 """What the first completion and hover need. For the reader thread."""
-CHECKS = ("citewell.engine.check_store", "citewell.lsp.diagnostics.builder")
+CHECKS = ("citewell.engine.check_store", "citewell.lsp.state.reports")
 """What the first diagnostics need: imported on the event loop, it would delay answers."""
 
 

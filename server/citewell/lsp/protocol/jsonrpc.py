@@ -10,10 +10,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, BinaryIO, runtime_checkable
-from typing import Protocol as TypingProtocol
+from typing import Any, BinaryIO
 
 import msgspec
 from cattrs.v import format_exception, transform_error
@@ -93,18 +92,6 @@ class RequestPriority:
             initializer=give_way_on_this_thread,
             initargs=(self.give_way,),
         )
-
-
-_LONG = 1 << 16
-"""Bytes from which the parts of a message are not put together, where the writer takes parts."""
-
-
-@runtime_checkable
-class PartWriter(TypingProtocol):
-    """A connection that takes a message in parts."""
-
-    def write_parts(self, parts: Sequence[bytes | bytearray]) -> None:
-        """Write them one after the other."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -245,14 +232,11 @@ class Protocol(LanguageServerProtocol):
         self._write(head, *params, b"}")
 
     def _write(self, *body: bytes | bytearray) -> None:
-        """Send the parts of a message: one may have ten megabytes, and is not copied again."""
+        """Send a message whose parts are these."""
         if self.writer is None or self.is_closed:
             return
         length = sum(map(len, body))
         head = b"Content-Length: %d\r\n\r\n" % length if self._include_headers else b""
-        if length > _LONG and isinstance(self.writer, PartWriter):
-            self.writer.write_parts((head, *body))
-            return
         sent = self.writer.write(b"".join((head, *body)))
         if inspect.isawaitable(sent):
             self._sending.add(task := asyncio.ensure_future(sent))
@@ -312,13 +296,8 @@ class _PipeWriter(StdoutWriter):
     the reader finds out."""
 
     def write(self, data: bytes) -> None:
-        self.write_parts((data,))
-
-    def write_parts(self, parts: Sequence[bytes | bytearray]) -> None:
-        """Write a message. What is longer than the buffer of the stream is not copied into it."""
         try:
-            self._stdout.writelines(parts)
-            self._stdout.flush()
+            super().write(data)
         except BrokenPipeError:
             logger.info("The editor is gone")
 

@@ -1,142 +1,250 @@
-"""The editor's open documents, changed line by line as the author types."""
+"""The editor's open documents, changed as the author types, and positions in their texts."""
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Sequence
-from itertools import accumulate
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
-from citewell.lsp.protocol.line_index import LineIndex, Lines, code_points, line_starts, split_lines
+from citewell.lsp.protocol.wire import Position, Range
+from citewell.model.document import Span
 
-FEW_EDITS = 8
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Offsets of a text as positions of the protocol.
+#
+# A line ends at LF, CRLF or CR and nowhere else, and a character counts 1 to 4 units in the
+# negotiated encoding. The library's own documents split lines as `str.splitlines` does (form feeds,
+# U+2028 ...), which shifts every line below such a character; so both are done here.
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LONG_LINE = 4096
+"""In a line with more characters, sums of units are used."""
+_LARGE_TEXT = 1 << 16
+"""From this length on, numpy looks for the line ends of an ASCII text."""
+_UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def line_starts(text: str) -> array[int]:
+    """The offsets of the lines, of which there is at least one, and of the text's end."""
+    if len(text) >= _LARGE_TEXT and text.isascii() and "\r" not in text:
+        import numpy as np
+
+        codes = np.frombuffer(text.encode("ascii"), np.uint8)
+        found = array("q", (0,))
+        found.frombytes((np.flatnonzero(codes == ord("\n")).astype(np.int64) + 1).tobytes())
+    else:
+        found = array("q", (0, *(match.end() for match in _LINE_END.finditer(text))))
+    found.append(len(text))
+    return found
+
+
+def units(text: str, encoding: str) -> int:
+    """Length of `text` in the units of a position encoding ("utf-8", "utf-16", "utf-32")."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    codec, size = _UNIT[encoding]
+    return len(text.encode(codec, "surrogatepass")) // size
+
+
+def code_points(text: str, count: int, encoding: str) -> int:
+    """How many characters of `text` its first `count` units hold; all when there are fewer."""
+    if count <= 0:
+        return 0
+    if encoding == "utf-32" or text.isascii():
+        return min(count, len(text))
+    codec, size = _UNIT[encoding]
+    data = text.encode(codec, "surrogatepass")
+    end = min(count * size, len(data))
+    while _inside_character(data, end, size):
+        end -= size
+    return len(data[:end].decode(codec, "surrogatepass"))
+
+
+def _inside_character(data: bytes, at: int, size: int) -> bool:
+    if not 0 < at < len(data):
+        return False
+    if size == 1:
+        return data[at] & 0xC0 == 0x80
+    if size == 2:
+        return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
+    return False
+
+
+class LineIndex:
+    """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
+
+    def __init__(self, text: str, encoding: str, starts: array[int] | None = None) -> None:
+        self.encoding = encoding
+        # An array: as objects, the numbers of a large file would take as much memory as its text.
+        self.starts = line_starts(text) if starts is None else starts
+        """The offsets of the lines, and of the text's end. Not to be changed."""
+        self._text = text
+        self._is_plain = encoding == "utf-32" or text.isascii()
+        """Each character is one unit."""
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position, clamped to the end of its line and to the end of the text."""
+        end = self.line_end(position.line)
+        if position.line >= len(self.starts) - 1:
+            return end
+        start = self.starts[position.line]
+        if self._is_plain:
+            return min(start + max(0, position.character), end)
+        return start + code_points(self._text[start:end], position.character, self.encoding)
+
+    def line_end(self, line: int) -> int:
+        """The offset at which a line's text ends, before its line end."""
+        if line >= len(self.starts) - 1:
+            return self.starts[-1]
+        start, end = self.starts[line], self.starts[line + 1]
+        while end > start and self._text[end - 1] in "\r\n":
+            end -= 1
+        return end
+
+    def span(self, range_: types.Range) -> Span:
+        return Span(self.offset(range_.start), self.offset(range_.end))
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset, which is clamped to the text."""
+        return types.Position(*self._place(offset))
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(start=self.position(span.start), end=self.position(span.end))
+
+    def wire_range(self, span: Span) -> Range:
+        """The range of a span in the form that is encoded without the library."""
+        return Range(Position(*self._place(span.start)), Position(*self._place(span.end)))
+
+    def wire_ranges(self, spans: Sequence[Span]) -> Iterator[Range]:
+        """`wire_range` of each of many spans, whose lines are looked up together."""
+        for line, character, last, end in self.places(spans):
+            yield Range(Position(line, character), Position(last, end))
+
+    def places(self, spans: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
+        """Line and character of both ends of each span."""
+        import numpy as np
+
+        starts = np.frombuffer(self.starts, np.int64)
+        ends: list[list[int]] = []
+        for offsets in ((span.start for span in spans), (span.end for span in spans)):
+            at = np.fromiter(offsets, np.int64, len(spans)).clip(0, starts[-1])
+            lines = np.searchsorted(starts[:-1], at, side="right") - 1
+            first = starts[lines]
+            columns = at - first
+            if not self._is_plain:
+                columns += self._further_units(at) - self._further_units(first)
+            ends += lines.tolist(), columns.tolist()
+        return zip(*ends, strict=True)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        """Line and character of an offset."""
+        offset = max(0, min(offset, self.starts[-1]))
+        line = bisect_right(self.starts, offset, 0, len(self.starts) - 1) - 1
+        start = self.starts[line]
+        if self._is_plain:
+            return line, offset - start
+        if offset - start < _LONG_LINE:
+            return line, units(self._text[start:offset], self.encoding)
+        further = self._further_units(offset) - self._further_units(start)
+        return line, offset - start + int(further)
+
+    def _further_units(self, offsets: Any) -> Any:
+        """The units before each offset, less its characters."""
+        import numpy as np
+
+        at, sums = self._wide
+        return sums[np.searchsorted(at, offsets)]
+
+    @cached_property
+    def _wide(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Offsets of the characters that have more than one unit, and the sums of their further
+        units."""
+        import numpy as np
+
+        codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        limits = (0xFFFF,) if self.encoding == "utf-16" else (0x7F, 0x7FF, 0xFFFF)
+        further = np.zeros(len(codes), np.int64)
+        for limit in limits:
+            further += codes > limit
+        at = np.flatnonzero(further)
+        return at, np.append(0, np.cumsum(further[at]))
+
+
 FEW_LINES = 2_000
 """With fewer lines after an edit, their offsets are shifted one by one; with more, by numpy."""
 
 
 class OpenDocument(TextDocument):
-    """A document the editor has open. An edit costs what it touches, not what the file holds."""
+    """A document the editor has open. An edit reads again the lines that it touches."""
 
     def __init__(
         self, uri: str, text: str, version: int | None, language: str | None, encoding: str
     ) -> None:
         super().__init__(uri, source="", version=version, language_id=language)
         self.encoding = encoding
-        self._joined: str | None = text
-        """The text; None while its lines are edited one by one (`_split`)."""
-        self._split: list[str] = []
+        self._text = text
         self._index: LineIndex | None = None
-        self._starts: array[int] | None = None
-        """The offsets of the lines, for the index; None if they are not known."""
-        self._edits = 0
-        """Edits since the text or the index was last requested."""
-
-    @property
-    def lines(self) -> Sequence[str]:
-        return self._split if self._joined is None else Lines(self._joined, self._line_starts())
 
     @property
     def source(self) -> str:
-        if self._joined is None:
-            self._joined = "".join(self._split)
-            self._starts = array("q", accumulate(map(len, self._split), initial=0))
-            self._split = []
-        self._edits = 0
-        return self._joined
+        return self._text
 
     @property
     def index(self) -> LineIndex:
         """Positions of the present version."""
         if self._index is None:
-            self._index = LineIndex(self.source, self.encoding, self._line_starts())
-        self._edits = 0
+            self._index = LineIndex(self._text, self.encoding)
         return self._index
 
     def share(self, text: str) -> None:
         """Keep the text as this object, which others hold too, if it is the same text."""
-        if text is not self._joined and text == self._joined:
-            self._joined, self._index = text, None
-
-    def _line_starts(self) -> array[int]:
-        if self._starts is None:
-            self._starts = line_starts(self.source)
-        return self._starts
+        if text is not self._text and text == self._text:
+            self._text, self._index = text, None
 
     def before(self, position: types.Position, characters: int) -> str:
-        """Up to `characters` characters before a position, without joining the text."""
-        lines = self.lines
-        if position.line >= len(lines):
+        """Up to `characters` characters before a position."""
+        if position.line >= len(self.index.starts) - 1:
             return ""
-        line = lines[position.line]
-        parts = [line[: code_points(line.rstrip("\r\n"), position.character, self.encoding)]]
-        length, number = len(parts[0]), position.line - 1
-        while length < characters and number >= 0:
-            parts.append(lines[number])
-            length += len(parts[-1])
-            number -= 1
-        return "".join(reversed(parts))[-characters:]
+        at = self.index.offset(position)
+        return self._text[max(0, at - characters) : at]
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         """Apply a change notification; a range outside the text is clamped to it."""
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
-            self._joined, self._split, self._starts = change.text, [], None
-        self._index = None
+            self._text, self._index = change.text, None
 
     def _replace(self, range_: types.Range, text: str) -> None:
-        # The first few edits are applied to the text and the offsets. Each copies them, so that of
-        # many edits in a row it is cheaper to apply the others to a list of lines.
-        self._edits += 1
-        if self._edits > FEW_EDITS and self._joined is not None:
-            self._split, self._joined, self._starts = list(self.lines), None, None
-        lines = self.lines
-        first, start = _place(lines, range_.start, self.encoding)
-        last, end = _place(lines, range_.end, self.encoding)
-        if (last, end) < (first, start):
-            first, start, last, end = last, end, first, start
-        joined = lines[first][:start] + text + lines[last][end:]
-        whole, starts = self._joined, self._starts
-        if whole is not None and starts is not None:
-            self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
+        before = self.index.starts
+        start, end = sorted((self.index.offset(range_.start), self.index.offset(range_.end)))
+        moved = len(text) - (end - start)
+        self._text = self._text[:start] + text + self._text[end:]
         # A CR and an LF may now meet at either end of the edit: split the neighbours again, too.
-        if first > 0 and joined.startswith("\n"):
-            first -= 1
-            joined = lines[first] + joined
-        if joined.endswith("\r") and last + 1 < len(lines):
-            last += 1
-            joined += lines[last]
-        new = split_lines(joined)
-        if last + 1 < len(lines) and new[-1] == "":
-            new.pop()
-        if starts is not None:
-            self._starts = _moved(starts, first, last, new)
+        count = len(before) - 1
+        first = max(0, bisect_right(before, start, 0, count) - 2)
+        last = min(count, bisect_right(before, end, 0, count) + 1)
+        begin = before[first]
+        inner = line_starts(self._text[begin : before[last] + moved])
+        starts = before[:first]
+        starts.extend(begin + at for at in inner[: -2 if last < count else -1])
+        if len(before) - last < FEW_LINES:
+            starts.extend([at + moved for at in before[last:]])
         else:
-            self._split[first : last + 1] = new
+            import numpy as np
 
-
-def _place(lines: Sequence[str], position: types.Position, encoding: str) -> tuple[int, int]:
-    if position.line >= len(lines):
-        return len(lines) - 1, len(lines[-1])
-    line = lines[position.line]
-    return position.line, code_points(line.rstrip("\r\n"), position.character, encoding)
-
-
-def _moved(starts: array[int], first: int, last: int, new: Sequence[str]) -> array[int]:
-    """The offsets of the lines after `new` has replaced lines `first` to `last`."""
-    begin, after = starts[first], starts[last + 1]
-    moved = begin + sum(map(len, new)) - after
-    found = starts[:first]
-    found.extend(accumulate(map(len, new[:-1]), initial=begin) if new else ())
-    if len(starts) - last < FEW_LINES:
-        found.extend([start + moved for start in starts[last + 1 :]])
-    else:
-        import numpy as np
-
-        found.frombytes((np.frombuffer(starts, np.int64)[last + 1 :] + moved).tobytes())
-    return found
+            starts.frombytes((np.frombuffer(before, np.int64)[last:] + moved).tobytes())
+        self._index = LineIndex(self._text, self.encoding, starts)
 
 
 class DocumentStore(Workspace):
@@ -165,7 +273,5 @@ class DocumentStore(Workspace):
 
     def open_document(self, uri: str) -> OpenDocument | None:
         """The document if the editor has it open, else None (never a read from disk)."""
-        from urllib.parse import unquote
-
         found = self.text_documents.get(unquote(uri))
         return found if isinstance(found, OpenDocument) else None

@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
+from pygls.uris import from_fs_path
 
 from citewell.engine.worker_client import LATE
 from citewell.lsp.protocol.editor import Editor
@@ -17,6 +19,7 @@ from citewell.model.cancel import Cancel
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
+    from citewell.model import Problem
     from citewell.usecases import find
 
 logger = logging.getLogger(__name__)
@@ -230,3 +233,54 @@ async def _opened(engine: WorkerEngine) -> None:
     """Returns when the engine answers, however late."""
     while any(problem.code == LATE.code for problem in (await engine.status_async()).problems):
         await asyncio.sleep(LOOK_SECONDS)
+
+
+# Reports that a .bib may not be written, with a button that allows it or opens the file.
+
+Retry = Callable[[], Awaitable[object]]
+
+
+class Obstacles:
+    """Shows problems, with a button where one helps to resolve them. For the event loop."""
+
+    def __init__(self, editor: Editor, allow: Callable[[Path], None]) -> None:
+        """`allow` is called with a folder outside the workspace that the author makes writable."""
+        self._editor = editor
+        self._allow = allow
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def show(self, problems: Sequence[Problem], retry: Retry) -> None:
+        """Show the problems of an explicit action; `retry` repeats the action. Does not wait for
+        the author: the action has ended without changing anything."""
+        for problem in problems:
+            button = self._button(problem)
+            if not button:
+                self._editor.show_problems([problem], again=True)
+                continue
+            task = asyncio.ensure_future(self._ask(problem, button, retry))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+
+    def _button(self, problem: Problem) -> str:
+        from citewell.features.citing.insert import OUTSIDE, PROTECTED
+
+        path = Path(problem.path)
+        if problem.code == OUTSIDE:
+            return f"Write {path.name}"
+        if problem.code == PROTECTED and self._editor.flags.show_document and path.is_file():
+            return f"Open {path.name}"
+        return ""
+
+    async def _ask(self, problem: Problem, button: str, retry: Retry) -> None:
+        message = f"Citewell: {problem.message} {problem.hint}".strip()
+        answer = await self._editor.ask(types.MessageType.Warning, message, [button])
+        if answer is None:
+            self._editor.show_problems([problem], again=True)
+        if answer != button:
+            return
+        path = Path(problem.path)
+        if button.startswith("Write"):
+            self._allow(path.parent)
+            await retry()
+        else:
+            await self._editor.show_document(from_fs_path(str(path)) or "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from citewell.lsp.state.edit_queue import RETRIES
+from citewell.lsp.state.memory import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from citewell.features.citing.complete import Own
     from citewell.features.citing.completion import Candidate, Completion
     from citewell.features.citing.insert import Found, InsertPlan
+    from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.projects import Projects
-    from citewell.lsp.documents.snapshot import Snapshot
     from citewell.lsp.state.checking import ReferenceChecks
-    from citewell.lsp.state.rerank_prefetch import RerankPrefetch
-    from citewell.lsp.state.shown import Shown, ShownLists
+    from citewell.lsp.state.memory import RerankPrefetch, Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
     from citewell.options import Options
 
@@ -35,6 +34,8 @@ Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
 """The author's entries before the papers of the library, those behind them, and what the reference
 manager has."""
 
+MAX_KEYS = 50
+"""Keys listed inside a citation."""
 KEY_SECONDS = 0.5
 """How long keys that were found wait for papers."""
 
@@ -80,7 +81,7 @@ class CitationService(Struct, frozen=True, eq=False):
             return None
         if not (keys if at.key_like else papers):
             return None
-        limit = options.completion.key_limit if at.key_like else options.completion.limit
+        limit = MAX_KEYS if at.key_like else options.completion.limit
 
         def find_zotero(work: Work) -> Work | None:
             return zotero_library.find(work, state.taken) if zotero_library is not None else None

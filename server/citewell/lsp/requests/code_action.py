@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
+from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.edit_applier import (
     EditApplier,
@@ -25,17 +26,58 @@ from citewell.lsp.documents.edit_applier import (
 )
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.obstacles import Obstacles
-from citewell.lsp.protocol.progress import with_progress
-from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.requests.actions.contract import ActionProvider, ActionRequest, ChosenAction
-from citewell.lsp.requests.actions.registry import KINDS
-from citewell.lsp.state.edit_queue import RETRIES, EditQueue
+from citewell.lsp.protocol.progress import Obstacles, with_progress
+from citewell.lsp.registry import Command, Handlers, Request
+from citewell.lsp.requests.action_contract import ActionProvider, ActionRequest, ChosenAction
+from citewell.lsp.requests.bibliography_actions import (
+    BibliographyActions,
+    BibPathActions,
+    VerificationActions,
+)
+from citewell.lsp.requests.citing import CitationService
+from citewell.lsp.requests.placeholder_actions import (
+    PlaceholderActions,
+    ShowProblems,
+    SupportActions,
+    UncitedActions,
+)
+from citewell.lsp.requests.undefined_actions import MissingEntriesActions, UndefinedKeyActions
+from citewell.lsp.state.checking import ReferenceChecks
+from citewell.lsp.state.memory import RETRIES, EditQueue
+from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.lsp.protocol.line_index import LineIndex
+    from citewell.lsp.protocol.open_document import LineIndex
+
+# The providers of code actions.
+
+KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
+"""The kinds of actions, which the server announces."""
+
+
+def providers(
+    buffers: Buffers,
+    checks: ReferenceChecks,
+    *,
+    engine: WorkerEngine,
+    zotero: Zotero,
+    citing: CitationService,
+    show_problems: ShowProblems,
+) -> tuple[ActionProvider, ...]:
+    """All that offer actions, in the order in which theirs are shown."""
+    return (
+        UndefinedKeyActions(engine, zotero, citing),
+        MissingEntriesActions(engine, zotero),
+        BibPathActions(),
+        PlaceholderActions(engine, checks, citing, show_problems),
+        UncitedActions(engine, citing),
+        VerificationActions(checks, buffers, engine),
+        BibliographyActions(engine),
+        SupportActions(engine),
+    )
+
 
 # Which actions an editor wants, and which diagnostics an action mends.
 

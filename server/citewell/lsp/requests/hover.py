@@ -13,16 +13,16 @@ from msgspec import Struct
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.registration.registry import Handlers, Request, Switches
+from citewell.lsp.registry import Handlers, Request, Switches
 from citewell.lsp.requests.citing import CitationService
-from citewell.lsp.state.cards import Cards
 from citewell.lsp.state.checking import ReferenceChecks
+from citewell.lsp.state.memory import Cards
 from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
     from citewell.documents.keys.table import KeyPlace
-    from citewell.features.display.hover import HoverCard
-    from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
+    from citewell.features.citing.hover import HoverCard
+    from citewell.lsp.documents.buffers import Snapshot, WorkspaceSnapshot
     from citewell.model.bib import BibEntry
     from citewell.model.document import KeyUse, Span
 
@@ -36,18 +36,12 @@ def handlers(editor: Editor, projects: Projects, cards: HoverCards) -> Handlers:
         uri = params.text_document.uri
         snapshot = await projects.snapshot(uri)
         if snapshot is not None:
-            index, card = (
-                snapshot.index,
-                await cards.in_document(snapshot, params.position),
-            )
+            index, card = (snapshot.index, await cards.in_document(snapshot, params.position))
         else:
             workspace = await projects.workspace(uri)
             if workspace is None:
                 return None
-            index, card = (
-                workspace.index,
-                await cards.in_bib(workspace, params.position),
-            )
+            index, card = (workspace.index, await cards.in_bib(workspace, params.position))
         if card is None:
             return None
         markdown = editor.flags.markdown_hover
@@ -77,8 +71,8 @@ class HoverCards(Struct, frozen=True, eq=False):
     switches: Switches
 
     async def in_document(self, snapshot: Snapshot, position: types.Position) -> HoverCard | None:
-        from citewell.features.citing.site import key_at
-        from citewell.features.display.hover import (
+        from citewell.features.citing.citation import key_at
+        from citewell.features.citing.hover import (
             hover_item,
             hover_missing,
             hover_placeholder,
@@ -109,8 +103,7 @@ class HoverCards(Struct, frozen=True, eq=False):
 
     async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
         """The card of a key that no .bib of the paper has, but the author's Zotero."""
-        from citewell.features.display.hover import hover_shelved
-        from citewell.features.text.card import EntryFacts
+        from citewell.features.citing.hover import EntryFacts, hover_shelved
 
         zotero = self.zotero
         zotero.wake(use.key)
@@ -148,8 +141,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         self, workspace: WorkspaceSnapshot, span: Span, path: Path, entry: BibEntry
     ) -> HoverCard:
         from citewell.documents.keys.table import BibKeys, PlaceKind
-        from citewell.features.display.hover import hover_entry
-        from citewell.features.text.card import MAX_PLACES, EntryFacts
+        from citewell.features.citing.hover import MAX_PLACES, EntryFacts, hover_entry
 
         options, table = workspace.options.hover, workspace.linked.all_keys
         keys = table.files.get(path)
@@ -188,7 +180,7 @@ class HoverCards(Struct, frozen=True, eq=False):
 
 def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:
     """ "main.tex:12"."""
-    from citewell.features.display.hover import shown_path
+    from citewell.features.citing.hover import shown_path
 
     text = workspace.linked.all_keys.files[place.path].source.text
     line = text.count("\n", 0, place.span.start) + 1

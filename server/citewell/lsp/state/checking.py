@@ -24,6 +24,7 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread
 from citewell.model import CitewellError
+from citewell.model.cancel import cooperative
 from citewell.model.check import Check, Verdict
 from citewell.options import Options
 
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.check_store import CheckStore
     from citewell.engine.worker_client import WorkerEngine
-    from citewell.features.checking.verify import EntryBytes
-    from citewell.features.text.entry_state import CheckOf, FindCheck
+    from citewell.features.checking.check import EntryBytes
+    from citewell.features.citing.completion import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
     from citewell.usecases.check import CheckTask
 
@@ -74,7 +75,7 @@ class CheckCache:
 
     def line(self, digest: bytes) -> str:
         """What a lens shows of an answer, read once; the few different lines are kept once."""
-        from citewell.features.display.lens import source_line
+        from citewell.features.citing.completion import source_line
 
         line = self._lines.get(digest)
         if line is None:
@@ -94,7 +95,7 @@ class CheckCache:
         few = len(bib.entries) <= FEW_ENTRIES
 
         def known(entry: BibEntry) -> Check | None:
-            from citewell.features.checking.verify import marked, question_digest
+            from citewell.features.checking.check import marked, question_digest
 
             if not few and entry.body.question is msgspec.UNSET:
                 return None
@@ -115,7 +116,7 @@ class CheckCache:
 
     def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
         """A function that returns one line about the record found for an entry."""
-        from citewell.features.checking.verify import question_digest
+        from citewell.features.checking.check import question_digest
 
         few = len(bib.entries) <= FEW_ENTRIES
 
@@ -163,11 +164,7 @@ class ReferenceChecks:
     """What is known of references. All tables belong to the event loop."""
 
     def __init__(
-        self,
-        editor: Editor,
-        buffers: Buffers,
-        engine: WorkerEngine,
-        background: Executor,
+        self, editor: Editor, buffers: Buffers, engine: WorkerEngine, background: Executor
     ) -> None:
         self._editor = editor
         self._buffers = buffers
@@ -202,7 +199,7 @@ class ReferenceChecks:
 
     def of(self, bib: BibFile, entry: BibEntry) -> Check | None:
         """What is known of an entry; None while it is not checked."""
-        from citewell.features.checking.verify import marked, question_digest
+        from citewell.features.checking.check import marked, question_digest
 
         digest = question_digest(bib, entry)
         return marked(self.answers.get(digest) if digest is not None else None, bib, entry)
@@ -408,8 +405,7 @@ def _questions(
     part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
 ) -> list[EntryBytes]:
     """The questions of some entries that are not answered or pending. For the background thread."""
-    from citewell.features.checking.verify import question, question_digest
-    from citewell.model.cancel import cooperative
+    from citewell.features.checking.check import question, question_digest
 
     bib = part.bib
     found: Iterable[BibEntry]

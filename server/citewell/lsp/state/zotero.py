@@ -114,7 +114,7 @@ class Zotero:
     async def fresh_entry(self, key: str) -> BibFile | None:
         """A bibliography that holds the entry of a key as Zotero writes it now, or, when it does
         not answer at once, as it did last; None when there is none."""
-        from citewell.sources import zotero
+        from citewell.sources import local
 
         held = self.zotero_library
         if held is None:
@@ -123,7 +123,7 @@ class Zotero:
         if options.live and not options.collection and not self._closed.is_set():
 
             def ask() -> ZoteroLibrary | None:
-                text = zotero.export(options.url, key, options.format, seconds=ENTRY_SECONDS)
+                text = local.export(options.url, key, options.format, seconds=ENTRY_SECONDS)
                 return None if isinstance(text, Problem) else _zotero_library(text, None)
 
             now = await _in_thread(ask)
@@ -141,13 +141,13 @@ class Zotero:
         }
 
     async def _pull(self) -> None:
-        from citewell.sources import zotero
+        from citewell.sources import local
 
         options, before = self._options, self.zotero_library
 
         def pull() -> ZoteroLibrary | Problem:
             start = time.monotonic()
-            data = zotero.pull(
+            data = local.pull(
                 options.url,
                 options.collection.strip("/"),
                 options.format,
@@ -178,10 +178,10 @@ class Zotero:
 
     async def _seek(self, words: str) -> None:
         """Have Zotero export again if it finds an item that the last export lacks."""
-        from citewell.sources import zotero
+        from citewell.sources import local
 
         url = self._options.url
-        found = await _in_thread(lambda: zotero.search(url, words, seconds=SEARCH_SECONDS))
+        found = await _in_thread(lambda: local.search(url, words, seconds=SEARCH_SECONDS))
         self._search_due = time.monotonic() + SEARCH_PAUSE
         if isinstance(found, Problem):
             self.problem = found

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from citewell.model import CitewellError, Problem
 from citewell.model.display_text import first_line
 from citewell.model.installing import install_command
-from citewell.options.hugging_face import import_torch, load_cached_first
+from citewell.options.folders import import_torch, load_cached_first
 from citewell.retrieval.encoders.contract import (
     GPU_BATCH,
     Encoder,

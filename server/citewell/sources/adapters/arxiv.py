@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 from citewell.model import Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     bare_words,
     parse_xml,
     text_of,

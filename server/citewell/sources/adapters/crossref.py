@@ -9,19 +9,22 @@ from urllib.parse import quote
 from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Matched, SourceQuery, of_works
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Matched,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     child,
     children,
     json_object,
+    of_works,
     records,
 )
-from citewell.sources.formats import csl_authors, csl_year
+from citewell.sources.values import csl_authors, csl_year
 
 _KINDS = {
     "journal-article": "article",

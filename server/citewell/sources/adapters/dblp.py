@@ -8,8 +8,8 @@ from typing import Any
 from citewell.model import Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer
 from citewell.sources.contract import (
+    Answer,
     Ask,
     NonsenseError,
     Source,
@@ -38,10 +38,7 @@ class Dblp(Source):
     gives = "computer science: curated author lists, venues and pages"
     sends = "titles of references; search words"
     policy = SourcePolicy(
-        base="https://dblp.org",
-        hosts=("dblp.org", "dblp.uni-trier.de"),
-        per_second=0.7,
-        at_once=1,
+        base="https://dblp.org", hosts=("dblp.org", "dblp.uni-trier.de"), per_second=0.7, at_once=1
     )
     can = frozenset({"match", "search"})
     fields = frozenset({"computing"})

@@ -14,9 +14,8 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.identifiers import normalise_doi
-from citewell.sources.answers import Answer
-from citewell.sources.contract import Ask, Source, SourcePolicy, json_object, records
-from citewell.sources.formats import work_of_csl
+from citewell.sources.contract import Answer, Ask, Source, SourcePolicy, json_object, records
+from citewell.sources.values import work_of_csl
 
 CSL = "application/vnd.citationstyles.csl+json"
 

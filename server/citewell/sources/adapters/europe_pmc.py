@@ -8,12 +8,13 @@ from typing import Any
 from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
     Source,
     SourcePolicy,
+    SourceQuery,
     bare_words,
     child,
     children,

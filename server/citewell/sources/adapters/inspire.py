@@ -10,12 +10,13 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
-from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
     Source,
     SourcePolicy,
+    SourceQuery,
     bare_words,
     child,
     children,

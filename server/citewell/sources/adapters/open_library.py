@@ -7,13 +7,17 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     children,
     json_object,
     records,
@@ -30,10 +34,7 @@ class OpenLibrary(Source):
     gives = "books and their editions"
     sends = "ISBNs; titles and first authors of references; search words"
     policy = SourcePolicy(
-        base="https://openlibrary.org",
-        hosts=("openlibrary.org",),
-        per_second=1.0,
-        at_once=2,
+        base="https://openlibrary.org", hosts=("openlibrary.org",), per_second=1.0, at_once=2
     )
     ids = frozenset({"isbn"})
     can = frozenset({"match", "search"})

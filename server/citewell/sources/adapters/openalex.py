@@ -8,17 +8,21 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell.model import Work
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     Source,
     SourcePolicy,
+    SourceQuery,
     children,
     json_object,
     records,
 )
-from citewell.sources.openalex_work import work_of_openalex
+from citewell.sources.values import work_of_openalex
 
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"

@@ -7,8 +7,8 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.answers import Answer
 from citewell.sources.contract import (
+    Answer,
     Ask,
     Source,
     SourcePolicy,

@@ -9,13 +9,16 @@ from typing import Any
 from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, NoMatch, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
+    Failed,
+    NoMatch,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     bare_words,
     child,
     json_object,

@@ -11,12 +11,16 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.identifiers import acl_id, arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Failed, Matched, NoMatch, SourceQuery
 from citewell.sources.contract import (
+    Answer,
     Ask,
+    Failed,
+    Matched,
+    NoMatch,
     NonsenseError,
     Source,
     SourcePolicy,
+    SourceQuery,
     children,
     json_object,
     records,

@@ -9,12 +9,13 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.sources import values
-from citewell.sources.answers import Answer, SourceQuery
 from citewell.sources.contract import (
     MATCHES,
+    Answer,
     Ask,
     Source,
     SourcePolicy,
+    SourceQuery,
     bare_words,
     children,
     json_object,
@@ -32,10 +33,7 @@ class ZbMath(Source):
     gives = "mathematics: articles and books since 1868"
     sends = "DOIs; titles and first authors of references; search words"
     policy = SourcePolicy(
-        base="https://api.zbmath.org/v1",
-        hosts=("api.zbmath.org",),
-        per_second=1.0,
-        at_once=1,
+        base="https://api.zbmath.org/v1", hosts=("api.zbmath.org",), per_second=1.0, at_once=1
     )
     ids = frozenset({"doi"})
     can = frozenset({"match", "search"})

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.utils
 import logging
-from collections.abc import Callable, Sequence
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 import msgspec
@@ -22,15 +27,371 @@ from tenacity import (
     wait_random,
 )
 
+from citewell import __version__
 from citewell.options.folders import make_private_file
-from citewell.sources import answers
-from citewell.sources.answers import Failed, NoMatch, Reason
-from citewell.sources.contract import Ask, NonsenseError, Source
-from citewell.sources.web.keys import key_of
-from citewell.sources.web.shared_pace import SharedPace, Trouble
-from citewell.sources.web.wire import ABSENT, ASKING, Asking, Gate, Wire
+from citewell.sources import contract
+from citewell.sources.contract import (
+    Ask,
+    Failed,
+    NoMatch,
+    NonsenseError,
+    Reason,
+    Source,
+    SourcePolicy,
+)
+from citewell.sources.web.keys import Key, key_of
+from citewell.sources.web.shared_pace import Breaker, SharedPace, Trouble
+
+# The last step to the network, below the cache: pace, keys, limits, and what counts as an answer.
+#
+# Everything that is not a sound answer leaves as `Trouble`, so that the cache above never sees
+# it: it stores bodies that were decoded once, with a freshness, and nothing else.
+
+# How fast a source may be asked: evenly spaced requests, and few open at a time.
+
+_INTERVAL = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*s?\s*$")
+SLOWEST = 60.0
+"""Seconds between two requests that a server's headers may ask for at most."""
+RESERVATIONS = 3
+"""Turns that a request reserves at most, where it comes too late for each."""
+
+
+class RateLimiter:
+    """The pace of one source. For one event loop.
+
+    Bursts would be allowed by the average and still be refused, so there are none. `shared` holds
+    the pace for other processes, too; without it, the pace is that of this limiter alone.
+    """
+
+    def __init__(self, per_second: float, at_once: int, shared: SharedPace | None = None) -> None:
+        self._own_interval = self._interval = 1 / per_second
+        self._open = asyncio.Semaphore(at_once)
+        self._shared = shared
+        self._waiting = asyncio.Lock()
+        """Held by the request that waits for its turn: one at a time, in the order of arrival."""
+        self._next = 0.0
+        """Earliest time of the next request, in seconds of the event loop's clock."""
+        self._reserved: float | None = None
+        """The turn that was reserved and is not used yet; a request that is cancelled leaves it to
+        the one behind it."""
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two requests."""
+        return self._interval
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of one request, and hold its place until it ends. Raises `Trouble`
+        during a pause that the source asked for."""
+        async with self._open:
+            async with self._waiting:
+                await self._wait()
+            yield
+
+    def learn(self, headers: Mapping[str, str]) -> None:
+        """Heed the rate that Crossref's headers state, where it is below our own."""
+        found = _INTERVAL.match(headers.get("x-rate-limit-interval", ""))
+        limit = headers.get("x-rate-limit-limit", "").strip()
+        if found is None or not limit.isdigit() or int(limit) == 0:
+            return
+        stated = min(SLOWEST, float(found[1]) / int(limit))
+        self._interval = max(self._own_interval, stated)
+        if self._shared is not None:
+            self._shared.state(stated if stated > self._own_interval else 0.0)
+
+    async def rest(self, seconds: float) -> None:
+        """Record, for the other processes too, that the source asks for a pause of `seconds`."""
+        if self._shared is not None:
+            await self._shared.rest(seconds)
+
+    async def _wait(self) -> None:
+        """Wait until a request may go out."""
+        loop = asyncio.get_running_loop()
+        for _ in range(RESERVATIONS):
+            if self._reserved is None or self._is_late(loop.time()):
+                self._reserved = await self._reserve(loop)
+            seconds = self._reserved - loop.time()
+            await asyncio.sleep(seconds)
+            if seconds > 0 and self._shared is not None:
+                await self._shared.check()
+            if not self._is_late(loop.time()):
+                break
+        self._reserved = None
+        self._next = loop.time() + self._interval
+
+    async def _reserve(self, loop: asyncio.AbstractEventLoop) -> float:
+        after = max(0.0, self._next - loop.time())
+        seconds = None
+        if self._shared is not None:
+            unused = self._reserved is not None
+            seconds = await self._shared.reserve(self._interval, after=after, unused=unused)
+        return loop.time() + (after if seconds is None else seconds)
+
+    def _is_late(self, now: float) -> bool:
+        """True when another process may be about to send a request, as its turn comes next."""
+        late = max(0.05, self._interval / 10)
+        return self._reserved is not None and now > self._reserved + late
+
 
 logger = logging.getLogger(__name__)
+
+ASKING = "citewell"
+"""Name of the request extension that holds an `Asking`."""
+MAX_HOPS = 5
+ABSENT = frozenset({404, 410})
+_REDIRECT = frozenset({301, 302, 303, 307, 308})
+_KEPT = frozenset({"content-type", "etag", "last-modified", "date", "age", "expires", "vary"})
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """What the wire must know of a request."""
+
+    source: type[Source]
+    decode: Callable[[bytes], Any]
+    absent: bool
+
+
+class Gate:
+    """All that is kept per source between requests."""
+
+    def __init__(
+        self, source: type[Source], key: Key | None, shared: SharedPace | None = None
+    ) -> None:
+        policy = source.policy
+        faster = policy.per_second_with_key if key is not None else 0.0
+        self.key = key
+        self.rate_limiter = RateLimiter(faster or policy.per_second, policy.at_once, shared)
+        self.breaker = Breaker(source.title)
+
+
+class Wire(httpx2.AsyncBaseTransport):
+    """Sends one request and gives back a sound answer, or raises `Trouble`."""
+
+    def __init__(
+        self,
+        gates: Mapping[str, Gate],
+        *,
+        contact: str = "",
+        base_url: str = "",
+        fresh_seconds: int = 0,
+        seconds: float = 20.0,
+    ) -> None:
+        self._gates = gates
+        self._contact = contact
+        self._base_url = httpx2.URL(base_url) if base_url else None
+        self._fresh_seconds = fresh_seconds
+        self._seconds = seconds
+        self._transports: dict[str, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer to a request that carries an `Asking`."""
+        asking: Asking = request.extensions[ASKING]
+        gate = self._gates[asking.source.name]
+        gate.breaker.enter()
+        try:
+            response = await self._answer(request, asking, gate)
+        except Trouble as trouble:
+            if trouble.reason is Reason.RESTING:  # nothing was sent
+                gate.breaker.withdrawn()
+                raise
+            reached = trouble.reason is not Reason.UNREACHABLE
+            gate.breaker.failed(trouble.wait, "" if reached else trouble.message)
+            if trouble.wait:
+                await gate.rate_limiter.rest(trouble.wait)
+            raise
+        except BaseException:
+            gate.breaker.withdrawn()
+            raise
+        gate.breaker.succeeded()
+        return response
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for transport in self._transports.values():
+            await transport.aclose()
+
+    async def _answer(self, request: httpx2.Request, asking: Asking, gate: Gate) -> httpx2.Response:
+        name = asking.source.title
+        url = request.url
+        for _ in range(MAX_HOPS):
+            async with gate.rate_limiter.turn():
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        status, headers, body = await self._exchange(request, url, asking, gate)
+                except (TimeoutError, httpx2.TimeoutException):
+                    raise Trouble(
+                        Reason.UNREACHABLE, f"{name} did not answer in time.", again=True
+                    ) from None
+                except (httpx2.RemoteProtocolError, httpx2.DecodingError, httpx2.ReadError):
+                    raise Trouble(
+                        Reason.NONSENSE, f"{name} closed the connection early.", again=True
+                    ) from None
+                except httpx2.TransportError as error:
+                    kind = type(error).__name__
+                    raise Trouble(
+                        Reason.UNREACHABLE, f"{name} cannot be reached ({kind}).", again=True
+                    ) from None
+            gate.rate_limiter.learn(headers)
+            if status not in _REDIRECT:
+                return self._judged(request, asking, status, headers, body)
+            url = self._followed(url, headers.get("location", ""), asking.source)
+        raise Trouble(Reason.REFUSED, f"{name} redirects in a loop.")
+
+    async def _exchange(
+        self, request: httpx2.Request, url: httpx2.URL, asking: Asking, gate: Gate
+    ) -> tuple[int, httpx2.Headers, bytes]:
+        """Send one request; the status, the headers and the body, decoded and bounded."""
+        sent = self._signed(request, url, asking.source.policy, gate.key)
+        response = await self._transport(url).handle_async_request(sent)
+        response.request = sent
+        limit = asking.source.policy.max_bytes
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > limit:
+                    message = f"{asking.source.title} sent more than {limit:,} bytes."
+                    raise Trouble(Reason.NONSENSE, message)
+                parts.append(part)
+        finally:
+            await response.aclose()
+        return response.status_code, response.headers, b"".join(parts)
+
+    def _signed(
+        self, request: httpx2.Request, url: httpx2.URL, policy: SourcePolicy, key: Key | None
+    ) -> httpx2.Request:
+        """The request as it goes out: who asks, and the key, which only its own host may see."""
+        headers = httpx2.Headers(
+            [
+                (name, value)
+                for name, value in request.headers.multi_items()
+                if name in ("accept", "content-type", "if-none-match", "if-modified-since")
+            ]
+        )
+        who = f" (mailto:{self._contact})" if self._contact else ""
+        headers["user-agent"] = f"citewell/{__version__}{who}"
+        headers["accept-encoding"] = "gzip"
+        headers["host"] = url.netloc.decode("ascii")
+        at_home = url.host == request.url.host
+        if self._contact and policy.contact_parameter and at_home:
+            url = url.copy_merge_params({policy.contact_parameter: self._contact})
+        if key is not None and at_home:
+            if policy.key_header:
+                headers[policy.key_header] = f"{policy.key_prefix}{key.value}"
+            else:
+                url = url.copy_merge_params({policy.key_parameter: key.value})
+        if request.method == "POST":
+            headers["content-length"] = str(len(request.content))
+        timeout = {"connect": 8.0, "read": self._seconds, "write": 8.0, "pool": self._seconds}
+        return httpx2.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content or None,
+            extensions={"timeout": timeout},
+        )
+
+    def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
+        """Direct, or through the proxy that the environment names for this host."""
+        proxies = getproxies()
+        proxy = "" if proxy_bypass(url.host) else proxies.get(url.scheme) or proxies.get("all", "")
+        if self._is_override(url):
+            proxy = ""
+        # Certificates are loaded for addresses that have some: that takes a quarter of a second.
+        name = f"{url.scheme} {proxy}"
+        if name not in self._transports:
+            verify = url.scheme == "https" or bool(proxy)
+            self._transports[name] = httpx2.AsyncHTTPTransport(proxy=proxy or None, verify=verify)
+        return self._transports[name]
+
+    def _is_override(self, url: httpx2.URL) -> bool:
+        base = self._base_url
+        return base is not None and (url.scheme, url.host, url.port) == (
+            base.scheme, base.host, base.port,
+        )  # fmt: skip
+
+    def _followed(self, url: httpx2.URL, location: str, source: type[Source]) -> httpx2.URL:
+        """Where a redirect leads, if it may lead there."""
+        try:
+            target = url.join(location)
+        except (httpx2.InvalidURL, ValueError):
+            target = None
+        if target is not None and location:
+            if target.scheme == "http" and target.host in source.policy.hosts:
+                target = target.copy_with(scheme="https", port=None)
+            ours = target.host in source.policy.hosts and target.port in (None, 443)
+            if (ours and target.scheme == "https") or self._is_override(target):
+                return target.copy_with(userinfo=b"")
+        message = f"{source.title} redirects to a host that is not allowed."
+        raise Trouble(Reason.REFUSED, message)
+
+    def _judged(
+        self,
+        request: httpx2.Request,
+        asking: Asking,
+        status: int,
+        headers: httpx2.Headers,
+        body: bytes,
+    ) -> httpx2.Response:
+        """A sound answer with its freshness; `Trouble` for everything else."""
+        name = asking.source.title
+        if status == 304 and _conditional(request):
+            return httpx2.Response(304, headers=self._fresh(headers), request=request)
+        if status in ABSENT and asking.absent:
+            return httpx2.Response(status, headers={"cache-control": "no-store"}, request=request)
+        if status == 200:
+            try:
+                asking.decode(body)
+            except NonsenseError as error:
+                message = f"{name} sent an unreadable answer: {error}."
+                raise Trouble(Reason.NONSENSE, message, again=True) from None
+            return httpx2.Response(200, headers=self._fresh(headers), content=body, request=request)
+        wait = retry_after(headers.get("retry-after", ""))
+        if status == 429 or (status == 503 and wait is not None):
+            message = f"{name} limits the request rate (HTTP {status})."
+            raise Trouble(Reason.THROTTLED, message, again=True, wait=wait)
+        if status >= 500 or status == 408:
+            raise Trouble(
+                Reason.UNREACHABLE, f"{name} reports a server error (HTTP {status}).", again=True
+            )
+        raise Trouble(Reason.REFUSED, f"{name} refused the request (HTTP {status}).")
+
+    def _fresh(self, headers: httpx2.Headers) -> dict[str, str]:
+        """The headers that the cache reads; our own freshness where the source states none."""
+        kept = {name: value for name, value in headers.items() if name in _KEPT}
+        if kept.get("vary", "").strip() == "*":
+            kept["cache-control"] = "no-store"
+            return kept
+        # What varies is only how the body was packed, and it is stored unpacked.
+        kept.pop("vary", None)
+        kept.setdefault("date", email.utils.formatdate(usegmt=True))
+        stated = headers.get("cache-control", "")
+        if self._fresh_seconds <= 0:
+            kept["cache-control"] = "no-store"
+        elif stated:
+            kept["cache-control"] = stated
+        elif "expires" not in kept:
+            kept["cache-control"] = f"max-age={self._fresh_seconds}"
+        return kept
+
+
+def _conditional(request: httpx2.Request) -> bool:
+    return "if-none-match" in request.headers or "if-modified-since" in request.headers
+
+
+def retry_after(value: str) -> float | None:
+    """Seconds that a Retry-After header asks for, given in seconds or as a date; None without."""
+    value = value.strip()
+    if value.isdigit():
+        return float(value[:9])
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return max(0.0, moment.timestamp() - time.time())
+
 
 T = TypeVar("T")
 
@@ -96,7 +457,7 @@ class Web:
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
     ) -> T | NoMatch | Failed:
         """Send a request of a source, as often as it takes. Raises only `CancelledError`."""
-        outcome: answers.Outcome = "failed"
+        outcome: contract.Outcome = "failed"
         try:
             request = self._request(source, ask, decode)
             async for attempt in self._retrying():
@@ -115,7 +476,7 @@ class Web:
             message = f"{source.title} could not be queried ({kind})."
             return Failed(source.name, Reason.UNREACHABLE, message)
         finally:
-            answers.count(source.name, outcome)
+            contract.count(source.name, outcome)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
@@ -151,12 +512,8 @@ class Web:
         )
 
     async def _once(
-        self,
-        source: type[Source],
-        ask: Ask,
-        request: httpx2.Request,
-        decode: Callable[[bytes], T],
-    ) -> tuple[T | NoMatch, answers.Outcome]:
+        self, source: type[Source], ask: Ask, request: httpx2.Request, decode: Callable[[bytes], T]
+    ) -> tuple[T | NoMatch, contract.Outcome]:
         response = await self._client.send(request, follow_redirects=False)
         outcome = _outcome(response)
         if response.status_code in ABSENT and ask.absent:
@@ -185,7 +542,7 @@ class Web:
         )
 
 
-def _outcome(response: httpx2.Response) -> answers.Outcome:
+def _outcome(response: httpx2.Response) -> contract.Outcome:
     """Whence the response came, by what the cache says of it."""
     status: CacheStatus | None = response.extensions.get("caching")
     if status is None or response.request.method != "GET":

@@ -22,7 +22,7 @@ import msgspec
 
 from citewell.model.system.database import NewerDatabaseError, open_database, transaction
 from citewell.options.folders import make_private_file
-from citewell.sources.answers import Reason
+from citewell.sources.contract import Reason
 
 # A circuit breaker: a source that keeps failing is left alone for a while.
 

@@ -7,13 +7,21 @@ limitations, their citations, and the sources.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from citewell.documents.prose import split_sentences
 from citewell.engine.contract import Engine
-from citewell.model import CitewellError
+from citewell.llm.literature import is_closed
+from citewell.model import CitewellError, Work
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
+from citewell.model.languages import STOPWORDS
+from citewell.model.overview import CitedSentence, Overview, Theme
+from citewell.retrieval.words import split
 from citewell.usecases.explore.contract import (
     MAX_ROUNDS,
     Ending,
@@ -21,10 +29,192 @@ from citewell.usecases.explore.contract import (
     ExploreQuery,
     Pass,
     PassName,
+    RelevanceJudge,
 )
-from citewell.usecases.explore.judging import RelevanceJudge
 from citewell.usecases.explore.steps import EMPTY, NOTHING_FOUND, Steps
-from citewell.usecases.explore.themes import overview
+
+# Themes of a list of papers: telling words, and whole sentences of abstracts. No model is asked.
+#
+# The words of a theme are those that more of its papers hold than of the others: TF-IDF with each
+# theme as one document, where a paper counts a word once, so that no abstract makes a word
+# telling by repeating it.
+
+WORDS = 4
+SENTENCES = 2
+LEAST_PAPERS = 2
+"""Papers of a theme that hold a word of its name."""
+FEWEST_WORDS, MOST_WORDS = 8, 45
+"""In a sentence."""
+MAX_ABSTRACT = 6_000
+"""Characters of an abstract that are read."""
+_VACUOUS = frozenset(
+    "com http https www github many much various several similar significant significantly discuss "
+    "discussed publicly available non http related widely respectively thus furthermore moreover "
+    "called e.g well also et al re specific especially e.g possible able toward towards".split()
+)
+"""Words that name no theme, alone or in a pair."""
+_OF_ABSTRACTS = frozenset(
+    "paper papers propose proposed proposes present presents presented study studies show shows "
+    "shown showed results result new novel approach approaches method methods based using use used "
+    "uses work works task tasks performance problem problems model models data existing recent "
+    "however demonstrate demonstrates state art experiments experimental evaluate evaluation "
+    "achieve achieves improve improves improved significantly better different large several many "
+    "first two three one find provide provides introduce introduces framework known well high low "
+    "propose various including often important make available compared effective efficient set "
+    "research analysis information et al system systems datasets dataset training learning train "
+    "trained able given general simple address challenge challenges challenging "
+    "outperforms outperform".split()
+)
+"""Words of any abstract, which name no theme alone; in a pair with another word they may."""
+
+
+def themes(works: Sequence[Work], groups: Sequence[int]) -> tuple[Theme, ...]:
+    """The themes of the works, whose groups are given; the largest first, works of no group in
+    none."""
+    members: dict[int, list[int]] = {}
+    for at, group in enumerate(groups):
+        if group >= 0:
+            members.setdefault(group, []).append(at)
+    terms = [_terms(work) for work in works]
+    everywhere = Counter(term for own in terms for term in own)
+    order = sorted(members.values(), key=lambda own: (-len(own), own[0]))
+    return tuple(
+        _theme([works[at] for at in own], [terms[at] for at in own], everywhere, len(works))
+        for own in order
+    )
+
+
+def _theme(
+    works: Sequence[Work], terms: Sequence[dict[str, str]], everywhere: Counter[str], count: int
+) -> Theme:
+    inside = Counter(term for own in terms for term in own)
+    weights: dict[str, float] = {}
+    for term, papers in inside.items():
+        if papers < min(LEAST_PAPERS, len(works)):
+            continue
+        share, others = papers / len(works), everywhere[term] - papers
+        rest = max(1, count - len(works))
+        weights[term] = share * math.log((share + 0.02) / (others / rest + 0.02))
+    weights = {term: weight for term, weight in weights.items() if weight > 0}
+    return Theme(
+        words=_name(weights, terms),
+        ids=tuple(work.id for work in works),
+        sentences=tuple(_sentences(works, weights)),
+    )
+
+
+def _name(weights: dict[str, float], terms: Sequence[dict[str, str]]) -> tuple[str, ...]:
+    """The most telling words as their papers write them; a pair stands for both of its words."""
+    ranked = sorted(weights, key=lambda term: (-weights[term] * (1.3 if " " in term else 1), term))
+    chosen: list[str] = []
+    for term in ranked:
+        parts = set(term.split())
+        if len(parts) == 1 and term in _OF_ABSTRACTS:
+            continue
+        if any(parts & set(one.split()) for one in chosen):
+            continue
+        chosen.append(term)
+        if len(chosen) == WORDS:
+            break
+    shown = []
+    for term in chosen:
+        forms = Counter(own[term] for own in terms if term in own)
+        shown.append(min(forms, key=lambda form: (-forms[form], form)))
+    return tuple(shown)
+
+
+def _sentences(works: Sequence[Work], weights: dict[str, float]) -> Iterator[CitedSentence]:
+    """The sentences that hold most of what is telling, each of another paper and with words that
+    those before lack."""
+    found: list[tuple[float, int, str, frozenset[str]]] = []
+    for at, work in enumerate(works):
+        for sentence in split_sentences(work.abstract[:MAX_ABSTRACT]):
+            text = " ".join(sentence.split())
+            words = split(text)
+            if not FEWEST_WORDS <= len(words) <= MOST_WORDS or not _is_whole(text):
+                continue
+            own = frozenset(term for term in _terms_of(text) if term in weights)
+            score = sum(weights[term] for term in own) / math.sqrt(8 + len(words))
+            if own:
+                found.append((-score, at, text, own))
+    found.sort()
+    used: set[int] = set()
+    covered: frozenset[str] = frozenset()
+    for _, at, text, own in found:
+        if len(used) == SENTENCES:
+            return
+        if at in used or len(own - covered) * 2 < len(own) or not is_closed(text, [works[at]]):
+            continue
+        used.add(at)
+        covered |= own
+        yield CitedSentence(text, (works[at].id,))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it begins and ends as a sentence does: abstracts are sometimes cut."""
+    return (
+        text[-1] in ".!?" and not text.endswith("...") and (text[0].isupper() or text[0].isdigit())
+    )
+
+
+def _terms(work: Work) -> dict[str, str]:
+    """The words and pairs of title and abstract, each with a form in which it is written."""
+    return _terms_of(f"{work.title}. {work.abstract[:MAX_ABSTRACT]}")
+
+
+def _terms_of(text: str) -> dict[str, str]:
+    from Stemmer import Stemmer
+
+    stemmer = Stemmer("english")
+    out: dict[str, str] = {}
+    words = [word.decode() for word in split(text)]
+    stems = stemmer.stemWords(words)
+    kept = [
+        word.encode() not in STOPWORDS
+        and word not in _VACUOUS
+        and len(word) > 2
+        and not word.isdigit()
+        for word in words
+    ]
+    for word, stem, is_telling in zip(words, stems, kept, strict=True):
+        if is_telling:
+            out.setdefault(stem, word)
+    pairs = zip(pairwise(words), pairwise(stems), pairwise(kept), strict=True)
+    for (first, second), (one, other), telling in pairs:
+        if all(telling) and not (first in _OF_ABSTRACTS and second in _OF_ABSTRACTS):
+            out.setdefault(f"{one} {other}", f"{first} {second}")
+    return out
+
+
+# An overview of the first papers of a list: themes by rules, and a text by the language model.
+
+PAPERS = 100
+"""How many papers of a list an overview covers."""
+MOST_THEMES = 8
+
+
+def overview(
+    engine: Engine,
+    works: Sequence[Work],
+    cancel: Cancel,
+    *,
+    question: str = "",
+    by_model: bool = False,
+) -> Overview:
+    """An overview of the first `PAPERS` works; with `by_model` the language model also writes what
+    they say about the question. Raises `Cancelled`."""
+    head = list(works[:PAPERS])
+    if not head:
+        return Overview()
+    cancel.check()
+    most = max(1, min(MOST_THEMES, round(math.sqrt(len(head) / 2))))
+    groups = engine.cluster([work.id for work in head], most)
+    if all(group < 0 for group in groups):
+        groups = [0] * len(head)
+    cancel.check()
+    written = engine.summarize(question, head, cancel=cancel) if by_model and question else None
+    return Overview(themes=themes(head, groups), summary=written)
+
 
 LITTLE_ENTERED, LITTLE_ADDED = 1, 0.02
 """Where each pass of a round brought at most this many papers into the first `HEAD`, and all of

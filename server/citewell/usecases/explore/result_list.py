@@ -17,8 +17,9 @@ from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
 from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
 from citewell.retrieval.query_grammar.words import TITLE_WORDS
-from citewell.sources.merge import same_works
+from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
+    JUDGED,
     MAX_COUNT,
     ExploredWork,
     ExploreQuery,
@@ -26,9 +27,12 @@ from citewell.usecases.explore.contract import (
     Order,
     Pass,
     PassName,
+    Ranked,
+    RelevanceJudge,
+    by_relevance,
+    fused,
+    shipped_judge,
 )
-from citewell.usecases.explore.fusion import Ranked, fused
-from citewell.usecases.explore.judging import JUDGED, RelevanceJudge, by_relevance, shipped_judge
 
 # Which conditions of the words a paper of a literature search meets, read off its record.
 #
@@ -171,11 +175,7 @@ def _with_sum(odds: Sequence[float], total: float) -> list[float]:
 
 
 def by_preference(
-    engine: Engine,
-    works: Sequence[Work],
-    wanted: Sequence[str],
-    now: int,
-    cuts: Sequence[int] = (),
+    engine: Engine, works: Sequence[Work], wanted: Sequence[str], now: int, cuts: Sequence[int] = ()
 ) -> tuple[list[Work], dict[str, ListingReason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 

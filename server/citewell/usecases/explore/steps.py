@@ -11,10 +11,10 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from citewell.documents.sentences import split_sentences
+from citewell.documents.prose import split_sentences
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
-from citewell.features.citing.named_works import all_named
+from citewell.features.citing.known_works import all_named
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS
@@ -23,8 +23,7 @@ from citewell.options import Options
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split
 from citewell.sources.registry import titles_of_work
-from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName
-from citewell.usecases.explore.judging import RelevanceJudge
+from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName, RelevanceJudge
 from citewell.usecases.explore.result_list import ResultList
 from citewell.usecases.find import in_sentence
 
@@ -310,9 +309,7 @@ class Steps:
         best = self.found.best(BEST, "papers")
         queries = [
             replace(
-                self._filters,
-                text="",
-                paper=CitingPaper(title=work.title, abstract=work.abstract),
+                self._filters, text="", paper=CitingPaper(title=work.title, abstract=work.abstract)
             )
             for work in best
         ]

@@ -1,0 +1,414 @@
+"""Writes the pages and the manifest that are made from the code: `python scripts/write_docs.py`."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from citewell.cli.app import root
+from citewell.llm.providers import PROVIDERS
+from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, STORED
+from citewell.options.values import (
+    Setting,
+    bare,
+    choices,
+    constraints,
+    describe,
+    is_union,
+    item,
+    names,
+    pattern,
+    sections,
+    settings,
+)
+from citewell.privacy import SWITCHES
+from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, SOURCES, what_is_sent
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+COMMANDS_HEAD = """\
+# Commands
+
+<!-- Written by `make docs`; edit the commands' own help instead. -->
+
+Global options come before the command. Problems are written to standard error, with a code
+([problems.md](problems.md)) and a hint; results are written to standard output.
+
+| exit code | meaning |
+|---|---|
+| 0 | success, nothing to report |
+| 1 | success with findings: no papers found, an open placeholder, a problem that `doctor` reports |
+| 2 | usage error, or an environment in which the command cannot work |
+| 130 | interrupted |
+"""
+
+
+def commands(
+    group: click.Command = root, name: str = "citewell"
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command with its full name, groups before what they hold."""
+    yield name, group
+    if isinstance(group, click.Group):
+        context = click.Context(group, info_name=name)
+        for child_name in group.list_commands(context):
+            child = group.get_command(context, child_name)
+            if child is not None and not child.hidden:
+                yield from commands(child, f"{name} {child_name}")
+
+
+def commands_page() -> str:
+    """The reference page as Markdown: the help of each command."""
+    parts = [COMMANDS_HEAD]
+    for name, command in commands():
+        context = click.Context(
+            command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
+        )
+        parts.append(f"\n## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+    return "".join(parts)
+
+
+PRIVACY_HEAD = f"""\
+# Privacy
+
+<!-- Written by `make docs`; edit the tables in the code instead. -->
+
+Citewell works on your machine. It connects to nothing else, and writes nothing outside the folders
+below, unless a setting or a command of yours says so. Tests trace the system calls of its commands
+and of the packages that these use.
+
+## Stored on this machine
+
+| folder | Linux | macOS | Windows | variable |
+|---|---|---|---|---|
+| data | `~/.local/share/citewell` | `~/Library/Application Support/citewell` | \
+`%LOCALAPPDATA%\\citewell` | `{DATA_VARIABLE}` |
+| cache | `~/.cache/citewell` | `~/Library/Caches/citewell` | \
+`%LOCALAPPDATA%\\citewell\\Cache` | `{CACHE_VARIABLE}` |
+| settings | `~/.config/citewell` | `~/Library/Application Support/citewell` | \
+`%LOCALAPPDATA%\\citewell` | `CITEWELL_CONFIG` (the file) |
+
+"""
+FOLDERS = """
+On Linux and macOS, only you can read the folders for data and cache; what an older version left
+open to others is closed when it is written again. A library that several people share belongs
+elsewhere (`library.path`). The cache may be deleted at any time. A command also uses the system's
+temporary folder, and removes what it put there when it ends. `fill`, `check --fix`, editors, and
+agents with `--allow-write` write into your project, and options such as `--json` the files that
+they name.
+
+No command runs code of the working folder: no process imports from there, and no settings of a
+project can name a program or a recipient. What a command starts ends with it, even if it is killed.
+
+## Sent, and when
+
+"""
+SETTINGS = (
+    (
+        "the hub of Hugging Face",
+        "huggingface.co",
+        "the name of a model",
+        "when `retrieval.encoders`, `retrieval.cross_encoder` or `llm.model` names one that is not "
+        "on this machine; never again once it is",
+    ),
+    (
+        "a Qdrant server",
+        "that of the setting",
+        "words of a search and their vector; with `library build --to`, the library",
+        "when `retrieval.backend` or `--to` names it",
+    ),
+    (
+        "a Ray cluster",
+        "that of the option",
+        "titles and abstracts of the library",
+        "by `library build --ray HOST:PORT`; `--ray local` is this machine alone",
+    ),
+    ("GROBID", "that of the setting", "the whole PDF", "when `pdf.grobid` names it"),
+    (
+        "Zotero",
+        "this machine",
+        "search words and keys",
+        "by `library add zotero:`, and with `zotero.live`",
+    ),
+    (
+        "the package index of pip or uv",
+        "that of their settings",
+        "names of packages",
+        "when you install the server from an editor",
+    ),
+)
+SWITCHED = """
+## Packages of others
+
+Some packages report their use, look for updates or download lists by themselves. Citewell sets
+these variables in each of its processes before such a package can be imported, whatever they were:
+
+"""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def privacy_page() -> str:
+    """The page as Markdown."""
+    sources = [
+        (title, host, sends, "when `sources.allow` names it")
+        for title, host, sends in what_is_sent(tuple(SOURCES))
+    ]
+    bulk = [
+        (name, "its own", "nothing of yours", "by `library fetch`, when allowed")
+        for name in DOWNLOADS
+    ]
+    models = [
+        (
+            one.title,
+            urlsplit(one.base).hostname or "its own",
+            "the passage, titles and abstracts",
+            "when `llm.provider` names it",
+        )
+        for one in PROVIDERS.values()
+        if one.name != "transformers"
+    ]
+    stored = _table(
+        ("folder", "name", "contents", "written"),
+        [(one.folder, f"`{one.name}`", one.contents, one.written) for one in STORED],
+    )
+    sent = _table(("to", "host", "what", "when"), [*sources, *bulk, *models, *SETTINGS])
+    switched = _table(
+        ("package", "variables"),
+        [
+            (package, " ".join(f"`{name}={value}`" for name, value in variables.items()))
+            for package, variables in SWITCHES.items()
+        ],
+    )
+    return "".join(
+        (PRIVACY_HEAD, stored, FOLDERS, sent, f"\n{NEVER} {ALWAYS}\n", SWITCHED, switched)
+    )
+
+
+SETTINGS_HEAD = """\
+# Settings
+
+<!-- Written by `make docs`; edit server/citewell/options/tree.py instead. -->
+
+Every setting has one name and can be set in five places; later ones override earlier ones:
+
+1. the user file, `citewell/config.toml` in the configuration folder of your system
+   (`~/.config` on Linux, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on Windows),
+   or the file that `--config` or the variable `CITEWELL_CONFIG` names;
+2. the workspace file, the nearest `citewell.toml` from the manuscript's folder upward to the
+   root of the workspace or repository;
+3. the environment, as `CITEWELL_RETRIEVAL_RRF_K=30`; lists are separated by commas;
+4. the editor, in camelCase below `citewell`, as `"citewell.retrieval.rrfK": 30`;
+5. the flag `--set retrieval.rrf_k=30` of the command line.
+
+```toml
+[retrieval]
+rrf_k = 30
+```
+
+A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
+the value from the other places; on the command line it is an error. For settings that name a
+recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
+places say. `citewell doctor` shows where each setting was set.
+
+The user data folder, with the libraries, the learned history and the usage of
+language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
+macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
+names.
+
+A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
+"not in workspaces": those that send data, run a program, or name a provider, an address or a
+private path. Settings marked "in workspaces below the paper" may name only paths inside the folder
+of the paper's main file, links followed: no `..`, no `~`, no absolute path. All other settings only
+affect what is found, shown and written into the paper's own files.
+"""
+
+
+def settings_page() -> str:
+    """The reference page of the settings as Markdown."""
+    titles = dict(sections())
+    parts = [SETTINGS_HEAD]
+    section = ""
+    for setting in settings():
+        above = setting.name.rpartition(".")[0]
+        if above != section:
+            section = above
+            parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
+            parts.append("\n| setting | in the editor | value | default | meaning |")
+            parts.append("\n|---|---|---|---|---|\n")
+        parts.append(_row(setting))
+    return "".join(parts)
+
+
+def _row(setting: Setting) -> str:
+    value, meta = describe(setting.type), constraints(setting.type)
+    if meta.ge is not None and meta.le is not None:
+        value += f", {meta.ge:g} to {meta.le:g}"
+    elif meta.ge is not None:
+        value += f", at least {meta.ge:g}"
+    elif meta.le is not None:
+        value += f", at most {meta.le:g}"
+    note = " Not in workspaces." if setting.trusted_only else ""
+    note += " In workspaces below the paper." if setting.stays_inside else ""
+    cells = (
+        f"`{setting.name}`",
+        f"`{setting.wire}`",
+        value,
+        _default(setting.default),
+        setting.help + note,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _default(value: Any) -> str:
+    if value is None or value in ("", (), {}):
+        return "none"
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    if isinstance(value, tuple):
+        return ", ".join(_default(item) for item in value)
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+TITLES = {
+    "library": "Library of Papers",
+    "bib": "Entries in the .bib",
+    "completion": "Completion",
+    "documents": "Citations and Placeholders",
+    "fill": "Filling Placeholders",
+    "diagnostics": "Diagnostics",
+    "features": "Features",
+    "hover": "Hover",
+    "inlay": "Inlay Hints",
+    "lens": "Code Lenses",
+    "sources": "Online Sources",
+    "zotero": "Zotero",
+    "learning": "Learning from Use",
+    "llm": "Language Model",
+    "pdf": "PDF Files",
+    "serve": "HTTP Server",
+    "retrieval": "Search Engine",
+}
+"""What an editor's page of settings calls the sections, in the order of use."""
+
+
+def json_schema() -> dict[str, dict[str, Any]]:
+    """JSON Schema of each setting by wire name below "citewell.", for the editors' manifests.
+
+    Settings that must not travel with a workspace carry `scope: "machine"`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for setting in settings():
+        entry = _type_schema(setting.type)
+        limits: dict[str, Any] = {
+            key: entry.pop(key) for key in ("minimum", "maximum", "pattern") if key in entry
+        }
+        entry |= {
+            "default": msgspec.json.decode(msgspec.json.encode(setting.default, enc_hook=str)),
+            "description": setting.help,
+            **limits,
+        }
+        if setting.trusted_only:
+            entry["scope"] = "machine"
+        found[f"citewell.{setting.wire}"] = entry
+    return found
+
+
+def _type_schema(kind: Any) -> dict[str, Any]:
+    """The schema of a type in the form that editors show best: one `type`, choices in order."""
+    if choices(kind):
+        return {"type": "string", "enum": list(choices(kind))}
+    if (inner := item(kind)) is not None:
+        schema = _type_schema(inner)
+        if typing.get_origin(bare(kind)) is dict:
+            known = {name: schema for name in names(kind)}
+            more = {"properties": known} if known else {}
+            return {"type": "object", **more, "additionalProperties": False if known else schema}
+        return {"type": "array", "items": schema}
+    if is_union(bare(kind)):
+        members = typing.get_args(bare(kind))
+        return {"type": [_type_schema(member)["type"] for member in members]}
+    schema = msgspec.json.schema(kind, schema_hook=lambda custom: {"type": "string"})
+    schema.pop("description", None)
+    if "pattern" in schema:
+        schema["pattern"] = f"^(?:{pattern(kind)})$"
+    return schema
+
+
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
+PREFIX = "citewell."
+
+
+def with_settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest with one group for each section of the tree in the order of use, and its own
+    last: who has to name the server is led there by a message."""
+    schema = json_schema()
+    contributes = manifest.get("contributes", {})
+    groups: list[dict[str, Any]] = []
+    for name in sorted((name for name, _ in sections()), key=_place):
+        found = (
+            (wire, entry)
+            for wire, entry in schema.items()
+            if wire.removeprefix(PREFIX).rpartition(".")[0] == name
+        )
+        # An editor sorts by name what has no order.
+        inside = {wire: {"order": at, **_shown(entry)} for at, (wire, entry) in enumerate(found)}
+        if inside:
+            groups.append({"title": _title(name), "order": len(groups) + 1, "properties": inside})
+    for own in _own_groups(contributes.get("configuration", []), schema):
+        groups.append({**own, "order": len(groups) + 1})
+    return {**manifest, "contributes": {**contributes, "configuration": groups}}
+
+
+def _title(section: str) -> str:
+    return TITLES.get(section, section.replace("_", " ").replace(".", ": ").title())
+
+
+def _place(section: str) -> int:
+    """Where a section stands; a new one before what few authors touch."""
+    order = list(TITLES)
+    return order.index(section) if section in order else order.index("sources")
+
+
+def _own_groups(groups: list[dict[str, Any]], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The groups that hold a setting which is not in the tree."""
+    prefixes = {wire.split(".")[1] for wire in schema}
+    return [
+        group
+        for group in groups
+        if any(name.split(".")[1] not in prefixes for name in group["properties"])
+    ]
+
+
+def _shown(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry as the editor's page of settings shows it: Markdown, without our relative links."""
+    text = _LINK.sub(r"\1: docs/\2", entry["description"])
+    rest = {name: value for name, value in entry.items() if name != "description"}
+    return {"scope": "resource", **rest, "markdownDescription": text}
+
+
+def manifest() -> str:
+    """The manifest of the VS Code extension with the settings as they are now."""
+    text = (REPOSITORY / "clients/vscode/package.json").read_text(encoding="utf-8")
+    return json.dumps(with_settings(json.loads(text)), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES = {
+    "docs/settings.md": settings_page,
+    "docs/commands.md": commands_page,
+    "docs/privacy.md": privacy_page,
+    "clients/vscode/package.json": manifest,
+}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (REPOSITORY / name).write_text(page(), encoding="utf-8", newline="\n")

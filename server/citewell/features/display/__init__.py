@@ -1,1 +1,0 @@
-"""What an editor shows beside the text: hovers, hints, lenses, semantic tokens."""

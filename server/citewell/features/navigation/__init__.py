@@ -1,1 +1,0 @@
-"""Definitions, references, renames, symbols and links."""

@@ -1,1 +1,0 @@
-"""Diagnostics: what is found, when, and how it is sent."""

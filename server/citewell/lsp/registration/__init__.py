@@ -1,1 +1,0 @@
-"""Which requests are served, and which are switched off."""

@@ -1,1 +1,0 @@
-"""Code actions: one provider per subject. `lsp.code_action` asks them all."""

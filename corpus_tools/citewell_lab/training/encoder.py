@@ -66,7 +66,7 @@ def paper_tokens(wordpiece: WordPiece, paper: TrainingPaper) -> tuple[int, ...]:
     )[:PAPER]
 
 
-class Examples(msgspec.Struct, frozen=True):
+class TrainingExamples(msgspec.Struct, frozen=True):
     """Token numbers of works and passages, and which passage cites which work."""
 
     works: NDArray[np.int16]
@@ -83,7 +83,7 @@ class Examples(msgspec.Struct, frozen=True):
     cites."""
 
 
-def examples(works: Works, citations: Citations, most: int = 0) -> Examples:
+def examples(works: Works, citations: Citations, most: int = 0) -> TrainingExamples:
     """The works, and the citations of the papers that teach the encoder, the first `most` of them
     (0: all)."""
     wordpiece = WordPiece()
@@ -98,7 +98,7 @@ def examples(works: Works, citations: Citations, most: int = 0) -> Examples:
     keys = sorted({paper_key(one) for one in contexts})
     number = {key: n for n, key in enumerate(keys)}
     known = [number[key] * len(works.papers) + row for key in keys for row in cited[key]]
-    return Examples(
+    return TrainingExamples(
         padded([paper_tokens(wordpiece, one) for one in works.papers]),
         padded([passage_tokens(wordpiece, as_query(one)) for one in contexts]),
         np.array([works.row[one.gold[0]] for one in contexts], np.int64),
@@ -128,7 +128,7 @@ def padded(texts: Sequence[Sequence[int]]) -> NDArray[np.int16]:
 class Trainer:
     """Trains a network on examples, on the GPU where there is one."""
 
-    def __init__(self, data: Examples, network: Network, peak: float = PEAK) -> None:
+    def __init__(self, data: TrainingExamples, network: Network, peak: float = PEAK) -> None:
         """`peak` is the greatest learning rate."""
         import torch
 

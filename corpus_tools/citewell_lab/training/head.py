@@ -43,7 +43,7 @@ from citewell_lab.training.reading import passage_vectors
 from citewell_lab.training.works import matched_contexts, read_works, works_vectors
 from citewell_lab.training.world import World
 
-ROUNDS = 120
+ROUNDS = 240
 SETTINGS: dict[str, Any] = {
     "objective": "lambdarank",
     "num_leaves": 20,
@@ -54,7 +54,7 @@ SETTINGS: dict[str, Any] = {
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
     "lambda_l2": 5,
-    "lambdarank_truncation_level": 30,
+    "lambdarank_truncation_level": 8,
     "max_bin": 127,
     "verbose": -1,
     "seed": 0,

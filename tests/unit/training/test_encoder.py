@@ -17,8 +17,8 @@ from citewell_lab.training.works import merged
 pytest.importorskip("torch")
 
 from citewell_lab.training.encoder import (
-    Examples,
     Trainer,
+    TrainingExamples,
     examples,
     padded,
     paper_tokens,
@@ -55,7 +55,7 @@ def context(number: int, at: int) -> CitationContext:
 
 
 @pytest.fixture(scope="module")
-def data() -> Examples:
+def data() -> TrainingExamples:
     works = merged(map(paper, range(len(SUBJECTS))))
     contexts = [context(n, at) for n in range(len(SUBJECTS)) for at in range(4)]
     return examples(works, Citations(contexts, [], {}))
@@ -79,7 +79,7 @@ def test_a_work_is_read_by_title_names_year_and_abstract() -> None:
     assert found == expected
 
 
-def test_what_a_paper_cites_is_never_a_wrong_answer(data: Examples) -> None:
+def test_what_a_paper_cites_is_never_a_wrong_answer(data: TrainingExamples) -> None:
     trainer = Trainer(data, tiny())
     papers = trainer._paper[:4]
     rows = trainer._gold[None].expand(4, -1)
@@ -87,9 +87,9 @@ def test_what_a_paper_cites_is_never_a_wrong_answer(data: Examples) -> None:
     assert bool(trainer._cites(papers, rows).all())
 
 
-def test_training_brings_passages_to_the_works_that_they_cite(data: Examples) -> None:
+def test_training_brings_passages_to_the_works_that_they_cite(data: TrainingExamples) -> None:
     # Without what is known of the lists, so that the other works are wrong answers.
-    alone = Examples(
+    alone = TrainingExamples(
         data.works, data.passages, data.gold, data.paper, data.weight, np.array([-1], np.int64)
     )
     trainer = Trainer(alone, tiny(), peak=3e-3)
@@ -103,7 +103,7 @@ def test_training_brings_passages_to_the_works_that_they_cite(data: Examples) ->
     assert hits() > max(before, 24)
 
 
-def test_the_file_is_read_as_the_network_reads(data: Examples, tmp_path: Path) -> None:
+def test_the_file_is_read_as_the_network_reads(data: TrainingExamples, tmp_path: Path) -> None:
     trainer = Trainer(data, tiny())
     trainer.train(0.0, steps=5, batch=8)
     save(trainer.network, tmp_path / "encoder.npz")

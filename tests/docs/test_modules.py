@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93000,
-    "server: files": 410,
-    "corpus tools and lab: lines": 25193,
-    "corpus tools and lab: files": 133,
-    "files with fewer than 60 lines": 17,
+    "server: lines": 93112,
+    "server: files": 406,
+    "corpus tools and lab: lines": 24331,
+    "corpus tools and lab: files": 132,
+    "files with fewer than 60 lines": 16,
     "class names that occur more than once": 4,
     "most files in one folder": 30,
 }

@@ -182,14 +182,14 @@ class Trainer:
             offered = torch.cat([offered, self._hard[chosen].gather(1, column).reshape(-1)])
         passages = self._disturbed(self._passages[chosen].long())
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            asked = states(self.network, passages)
+            read = states(self.network, passages)
             found = states(self.network, self.works[offered].long())
         hidden = self._gold[chosen][:, None] == offered[None]
         hidden |= self._cites(self._paper[chosen], offered[None].expand(size, -1))
         hidden[right, right] = False
         loss = torch.zeros((), device=self.device)
         for dim in (WIDTH, SHORT):
-            one, other = (functional.normalize(v[:, :dim], dim=1) for v in (asked, found))
+            one, other = (functional.normalize(v[:, :dim], dim=1) for v in (read, found))
             scores = one @ other.T * self.network.sharpness()
             loss = loss + 0.5 * functional.cross_entropy(scores.masked_fill(hidden, -1e4), right)
         self._optimizer.zero_grad()

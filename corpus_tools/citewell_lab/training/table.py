@@ -51,7 +51,7 @@ class TokenBags:
     def take(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-        """Tokens of some works end to end, which stand in a title, and where each work begins."""
+        """The tokens of some works, which of them are in a title, and where each work begins."""
         begin, count = self.starts[rows], np.diff(self.starts)[rows]
         ends = np.cumsum(count)
         place = np.arange(int(ends[-1])) + np.repeat(begin - (ends - count), count)

@@ -112,8 +112,8 @@ def test_a_passage_and_typed_words_count_as_much(encoder_weights: Path) -> None:
 def test_a_request_for_papers_is_read_as_a_passage_too(encoder_weights: Path) -> None:
     encoder = CitationEncoder(encoder_weights)
     words = Query(text="apple trees")
-    asked = Query(text="apple trees", literature=True)
-    one, other = encoder.encode_queries([words, asked])
+    request = Query(text="apple trees", literature=True)
+    one, other = encoder.encode_queries([words, request])
     assert float(one @ other) < 0.99
 
 

@@ -34,7 +34,7 @@ VOCABULARY, TABLE, TRANSFORMER = "vocab.txt", "table.npz", "encoder.npz"
 LEFT, RIGHT, TITLE, BEFORE = 48, 24, 20, 32
 """Tokens of a passage that are read: before and after the place, of the citing title, and of the
 two sentences before."""
-ASKED = 48
+QUESTION = 48
 """Tokens of a request for papers that are read."""
 _CHUNK = 4096
 _REMEMBERED = 64
@@ -121,8 +121,8 @@ class CitationEncoder:
         for row, query in enumerate(queries):
             if query.sentence or query.before:
                 out[row] = self._vector(passage_tokens(self._wordpiece, query))
-            elif query.literature and (asked := self._wordpiece.encode(query.text)):
-                out[row] = self._vector((CLS, *asked[:ASKED], SEP, SEP))
+            elif query.literature and (question := self._wordpiece.encode(query.text)):
+                out[row] = self._vector((CLS, *question[:QUESTION], SEP, SEP))
             if query.text:
                 out[row] += self._as_work(query.text)
         return _unit(out)

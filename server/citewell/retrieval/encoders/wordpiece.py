@@ -25,12 +25,12 @@ _IDEOGRAPHS = (
 )  # fmt: skip
 
 
-class _Model(msgspec.Struct):
+class _TokenizerModel(msgspec.Struct):
     vocab: dict[str, int]
 
 
-class _File(msgspec.Struct):
-    model: _Model
+class _TokenizerFile(msgspec.Struct):
+    model: _TokenizerModel
 
 
 class WordPiece:
@@ -38,7 +38,7 @@ class WordPiece:
 
     def __init__(self, path: Path = TOKENIZER) -> None:
         """`path` is a `tokenizer.json`. Raises `OSError` and `ValueError`."""
-        self._numbers = msgspec.json.decode(path.read_bytes(), type=_File).model.vocab
+        self._numbers = msgspec.json.decode(path.read_bytes(), type=_TokenizerFile).model.vocab
         self._pieces: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str) -> list[int]:

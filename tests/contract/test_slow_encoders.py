@@ -69,7 +69,7 @@ def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Pa
         builders=default_builders(options),
     )
     engine = LocalEngine.open(options)
-    assert engine.status().encoder == f"static, {encoder}"
+    assert engine.status().encoder == f"citation, {encoder}"
     first = engine.find(Query(text="parsing newspaper text"))
     assert first.hits[0].work.title == TITLES[2]  # BM25 answers, whether the model is there or not
     best = _patient(engine, Query(text="fruit orchards and horticulture")).hits[0]

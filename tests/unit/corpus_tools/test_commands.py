@@ -74,7 +74,7 @@ def test_status_counts_sources_and_names_what_is_wrong(
     call("add", str(source))
     result = call("status", "--verify")
     assert result.exit_code == 0
-    for word in ("30", str(source), "index bm25", "encoder static"):
+    for word in ("30", str(source), "index bm25", "encoder citation"):
         assert word in result.stdout
     source.unlink()
     result = call("status")

@@ -260,10 +260,13 @@ def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
     rows = np.arange(WORKS)
     likeness = (wanted.vectors(rows) * found.vectors(rows)).sum(axis=1)
     assert np.median(likeness) > 0.95
-    works = full.works(range(20, 60))
-    queries = [Query(text=work.abstract) for work in works]
-    for query, row in zip(queries, range(20, 60), strict=True):
-        assert row in found.search(query, 5, Cancel()).rows
+    shared = 0
+    for work in full.works(range(20, 60)):
+        lists = (
+            one.search(Query(text=work.abstract), 10, Cancel()).rows for one in (wanted, found)
+        )
+        shared += len(set.intersection(*(set(rows.tolist()) for rows in lists)))
+    assert shared >= 0.8 * 40 * 10
 
 
 def test_products_by_table_are_those_of_the_decoded_rows(folders: tuple[Path, Path]) -> None:

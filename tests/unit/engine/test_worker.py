@@ -35,7 +35,7 @@ OBEDIENT = textwrap.dedent(
     from citewell.engine import worker
     from citewell.engine.contract import EngineStatus
     from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
-    from citewell.sources import answers as cache_counts
+    from citewell.sources import contract as cache_counts
 
     class Engine:
         def __init__(self):

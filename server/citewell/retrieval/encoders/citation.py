@@ -119,7 +119,7 @@ class CitationEncoder:
         """
         out = np.zeros((len(queries), self.dim), np.float32)
         for row, query in enumerate(queries):
-            if query.sentence or query.before:
+            if _has_passage(query):
                 out[row] = self._vector(passage_tokens(self._wordpiece, query))
             elif query.literature and (question := self._wordpiece.encode(query.text)):
                 out[row] = self._vector((CLS, *question[:QUESTION], SEP, SEP))
@@ -175,6 +175,13 @@ def passage_tokens(wordpiece: WordPiece, query: Query) -> tuple[int, ...]:
         *wordpiece.encode(query.paper.title)[:TITLE],
         SEP,
         *wordpiece.encode(_last_words(" ".join(query.before[-2:]), BEFORE))[-BEFORE:],
+    )
+
+
+def _has_passage(query: Query) -> bool:
+    """Whether there are words around a place, or a place in a paper with a title."""
+    return bool(_plain(query.sentence).strip() or query.before) or (
+        MARK in query.sentence and bool(query.paper.title)
     )
 
 

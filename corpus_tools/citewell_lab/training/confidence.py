@@ -40,10 +40,10 @@ KEPT = 60
 """First papers of a list that short lists are cut from."""
 CALIBRATED = 3
 """First papers of each list that the model is fitted on."""
-RIDGE = 30.0
+RIDGE = 100.0
 SHORT = (1, 2, 4, 10, 30)
 """Lengths of the short lists."""
-SHORT_SHARE = 0.1
+SHORT_SHARE = 0.3
 """Share of the questions of which a short list of each length is made."""
 FOLDS = 5
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)

@@ -119,9 +119,10 @@ class CitationEncoder:
         """
         out = np.zeros((len(queries), self.dim), np.float32)
         for row, query in enumerate(queries):
-            if _has_passage(query):
+            if self._has_passage(query):
                 out[row] = self._vector(passage_tokens(self._wordpiece, query))
-            elif query.literature and (question := self._wordpiece.encode(query.text)):
+            elif query.literature and self._vocabulary.encode(query.text):
+                question = self._wordpiece.encode(query.text)
                 out[row] = self._vector((CLS, *question[:QUESTION], SEP, SEP))
             if query.text:
                 out[row] += self._as_work(query.text)
@@ -137,6 +138,14 @@ class CitationEncoder:
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As if each text were typed into a placeholder without any context."""
         return self.encode_queries([Query(text=text) for text in texts])
+
+    def _has_passage(self, query: Query) -> bool:
+        """Whether there is a known word around the place, or a place in a paper with a title: the
+        transformer would make something of any letters."""
+        title = query.paper.title if MARK in query.sentence else ""
+        return any(
+            map(self._vocabulary.encode, (_plain(query.sentence), *query.before[-2:], title))
+        )
 
     def _vector(self, tokens: tuple[int, ...]) -> NDArray[np.float32]:
         with self._lock:
@@ -175,13 +184,6 @@ def passage_tokens(wordpiece: WordPiece, query: Query) -> tuple[int, ...]:
         *wordpiece.encode(query.paper.title)[:TITLE],
         SEP,
         *wordpiece.encode(_last_words(" ".join(query.before[-2:]), BEFORE))[-BEFORE:],
-    )
-
-
-def _has_passage(query: Query) -> bool:
-    """Whether there are words around a place, or a place in a paper with a title."""
-    return bool(_plain(query.sentence).strip() or query.before) or (
-        MARK in query.sentence and bool(query.paper.title)
     )
 
 

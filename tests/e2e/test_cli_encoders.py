@@ -44,4 +44,4 @@ def test_an_encoder_is_added_to_a_library_and_left_out_again(tmp_path: Path) -> 
     assert set(json.loads(run("library", "status", "--json"))["indexes"]) > {"dense", "dense-onnx"}
     diagnosis = json.loads(run("doctor", "--json"))
     assert "dense-onnx" in diagnosis["library"]["retrievers"]
-    assert diagnosis["library"]["encoder"] == "static, onnx" and not diagnosis["problems"]
+    assert diagnosis["library"]["encoder"] == "citation, onnx" and not diagnosis["problems"]

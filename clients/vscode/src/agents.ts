@@ -26,8 +26,20 @@ interface McpApi {
   ) => unknown;
 }
 
-/** Registers the server; nothing where the editor is too old for it. */
+/**
+ * Registers the server. Nothing where the editor is too old for it, or has the call without what it
+ * needs: an editor without a chat throws, which must not stop the rest of the extension.
+ */
 export function offerToAgents(context: vscode.ExtensionContext): vscode.Disposable {
+  try {
+    return register(context);
+  } catch (error) {
+    console.info(`Citewell is not offered to the chat: ${String(error)}`);
+    return new vscode.Disposable(() => {});
+  }
+}
+
+function register(context: vscode.ExtensionContext): vscode.Disposable {
   const { lm, McpStdioServerDefinition: Definition } = vscode as unknown as McpApi;
   if (!lm?.registerMcpServerDefinitionProvider || !Definition) return new vscode.Disposable(() => {});
   const changed = new vscode.EventEmitter<void>();

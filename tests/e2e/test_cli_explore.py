@@ -115,7 +115,7 @@ def test_one_search_is_the_default_and_says_why_in_words(run: Run) -> None:
     assert "search: " in found.stderr and "references: " not in found.stderr
     assert "Judged relevant" not in found.stderr
     for line in found.stdout.splitlines():
-        assert line.rsplit("\t", 1)[1].startswith(("its ", "cited ")) and "#" not in line
+        assert line.rsplit("\t", 1)[1].startswith(("its ", "cited ", "close ")) and "#" not in line
     assert "search #1" in run("explore", "teapots", "-v").stdout
 
 

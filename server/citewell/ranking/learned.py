@@ -102,7 +102,7 @@ def nearby_of(query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby
 # Authors cite together what belongs together: papers near in meaning, and papers that others cite
 # together.
 
-WEIGHTS = (3.0, 12.0)
+WEIGHTS = (4.0, 16.0)
 """Of co-citation and of nearness. `citewell_lab.training.same_citation` chooses them on the
 tuning part and measures what they give."""
 

@@ -213,11 +213,6 @@ def near_part(query: Query) -> Query:
     return Query(text=query.text, sentence=query.sentence)
 
 
-def topic_part(query: Query) -> Query:
-    """The citing paper's title and abstract alone."""
-    return Query(paper=CitingPaper(title=query.paper.title, abstract=query.paper.abstract))
-
-
 # Which way one goes in the graph of citations; the graph itself needs heavy libraries.
 
 Direction = Literal["cites", "cited_by", "cocited"]

@@ -47,9 +47,9 @@ class DenseBuilder:
         hnsw_above: int = HNSW_ABOVE,
         chunk: int = CHUNK,
         threads: int = 0,
-        known: KnownVectors | None = None,
+        known: Callable[[], KnownVectors | None] | None = None,
     ) -> None:
-        """`known` gives better vectors of some works than the encoder. `threads` add papers to a
+        """`known` opens better vectors of some works than the encoder's. `threads` add papers to a
         graph, 0: one a core. One thread gives the same graph each time; several add the papers in
         an order that differs from build to build."""
         self.name = name
@@ -82,14 +82,15 @@ class DenseBuilder:
         shape = (count, self.encoder.dim)
         vectors, done = _begin(state, part, identity, shape)
         progress(done)
+        known = None if self._known is None else self._known()
         iterator = islice(works(), done, None)
         while chunk := list(islice(iterator, self._chunk)):
             if done + len(chunk) > count:
                 raise ValueError(f"{count} works were announced and more came")
             found = self.encoder.encode_papers([(work.title, work.abstract) for work in chunk])
             coded = quantise(found)
-            if self._known is not None:
-                places, better = self._known.of(chunk)
+            if known is not None:
+                places, better = known.of(chunk)
                 coded[places] = better
             vectors[done : done + len(chunk)] = coded
             done += len(chunk)

@@ -85,7 +85,7 @@ def _dense_builder(options: Options) -> IndexBuilder:
     from citewell.retrieval.starter_vectors import starter_vectors
 
     encoder = load_encoder("citation")
-    known = starter_vectors(encoder) if options.library.starter else None
+    known = partial(starter_vectors, encoder) if options.library.starter else None
     return DenseBuilder(encoder, known=known)
 
 

@@ -153,13 +153,17 @@ def test_the_fingerprint_follows_the_weights(encoder_weights: Path) -> None:
     assert CitationEncoder(encoder_weights).fingerprint != before
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut", "short vocabulary", "no weights", "pickle"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "cut", "short vocabulary", "no weights", "pickle", "transformer"]
+)
 def test_damaged_weights_are_refused_with_a_cure(encoder_weights: Path, damage: str) -> None:
     file = encoder_weights / "table.npz"
     with np.load(file) as opened:
         arrays = dict(opened)
     if damage == "missing":
         file.unlink()
+    elif damage == "transformer":
+        (encoder_weights / "encoder.npz").write_bytes(b"no weights")
     elif damage == "cut":
         file.write_bytes(file.read_bytes()[:-500])
     elif damage == "short vocabulary":

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from zipfile import BadZipFile
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import Arrays, mapped_arrays
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import CitewellError, CitingPaper, Problem, Query
 from citewell.model.query import MARK, OTHER
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.transformer import Transformer
@@ -55,8 +54,10 @@ class CitationEncoder:
     name = "citation"
 
     def __init__(self, weights: Path = WEIGHTS) -> None:
+        """Raises `CitewellError` for weights that cannot be read."""
         try:
             arrays = _mapped(weights) if weights == WEIGHTS else _arrays(weights)
+            self._transformer = Transformer(weights / TRANSFORMER)
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise CitewellError(
                 Problem(
@@ -66,24 +67,21 @@ class CitationEncoder:
                     path=str(weights),
                 )
             ) from error
-        self._weights = weights
         self._vocabulary: Vocabulary = MappedVocabulary(arrays)
         self._table: NDArray[np.int8] = arrays["table"]
         self._title: NDArray[np.float32] = arrays["title"]
         self._abstract: NDArray[np.float32] = arrays["abstract"]
         self.dim = int(self._table.shape[1])
         self.fingerprint = arrays["fingerprint"].tobytes().decode()
-        self._read: OrderedDict[tuple[int, ...], NDArray[np.float32]] = OrderedDict()
-        self._lock = threading.Lock()
+        # A search asks several times for its place and its paper, which stay while words are typed.
+        self._passage = lru_cache(_REMEMBERED)(self._read_passage)
+        self._question = lru_cache(_REMEMBERED)(self._read_question)
+        self._work = lru_cache(_REMEMBERED)(self._read_work)
 
     @cached_property
     def _reader(self) -> TokenReader:
         # Only builds of a library read papers.
         return TokenReader(Vocabulary(self._vocabulary.tokens))
-
-    @cached_property
-    def _transformer(self) -> Transformer:
-        return Transformer(self._weights / TRANSFORMER)
 
     @cached_property
     def _wordpiece(self) -> WordPiece:
@@ -119,13 +117,11 @@ class CitationEncoder:
         """
         out = np.zeros((len(queries), self.dim), np.float32)
         for row, query in enumerate(queries):
-            if self._has_passage(query):
-                out[row] = self._vector(passage_tokens(self._wordpiece, query))
-            elif query.literature and self._vocabulary.encode(query.text):
-                question = self._wordpiece.encode(query.text)
-                out[row] = self._vector((CLS, *question[:QUESTION], SEP, SEP))
+            out[row] = self._passage(query.sentence, query.before[-2:], query.paper.title)
+            if query.literature and not out[row].any():
+                out[row] = self._question(query.text)
             if query.text:
-                out[row] += self._as_work(query.text)
+                out[row] += self._work(query.text, "")
         return _unit(out)
 
     def encode_topics(self, queries: Sequence[Query]) -> NDArray[np.float32]:
@@ -133,35 +129,35 @@ class CitationEncoder:
         papers = [(one.paper.title, one.paper.abstract) for one in queries]
         if len(papers) > 1:
             return self.encode_papers(papers)
-        return np.array([self._as_work(*paper) for paper in papers], np.float32)
+        return np.array([self._work(*paper) for paper in papers], np.float32)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As if each text were typed into a placeholder without any context."""
         return self.encode_queries([Query(text=text) for text in texts])
 
-    def _has_passage(self, query: Query) -> bool:
-        """Whether there is a known word around the place, or a place in a paper with a title: the
-        transformer would make something of any letters."""
-        title = query.paper.title if MARK in query.sentence else ""
-        return any(
-            map(self._vocabulary.encode, (_plain(query.sentence), *query.before[-2:], title))
-        )
+    def _read_passage(
+        self, sentence: str, before: tuple[str, ...], title: str
+    ) -> NDArray[np.float32]:
+        """Zeros without a known word around the place, or without a place in a paper with a title:
+        the transformer would make something of any letters."""
+        texts = (_plain(sentence), *before, title if MARK in sentence else "")
+        if not any(map(self._vocabulary.encode, texts)):
+            return np.zeros(self.dim, np.float32)
+        query = Query(sentence=sentence, before=before, paper=CitingPaper(title=title))
+        return self._vector(passage_tokens(self._wordpiece, query))
+
+    def _read_question(self, text: str) -> NDArray[np.float32]:
+        """A request for papers; zeros without a known word."""
+        if not self._vocabulary.encode(text):
+            return np.zeros(self.dim, np.float32)
+        return self._vector((CLS, *self._wordpiece.encode(text)[:QUESTION], SEP, SEP))
 
     def _vector(self, tokens: tuple[int, ...]) -> NDArray[np.float32]:
-        with self._lock:
-            known = self._read.get(tokens)
-            if known is not None:
-                self._read.move_to_end(tokens)
-                return known
         state = self._transformer.read(tokens)[None, : self.dim].copy()
-        vector: NDArray[np.float32] = _unit(state)[0]
-        with self._lock:
-            self._read[tokens] = vector
-            while len(self._read) > _REMEMBERED:
-                self._read.popitem(last=False)
-        return vector
+        found: NDArray[np.float32] = _unit(state)[0]
+        return found
 
-    def _as_work(self, title: str, abstract: str = "") -> NDArray[np.float32]:
+    def _read_work(self, title: str, abstract: str) -> NDArray[np.float32]:
         """One work as `encode_papers` reads it, without what only many need."""
         total = np.zeros((1, self.dim), np.float32)
         for text, weight in ((title, self._title), (abstract, self._abstract)):

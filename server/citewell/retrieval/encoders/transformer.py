@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import Arrays, mapped_arrays
-from citewell.model import CitewellError, Problem
 
 HEADS = 12
 LONGEST = 128
@@ -34,23 +32,13 @@ class Transformer:
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises `CitewellError` for a file that cannot be read."""
-        try:
-            arrays = mapped_arrays("transformer-1", [path], partial(_float_arrays, path))
-            self._words, self._word_scales = arrays["words"], arrays["words_scale"]
-            self._positions: Array = arrays["positions"]
-            self._norm = arrays["norm.weight"], arrays["norm.bias"]
-            count = sum(name.endswith(".qkv") for name in arrays)
-            self._layers = [_Layer(arrays, f"layers.{n}.") for n in range(count)]
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
-            raise CitewellError(
-                Problem(
-                    "encoder-weights",
-                    f"The encoder's weights cannot be read ({error}).",
-                    "Reinstall citewell; until then set `retrieval.dense` to false.",
-                    path=str(path),
-                )
-            ) from error
+        """Raises `OSError`, `ValueError`, `KeyError` and `BadZipFile` for a damaged file."""
+        arrays = mapped_arrays("transformer-1", [path], partial(_float_arrays, path))
+        self._words, self._word_scales = arrays["words"], arrays["words_scale"]
+        self._positions: Array = arrays["positions"]
+        self._norm = arrays["norm.weight"], arrays["norm.bias"]
+        count = sum(name.endswith(".qkv") for name in arrays)
+        self._layers = [_Layer(arrays, f"layers.{n}.") for n in range(count)]
         self.width = int(self._words.shape[1])
 
     def read(self, tokens: Sequence[int]) -> Array:

@@ -85,7 +85,7 @@ def search_all(
         number = {name: n for n, ids in enumerate(right) for name in ids}
         recorder = _Recorder()
         tables, found = [], []
-        request = ExploreQuery(text=one.query.text, count=MAX_COUNT)
+        request = ExploreQuery(text=one.query.text, count=MAX_COUNT, rounds=1)
         for state in explore(engine, request, judge=recorder):
             papers = [p for p in state.papers[:JUDGED] if p.work.id in recorder.rows]
             tables.append(np.array([recorder.rows[p.work.id] for p in papers]))

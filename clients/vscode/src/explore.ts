@@ -31,6 +31,11 @@ import type { Preview } from "./findpaper";
 const DEBOUNCE_MS = 500;
 /** Papers in the list of each pass. */
 const LIMIT = 50;
+/**
+ * Papers are added once the active row has not changed for this long: a list that is set tells VS Code which row is
+ * active, and a key pressed a moment before would be undone.
+ */
+const STILL_MS = 300;
 /** A longer question is not put into the input box. */
 const MAX_SHOWN = 200;
 
@@ -75,6 +80,11 @@ class Exploration {
   private isSearching = false;
   private isPreviewOpen = false;
   private timer: NodeJS.Timeout | undefined;
+  /** Changes of the list that wait until its active row is still. */
+  private changes: (() => void)[] = [];
+  private changeTimer: NodeJS.Timeout | undefined;
+  /** When the active row changed last, in milliseconds. */
+  private movedAt = 0;
   private request: vscode.CancellationTokenSource | undefined;
   /** Ends with the list. */
   private readonly closing = new vscode.CancellationTokenSource();
@@ -99,13 +109,20 @@ class Exploration {
   /** The chosen papers; empty if the list was dismissed. */
   choose(): Promise<readonly ExploredRow[]> {
     const { pick } = this;
-    const passes = this.connection.onDidExplore((found) => found.token === this.token && this.take(found));
+    const passes = this.connection.onDidExplore((found) => {
+      if (found.token !== this.token) return;
+      if (this.isNew) this.take(found);
+      else this.changeOnceStill(() => this.take(found));
+    });
     return new Promise((done) => {
       let accepted: readonly ExploredRow[] = [];
       pick.onDidChangeValue((value) => {
         if (value !== this.searchedText) this.schedule();
       });
-      pick.onDidChangeActive(([line]) => line?.row && this.page.show(exploredPreview(line.row)));
+      pick.onDidChangeActive(([line]) => {
+        this.movedAt = Date.now();
+        if (line?.row) this.page.show(exploredPreview(line.row));
+      });
       pick.onDidTriggerButton((button) => {
         if (button === AGAIN) this.searchAgain();
         else if (button === OVERVIEW) void this.showOverview();
@@ -150,10 +167,23 @@ class Exploration {
 
   private stop(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.changeTimer);
+    this.changes = [];
     this.token = "";
     this.request?.cancel();
     this.request?.dispose();
     this.request = undefined;
+  }
+
+  private changeOnceStill(...changes: (() => void)[]): void {
+    this.changes.push(...changes);
+    clearTimeout(this.changeTimer);
+    const left = this.movedAt + STILL_MS - Date.now();
+    if (left > 0) {
+      this.changeTimer = setTimeout(() => this.changeOnceStill(), left);
+      return;
+    }
+    for (const change of this.changes.splice(0)) change();
   }
 
   private schedule(): void {
@@ -191,7 +221,9 @@ class Exploration {
         },
         request.token,
       );
-      if (!request.token.isCancellationRequested) this.finish(answer);
+      if (request.token.isCancellationRequested) return;
+      if (!answer || this.isNew) this.finish(answer);
+      else this.changeOnceStill(() => this.finish(answer));
     } catch (error) {
       if (!request.token.isCancellationRequested) this.showMessage(`The search failed: ${String(error)}`);
     } finally {

@@ -108,6 +108,7 @@ def test_the_classic_comes_first_in_a_literature_search(
     found = answer(real_url, "/v1/explore", query=text, k=20)
     first = found["papers"][0]
     assert first["title"].lower() in titles
+    # It says so of the papers that stand elsewhere than in the order by the topic alone.
     reasons = [one for paper in found["papers"] for one in paper["reasons"]]
     assert any(one["step"] == "order" and "cited" in one["detail"] for one in reasons)
     assert found["relevant"] >= 1

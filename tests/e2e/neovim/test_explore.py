@@ -132,7 +132,7 @@ def test_later_passes_extend_the_list_below_what_is_read(start_neovim: Any) -> N
         _G.deliver = function() deliver(unpack(table.remove(_G.passes, 1))) end
         """
     )
-    editor.keys(":Citewell explore attention<CR>")
+    editor.keys(":Citewell explore graph attention networks<CR>")
     editor.wait("_G.finish ~= nil and #_G.passes == 4")
     assert "searching" in editor.lua("return vim.wo.statusline")
     editor.lua("_G.deliver()")

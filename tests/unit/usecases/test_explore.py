@@ -74,9 +74,9 @@ def test_each_pass_says_what_it_asked_and_how_the_list_changed(orchards: LocalEn
 def test_a_paper_that_shares_no_word_is_found_by_its_citations(
     orchards: LocalEngine, linked_title: str, about: tuple[str, ...]
 ) -> None:
-    words = last(orchards, text=TOPIC, count=400, without=frozenset({"papers", "citations"}))
+    words = last(orchards, text=TOPIC, count=100, without=frozenset({"papers", "citations"}))
     assert linked_title not in titles(words)
-    found = last(orchards, text=TOPIC, count=400)
+    found = last(orchards, text=TOPIC, count=100)
     assert linked_title in titles(found)
     paper = next(one for one in found.papers if one.work.title == linked_title)
     reasons = [one for one in paper.reasons if one.step == "citations"]
@@ -141,7 +141,7 @@ def test_what_the_words_prefer_decides_within_a_band(
 
 
 def test_a_question_for_often_cited_papers_weighs_citations_against_the_topic(
-    orchards: LocalEngine, about: tuple[str, ...]
+    orchards: LocalEngine, linked_title: str, about: tuple[str, ...]
 ) -> None:
     found = last(orchards, text=f"classic {TOPIC}")
     assert found.understood.query.influential
@@ -149,8 +149,12 @@ def test_a_question_for_often_cited_papers_weighs_citations_against_the_topic(
     first = [one.work.title for one in found.papers[:3]]
     assert first != titles(plain)[:3]
     assert about[0] in first, "the one cited most"
-    reasons = [one.reasons[-1] for one in found.papers if one.reasons[-1].step == "order"]
-    assert reasons and all(one.query == "cited" for one in reasons)
+    assert titles(found)[: len(about)] == list(about), "by the number of their citations"
+    moved = {
+        one.work.title: one.reasons[-1] for one in found.papers if one.reasons[-1].step == "order"
+    }
+    assert all(one.query == "cited" for one in moved.values())
+    assert moved[linked_title].detail == "cited 8 times"
     odds = [one.relevance or 0 for one in found.papers[: len(about)]]
     assert odds == sorted(odds, reverse=True)
     # One that is cited as often but answers the question with a low probability stays behind.

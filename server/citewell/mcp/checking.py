@@ -12,6 +12,7 @@ from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context
+from mcp_types import ResourceLink
 from pydantic import Field
 
 from citewell.documents.bib.reader import check_edits, parse_bib
@@ -73,9 +74,14 @@ NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
 
+def _report_link(value: Answer) -> list[ResourceLink]:
+    return [ResourceLink(uri=value["report"], name="report", title="The complete report")]
+
+
 @tool(
     check,
     title="Check references",
+    links=_report_link,
     only={"text", "changes", "online"},
     words={
         "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "

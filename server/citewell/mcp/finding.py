@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
+from mcp_types import ResourceLink
 from pydantic import Field
 
 from citewell.features.citing.known_works import KnownWorks, nearest_titles
@@ -275,9 +276,17 @@ def _explored(one: ExploredWork) -> Answer:
     return found
 
 
+def _record_links(value: Answer) -> list[ResourceLink]:
+    return [
+        ResourceLink(uri=f"paper://{one['id']}", name=one["id"], title=one["title"])
+        for one in value["papers"]
+    ]
+
+
 @tool(
     papers.get_papers,
     title="Get records of papers",
+    links=_record_links,
     without={"forms", "style"},
     answer={
         "papers": listed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ResourceLink, ToolAnnotations
 from pydantic import Field
 
 from citewell.mcp.arguments import StrictTool
@@ -148,6 +148,7 @@ def tool(
     asks: Callable[[Options], bool] | None = None,
     writes: bool = False,
     removes: bool = False,
+    links: Callable[[Answer], Sequence[ResourceLink]] = lambda value: (),
 ) -> Callable[[Callable[..., Awaitable[Answer]]], Callable[[ToolContext], Tool]]:
     """Make a tool of a function, whose name and docstring are what a model reads.
 
@@ -155,7 +156,8 @@ def tool(
     `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
     that passes the request on, or `only` some; `defaults` and `words` (descriptions) are others
     than the request's. `asks`: whether it asks sources on the network, too; `writes`: it writes
-    where that is allowed; `removes`: what it writes may take something away.
+    where that is allowed; `removes`: what it writes may take something away; `links`: to the
+    resources that an answer names.
     """
 
     def decorated(function: Callable[..., Awaitable[Answer]]) -> Callable[[ToolContext], Tool]:
@@ -186,13 +188,14 @@ def tool(
                         dry = {name: whole.get(name, value) for name, value in given.items()}
                         shown = await function(one, **dry)
                         if not any(map(shown.get, ("diff", "size", "notes"))):
-                            return answer_of(shown, ctx)
+                            return answer_of(shown, ctx, links(shown))
                         wanted = await confirmed(ctx, question(function.__name__, shown, file))
                         if isinstance(wanted, InputRequiredResult):
                             return wanted
                         if not wanted:
-                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx)
-                    return answer_of(await function(one, **given), ctx)
+                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx, ())
+                    value = await function(one, **given)
+                    return answer_of(value, ctx, links(value))
 
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
                 [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]

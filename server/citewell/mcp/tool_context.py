@@ -18,7 +18,7 @@ import anyio
 import anyio.from_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
@@ -217,11 +217,17 @@ STRUCTURED_READERS = frozenset({"claude-code", "codex-mcp-client", "opencode"})
 beside it. No capability of the protocol says so, and most others show the text alone."""
 
 
-def answer_of(value: dict[str, Any], ctx: Context) -> CallToolResult:
-    """A typed result; and the same as compact JSON, except for a client that gives its model the
-    typed one alone."""
+LINKS_SINCE = "2025-06-18"
+"""The version of the protocol from which a result may hold links."""
+MAX_LINKS = 10
+
+
+def answer_of(value: dict[str, Any], ctx: Context, links: Sequence[ResourceLink]) -> CallToolResult:
+    """A typed result; and the same as compact JSON with the first of the links to resources, except
+    for a client that gives its model the typed one alone."""
     client = ctx.session.client_params
     if client is not None and client.client_info.name in STRUCTURED_READERS:
         return CallToolResult(content=[], structured_content=value)
-    content = TextContent(type="text", text=_json_of(value))
-    return CallToolResult(content=[content], structured_content=value)
+    text = TextContent(type="text", text=_json_of(value))
+    linked = links[:MAX_LINKS] if ctx.session.protocol_version >= LINKS_SINCE else ()
+    return CallToolResult(content=[text, *linked], structured_content=value)

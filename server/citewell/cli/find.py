@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Query, SearchResult, Work
     from citewell.model.query import Direction
     from citewell.options.tree import BibOptions
-    from citewell.usecases.find import Neighbour
+    from citewell.usecases.find import Found, Neighbour
 
 _WORDS = re.compile(r"-[^\W\d].*\s")
 """A quoted argument such as "-irrigation of orchards", which no option looks like."""
@@ -102,6 +102,10 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     is_flag=True,
     help="With --language: leave out papers without a stated language.",
 )
+@click.option(
+    "--file", "file", type=click.File(encoding="utf-8"), metavar="FILE",
+    help="Answer each line of FILE (- for standard input) in place of TEXT.",
+)  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
@@ -125,6 +129,7 @@ def find(
     kind: str,
     language: str,
     strict_language: bool,
+    file: IO[str] | None,
     online: bool,
     pick: bool,
     explain: bool,
@@ -138,10 +143,11 @@ def find(
     that wants a citation; with a filter it may be left out. A DOI, an arXiv or Anthology id, or an
     address is looked up: it names one paper or none. With --online TEXT is sent to the sources that
     you have allowed; papers of theirs that --bibtex writes are kept (`sources.keep`). A pipe gets a
-    line for each paper: key, title, authors, year, venue and why, separated by tabs.
+    line for each paper: key, title, authors, year, venue and why, separated by tabs; with --file
+    each answer follows a line with its text behind a #, and --json writes a list of results.
     Exits with 1 if nothing is found.
     """
-    from citewell.features.text.evidence import reason, understood_text, why
+    from citewell.features.text.evidence import understood_text
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
 
@@ -149,8 +155,11 @@ def find(
         raise click.UsageError("--bibtex and --json exclude each other.")
     if strict_language and not language:
         raise click.UsageError("--strict-language needs --language.")
+    if file is not None and text:
+        raise click.UsageError("--file takes the place of TEXT.")
+    texts = _lines(file) if file else [" ".join(text)]
     wanted = Query(
-        text=" ".join(text),
+        text=next(iter(texts), ""),
         author=author,
         venue=venue,
         kind=kind,
@@ -164,8 +173,8 @@ def find(
     entries = ""
     try:
         with Library(options, online=online) as library:
-            found = library.find(
-                query.text,
+            answers = library.find_many(
+                texts,
                 count,
                 author=author,
                 venue=venue,
@@ -176,38 +185,71 @@ def find(
                 year_to=query.year_to,
                 pick=pick,
             )
-            if found.who:
-                echo(found.who, err=True)
+            for who in dict.fromkeys(one.who for one in answers if one.who):
+                echo(who, err=True)
             show_cost(library.engine.status().budget)
-            works = [hit.work for hit in found.hits]
-            cited = library.engine.citations([work.id for work in works])
+            works = list({hit.work.id: hit.work for one in answers for hit in one.hits}.values())
+            ids = [work.id for work in works]
+            cited = dict(zip(ids, library.engine.citations(ids), strict=True))
             if bibtex:
                 entries = library.bibtex(works)
                 show_problems(library.accept(works))
     except CitewellError as error:
         if not as_json:
             raise
-        cited = []
-        found = Found(query=query, result=SearchResult(problems=(error.problem,)))
-    result, problems = found.result, found.problems
-    if explain:
-        echo(understood_text(result.understood) or "Understood: words alone.", err=True)
-    broken = not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
+        failed, cited = SearchResult(problems=(error.problem,)), {}
+        answers = [Found(query=replace(query, text=one), result=failed) for one in texts]
     if as_json:
-        write_json(_to_json(result, _keys(result, options.bib), problems))
+        results = [
+            _to_json(one.result, _keys(one.result, options.bib), one.problems) for one in answers
+        ]
+        write_json(results if file else results[0])
     elif bibtex:
         echo_exact(entries)
-    elif not broken:
-        verbose = verbose or session.verbosity > 0
-        whys = [
-            why(hit) if verbose else reasoned(reason(hit, query.text), times)
-            for hit, times in zip(result.hits, cited, strict=True)
-        ]
-        _show(result, _keys(result, options.bib), whys)
-    show_problems(problems, error=broken)
-    if result.hits:
-        ctx.exit(OK)
-    ctx.exit(BROKEN if broken else FINDINGS)
+    verbose = verbose or session.verbosity > 0
+    for one, found in zip(texts, answers, strict=True):
+        if explain:
+            understood = understood_text(found.result.understood)
+            echo(understood or "Understood: words alone.", err=True)
+        if not (as_json or bibtex):
+            _show_found(found, cited, options.bib, f"# {one}" if file else "", verbose=verbose)
+        show_problems(found.problems, error=_is_broken(found.result))
+    ctx.exit(_status_of(answers))
+
+
+def _lines(file: IO[str]) -> list[str]:
+    """The lines with words. Raises `click.UsageError` where there is none."""
+    lines = [line.strip() for line in file if line.strip()]
+    if not lines:
+        raise click.UsageError("FILE has no line with words.")
+    return lines
+
+
+def _status_of(answers: Sequence[Found]) -> int:
+    if any(found.hits for found in answers):
+        return OK
+    return BROKEN if any(_is_broken(found.result) for found in answers) else FINDINGS
+
+
+def _is_broken(result: SearchResult) -> bool:
+    """Whether nothing could be searched."""
+    return not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
+
+
+def _show_found(
+    found: Found, cited: Mapping[str, int], bib: BibOptions, heading: str, *, verbose: bool
+) -> None:
+    from citewell.features.text.evidence import reason, why
+
+    if _is_broken(found.result):
+        return
+    if heading:
+        echo(heading)
+    whys = [
+        why(hit) if verbose else reasoned(reason(hit, found.query.text), cited[hit.work.id])
+        for hit in found.hits
+    ]
+    _show(found.result, _keys(found.result, bib), whys)
 
 
 def _query(query: Query, year: int | None) -> Query:

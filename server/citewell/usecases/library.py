@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,14 @@ from citewell.usecases.fill import (
     learn_fill,
     with_unattended,
 )
-from citewell.usecases.find import Found, Progress, find_papers, in_sentence, no_progress
+from citewell.usecases.find import (
+    Found,
+    Progress,
+    choose,
+    find_papers,
+    in_sentence,
+    no_progress,
+)
 from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
@@ -161,8 +168,9 @@ class Library(Closing):
         paper without a stated language passes `language` unless `strict_language`. With `pick` the
         language model chooses one, which comes first.
         """
-        query = Query(
-            text=text,
+        return self.find_many(
+            [text],
+            limit,
             author=author,
             venue=venue,
             kind=kind,
@@ -170,11 +178,27 @@ class Library(Closing):
             strict_language=strict_language,
             year_from=year_from,
             year_to=year_to,
-        )
-        query = in_sentence(query, self.options)
-        if self.online:
-            self.engine.wait_online(query, SOURCES_SECONDS)
-        return find_papers(self.engine, [query], limit, pick=pick)[0]
+            pick=pick,
+        )[0]
+
+    def find_many(
+        self, texts: Iterable[str], limit: int = 10, *, pick: bool = False, **filters: Any
+    ) -> list[Found]:
+        """What `find` answers for each text, in order, in one pass over the index; `filters` are
+        those of `find`. An online library asks the sources for one text after the other."""
+        queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
+        if not self.online and len(queries) > 1:
+            results = self.engine.find_batch(queries, limit, tier="deep")
+            return [
+                choose(self.engine, query, result, pick=pick)
+                for query, result in zip(queries, results, strict=True)
+            ]
+        found: list[Found] = []
+        for query in queries:
+            if self.online:
+                self.engine.wait_online(query, SOURCES_SECONDS)
+            found += find_papers(self.engine, [query], limit, pick=pick)
+        return found
 
     def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:
         """A literature search: the list after each pass. See `usecases.explore.passes.explore`."""

@@ -112,7 +112,7 @@ class CriteriaOrder:
         assert self._terms is not None
         found = np.zeros(len(rows), np.bool_)
         for word in {word for kind in kinds for word in TITLE_WORDS[kind]}:
-            found |= self._terms.titled(word, rows)
+            found |= self._terms.of_kind(word, rows)
         return found
 
 

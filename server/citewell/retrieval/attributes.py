@@ -21,7 +21,7 @@ from citewell.model.names import forms_of, wanted_forms
 from citewell.model.query import TypedQuery
 from citewell.model.titles import normalise_title
 from citewell.model.venues import ACRONYMS, SHORT, content_words, venue_ids, work_venues
-from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS
+from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS, is_titled
 from citewell.retrieval.words import split
 
 AUTHOR, VENUE, YEAR, KIND, LANGUAGE = "author", "venue", "year", "kind", "language"
@@ -142,7 +142,7 @@ def _is_by(work: Work, required: Any) -> bool:
 def _is_of_kind(work: Work, required: Any) -> bool:
     words = {word.decode() for word in split(work.title)}
     return work.kind in required.terms or any(
-        word in words or f"{word}s" in words
+        is_titled(words, word)
         for term in required.terms
         if (word := term.removeprefix(TITLED)) != term
     )

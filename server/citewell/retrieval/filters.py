@@ -184,7 +184,7 @@ class Filters:
         if titled and self._terms is not None:
             every = np.arange(len(found))
             for word in titled:
-                found |= self._terms.titled(word, every)
+                found |= self._terms.of_kind(word, every)
         elif not titled and self._kinds is not None:
             found = self._kinds.stating(one.field, one.terms)
         return found

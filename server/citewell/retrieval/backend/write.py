@@ -32,7 +32,7 @@ from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import library_priors
 from citewell.retrieval.citation_priors import LIKENESS, POPULARITY
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.query_grammar.words import TITLE_WORDS
+from citewell.retrieval.query_grammar.words import STUDIED, TITLE_WORDS
 
 # Works that others are known to cite, as vectors of their own in a back end.
 #
@@ -223,9 +223,10 @@ def _titled(terms: TermNumbers, postings: _Postings, works: int) -> dict[str, ND
     number, paper, _, field = postings
     found: dict[str, NDArray[np.bool_]] = {}
     for word in itertools.chain.from_iterable(TITLE_WORDS.values()):
-        stem, _ = terms.of_texts([word])
         found[word] = np.zeros(works, np.bool_)
-        found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = True
+        for one in (word, *STUDIED.get(word, ())):
+            stem, _ = terms.of_texts([one])
+            found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = one == word
     return found
 
 

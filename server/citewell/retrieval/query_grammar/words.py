@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from citewell.model.languages import STOPWORDS
 from citewell.model.lazy_pattern import lazy_pattern
@@ -20,6 +20,10 @@ TITLE_WORDS = {
     "benchmark": ("benchmark", "evaluation", "challenge"),
 }
 """Words of titles by which a paper is of a kind."""
+STUDIED = {
+    "review": ("product", "customer", "consumer", "book", "movie", "restaurant", "hotel", "user"),
+}
+"""Words of titles beside which such a word names what a paper studies: "product reviews"."""
 ENTRY_TYPES = {
     "article": ("article",), "journal": ("article",),
     "inproceedings": ("inproceedings",), "conference": ("inproceedings",),
@@ -128,6 +132,15 @@ SENTENCE_WORDS = 8
 """Words from which a text with a full stop is a sentence."""
 LONG = 40
 """Words from which any text is one."""
+
+
+def is_titled(words: Collection[str], word: str) -> bool:
+    """Whether a paper is of a kind by this word of titles; `words` are those of its title."""
+
+    def has(one: str) -> bool:
+        return one in words or f"{one}s" in words
+
+    return has(word) and not any(map(has, STUDIED.get(word, ())))
 
 
 def is_sentence(text: str) -> bool:

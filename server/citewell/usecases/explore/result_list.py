@@ -16,7 +16,7 @@ from citewell.model.query import Direction, TypedQuery, Understood
 from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
 from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
-from citewell.retrieval.query_grammar.words import TITLE_WORDS
+from citewell.retrieval.query_grammar.words import TITLE_WORDS, is_titled
 from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
     JUDGED,
@@ -221,7 +221,7 @@ def _value(work: Work, times: int, wanted: str, now: int) -> tuple[float, str]:
         rate = times / max(1, now - (work.year or now) + 1)
         return rate, f"cited {times:,} times, {rate:.1f} a year"
     title = normalise_title(work.title).split()
-    is_kind = any(word in title for word in TITLE_WORDS.get(wanted, (wanted,)))
+    is_kind = any(is_titled(title, word) for word in TITLE_WORDS.get(wanted, (wanted,)))
     return (KIND, f"{wanted} by its title") if is_kind else (0.0, "")
 
 

@@ -64,6 +64,8 @@ from citewell.usecases.find import (
     to_cursor,
 )
 
+WAITING_SECONDS = 20.0
+"""How long a search waits for the sources: less than clients wait for an answer."""
 MAX_REASON = 80
 """Characters of the reason of one paper of a long list."""
 
@@ -177,11 +179,15 @@ def _places(
     },
 )
 async def search_papers(
-    call: ToolCall, detail: DetailLevel = "short", max_tokens: MaxTokens = 4000
+    call: ToolCall,
+    online: Annotated[bool, Field(description="Also ask the allowed sources.")] = False,
+    detail: DetailLevel = "short",
+    max_tokens: MaxTokens = 4000,
 ) -> Answer:
     """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
-    lacks a citation use find_citations, for a whole question explore_papers. Status not_checked:
-    a part of the search failed, so try again."""
+    lacks a citation use find_citations, for a whole question explore_papers. not_checked: a part
+    of the search failed; try again."""
+    more = {"online_seconds": WAITING_SECONDS} if online else {}
     request = call.request()
     try:
         query = searching.query_of(request, call.tools.options)
@@ -194,7 +200,7 @@ async def search_papers(
             "Empty search: give at least one of `query`, `author`, `venue` and `kind`.",
             query=EXAMPLES["query"],
         )
-    found = await call.run(partial(searching.page_of, query=query))
+    found = await call.run(partial(searching.page_of, query=query), **more)
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
     listed_papers = [

@@ -39,10 +39,10 @@ MaxTokens = Annotated[
 ]
 Cursor = Annotated[
     str,
-    Field(max_length=100, description="The `next_cursor` of the page before."),
+    Field(max_length=100, description="The last page's `next_cursor`."),
 ]
 Write = Annotated[bool, Field(description="Change the file; otherwise only show the diff.")]
-DetailLevel = Annotated[Detail, Field(description="full: with abstract, identifiers and reasons.")]
+DetailLevel = Annotated[Detail, Field(description="full: with abstract, ids and reasons.")]
 BibPath = Annotated[
     str,
     Field(

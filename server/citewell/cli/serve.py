@@ -138,13 +138,20 @@ PORT = 7413
 
 
 @click.command("serve", short_help="Serve a web page, and programs over HTTP.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    envvar="CITEWELL_HTTP_HOST",
+    show_default=True,
+    help="Address to listen on; also CITEWELL_HTTP_HOST in the environment.",
+)
 @click.option(
     "--port",
+    envvar="CITEWELL_HTTP_PORT",
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="Port to listen on; 0: any free port.",
+    help="Port to listen on; 0: any free port. Also CITEWELL_HTTP_PORT in the environment.",
 )
 @click.option(
     "--token-file",

@@ -19,7 +19,7 @@ from citewell.options.folders import config_folder, working_folder
 from citewell.options.tree import Options
 from citewell.options.values import (
     ENVIRONMENT_PREFIX,
-    SECRETS,
+    NO_SETTINGS,
     Setting,
     WrongValueError,
     camel,
@@ -207,7 +207,7 @@ class Merge:
                 self._put(
                     setting, environ[variable], origin, variable, working_folder(), textual=True
                 )
-            elif variable.startswith(prefixes) and variable not in SECRETS:
+            elif variable.startswith(prefixes) and variable not in NO_SETTINGS:
                 self._unknown(variable, list(by_variable), "the environment", "", None)
 
     def mapping(

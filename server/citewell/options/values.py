@@ -26,10 +26,18 @@ from citewell.options.tree import Options
 # The settings tree as a flat list: for checks, the reference page and the editors' schemas.
 
 ENVIRONMENT_PREFIX = "CITEWELL_"
-SECRETS = frozenset(
-    {"CITEWELL_LLM_KEY", "CITEWELL_MCP_TOKEN", "CITEWELL_HTTP_TOKEN", "CITEWELL_QDRANT_KEY"}
+NO_SETTINGS = frozenset(
+    {
+        "CITEWELL_LLM_KEY",
+        "CITEWELL_MCP_TOKEN",
+        "CITEWELL_HTTP_TOKEN",
+        "CITEWELL_QDRANT_KEY",
+        "CITEWELL_HTTP_HOST",
+        "CITEWELL_HTTP_PORT",
+    }
 )
-"""Variables that are no settings, though they are named like some: no file may hold them."""
+"""Variables that are named like settings and may be in no file: secrets, and where `citewell serve`
+listens."""
 
 
 def camel(name: str) -> str:

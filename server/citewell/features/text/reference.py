@@ -148,6 +148,13 @@ def style_named(name: str, folders: Sequence[Path] = ()) -> Style:
     return style
 
 
+SHORT_NAMES = {
+    "mla": "modern-language-association",
+    "chicago": "chicago-author-date",
+    "harvard": "harvard-cite-them-right",
+    "vancouver": "nlm-citation-sequence",
+}
+"""Usual names of styles, with those of the CSL repository."""
 _STYLES: dict[tuple[str, tuple[Path, ...]], Style] = {}
 _FOUND: dict[tuple[Any, str], Any] = {}
 """Elements of styles and locales by where the processor looks for them, and from which element."""
@@ -200,6 +207,7 @@ def _style_path(name: str, folders: Sequence[Path]) -> Path:
         raise CitewellError(_unknown(name, "the file does not exist"))
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,120}", name):
         raise CitewellError(_unknown(name, "a style is a name such as `ieee` or a .csl file"))
+    name = SHORT_NAMES.get(name.lower(), name)
     own = _OWN / f"{name}.csl"
     if own.is_file():
         return own

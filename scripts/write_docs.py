@@ -81,7 +81,7 @@ PRIVACY_HEAD = f"""\
 <!-- Written by `make docs`; edit the tables in the code instead. -->
 
 Citewell works on your machine. It connects to nothing else, and writes nothing outside these
-folders, unless one of your settings or commands says so. Tests trace the system calls.
+folders, unless one of your settings or commands says so.
 
 ## Stored on this machine
 
@@ -101,7 +101,7 @@ elsewhere (`library.path`). You may delete the cache at any time. Commands remov
 files. `fill`, `check --fix`, editors, and agents with `--allow-write` write into your project.
 
 No command runs code of the working folder, and no settings of a project can name a program or a
-recipient. Processes that a command starts end with it, even if it is killed.
+recipient.
 
 ## Sent, and when
 

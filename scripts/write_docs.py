@@ -30,7 +30,7 @@ from citewell.options.values import (
     settings,
 )
 from citewell.privacy import SWITCHES
-from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, SOURCES, what_is_sent
+from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, source_title
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -80,9 +80,8 @@ PRIVACY_HEAD = f"""\
 
 <!-- Written by `make docs`; edit the tables in the code instead. -->
 
-Citewell works on your machine. It connects to nothing else, and writes nothing outside the folders
-below, unless a setting or a command of yours says so. Tests trace the system calls of its commands
-and of the packages that these use.
+Citewell works on your machine. It connects to nothing else, and writes nothing outside these
+folders, unless one of your settings or commands says so.
 
 ## Stored on this machine
 
@@ -97,15 +96,12 @@ and of the packages that these use.
 
 """
 FOLDERS = """
-On Linux and macOS, only you can read the folders for data and cache; what an older version left
-open to others is closed when it is written again. A library that several people share belongs
-elsewhere (`library.path`). The cache may be deleted at any time. A command also uses the system's
-temporary folder, and removes what it put there when it ends. `fill`, `check --fix`, editors, and
-agents with `--allow-write` write into your project, and options such as `--json` the files that
-they name.
+On Linux and macOS, only you can read the folders for data and cache. Keep a shared library
+elsewhere (`library.path`). You may delete the cache at any time. Commands remove their temporary
+files. `fill`, `check --fix`, editors, and agents with `--allow-write` write into your project.
 
-No command runs code of the working folder: no process imports from there, and no settings of a
-project can name a program or a recipient. What a command starts ends with it, even if it is killed.
+No command runs code of the working folder, and no settings of a project can name a program or a
+recipient.
 
 ## Sent, and when
 
@@ -116,7 +112,7 @@ SETTINGS = (
         "huggingface.co",
         "the name of a model",
         "when `retrieval.encoders`, `retrieval.cross_encoder` or `llm.model` names one that is not "
-        "on this machine; never again once it is",
+        "on this machine",
     ),
     (
         "a Qdrant server",
@@ -128,7 +124,7 @@ SETTINGS = (
         "a Ray cluster",
         "that of the option",
         "titles and abstracts of the library",
-        "by `library build --ray HOST:PORT`; `--ray local` is this machine alone",
+        "by `library build --ray HOST:PORT`",
     ),
     ("GROBID", "that of the setting", "the whole PDF", "when `pdf.grobid` names it"),
     (
@@ -145,10 +141,10 @@ SETTINGS = (
     ),
 )
 SWITCHED = """
-## Packages of others
+## Third-party packages
 
-Some packages report their use, look for updates or download lists by themselves. Citewell sets
-these variables in each of its processes before such a package can be imported, whatever they were:
+Some packages report usage, look for updates or download lists. Citewell sets these variables in
+each of its processes:
 
 """
 
@@ -159,29 +155,35 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def privacy_page() -> str:
     """The page as Markdown."""
-    sources = [
-        (title, host, sends, "when `sources.allow` names it")
-        for title, host, sends in what_is_sent(tuple(SOURCES))
-    ]
-    bulk = [
-        (name, "its own", "nothing of yours", "by `library fetch`, when allowed")
-        for name in DOWNLOADS
-    ]
-    models = [
+    models = [one for one in PROVIDERS.values() if one.name != "transformers"]
+    recipients = (
         (
-            one.title,
-            urlsplit(one.base).hostname or "its own",
+            "each allowed source",
+            "[its host](sources.md#the-sources)",
+            "identifiers, titles, first authors and years of references; search words",
+            "when `sources.allow` names it",
+        ),
+        (
+            " and ".join(source_title(name) for name in DOWNLOADS),
+            "its own",
+            "nothing of yours",
+            "by `library fetch`, when allowed",
+        ),
+        (
+            "a language model",
+            ", ".join(
+                f"{urlsplit(one.base).hostname or 'its own'} ({one.title})" for one in models
+            ),
             "the passage, titles and abstracts",
             "when `llm.provider` names it",
-        )
-        for one in PROVIDERS.values()
-        if one.name != "transformers"
-    ]
+        ),
+        *SETTINGS,
+    )
     stored = _table(
         ("folder", "name", "contents", "written"),
         [(one.folder, f"`{one.name}`", one.contents, one.written) for one in STORED],
     )
-    sent = _table(("to", "host", "what", "when"), [*sources, *bulk, *models, *SETTINGS])
+    sent = _table(("to", "host", "what", "when"), recipients)
     switched = _table(
         ("package", "variables"),
         [
@@ -190,7 +192,15 @@ def privacy_page() -> str:
         ],
     )
     return "".join(
-        (PRIVACY_HEAD, stored, FOLDERS, sent, f"\n{NEVER} {ALWAYS}\n", SWITCHED, switched)
+        (
+            PRIVACY_HEAD,
+            stored,
+            FOLDERS,
+            sent,
+            f"\n**Sources.** {NEVER} {ALWAYS}\n",
+            SWITCHED,
+            switched,
+        )
     )
 
 

@@ -216,20 +216,17 @@ rrf_k = 30
 ```
 
 A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
-the value from the other places; on the command line it is an error. For settings that name a
-recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
-places say. `citewell doctor` shows where each setting was set.
+the value from the other places; on the command line it is an error. A wrong recipient
+(`llm.provider`, `sources.allow`) means none, whatever the other places say. `citewell doctor` shows
+where each setting was set.
 
-The user data folder, with the libraries, the learned history and the usage of
-language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
-macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
-names.
+The user data folder has the libraries, the learned history and the usage of language models
+([folders](privacy.md#stored-on-this-machine)).
 
-A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
-"not in workspaces": those that send data, run a program, or name a provider, an address or a
-private path. Settings marked "in workspaces below the paper" may name only paths inside the folder
-of the paper's main file, links followed: no `..`, no `~`, no absolute path. All other settings only
-affect what is found, shown and written into the paper's own files.
+A `citewell.toml` travels with other people's manuscripts. It cannot set settings marked "not in
+workspaces", which send data, run a program, or name an address or a private path. Settings marked
+"in workspaces below the paper" may name only paths inside the folder of the paper's main file,
+symbolic links followed.
 """
 
 
@@ -243,8 +240,7 @@ def settings_page() -> str:
         if above != section:
             section = above
             parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
-            parts.append("\n| setting | in the editor | value | default | meaning |")
-            parts.append("\n|---|---|---|---|---|\n")
+            parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
         parts.append(_row(setting))
     return "".join(parts)
 
@@ -261,7 +257,6 @@ def _row(setting: Setting) -> str:
     note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
-        f"`{setting.wire}`",
         value,
         _default(setting.default),
         setting.help + note,

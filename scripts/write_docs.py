@@ -39,8 +39,8 @@ COMMANDS_HEAD = """\
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Global options come before the command. Problems are written to standard error, with a code
-([problems.md](problems.md)) and a hint; results are written to standard output.
+Global options come before the command; `-h` or `--help` after it shows its help. Results are
+written to standard output, [problems](problems.md) to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -49,6 +49,10 @@ Global options come before the command. Problems are written to standard error, 
 | 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
 """
+
+
+_HELP_FLAG = re.compile(r"(?:\n\nOptions:)?\n  -h, --help +Show this message and exit\.(?=\n\n|$)")
+"""The last option of each command, with the heading where it is the only one."""
 
 
 def commands(
@@ -71,7 +75,8 @@ def commands_page() -> str:
         context = click.Context(
             command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
         )
-        parts.append(f"\n## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+        text = _HELP_FLAG.sub("", command.get_help(context).rstrip())
+        parts.append(f"\n## {name}\n\n```text\n{text}\n```\n")
     return "".join(parts)
 
 

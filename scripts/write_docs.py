@@ -39,8 +39,8 @@ COMMANDS_HEAD = """\
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Global options come before the command. Problems are written to standard error, with a code
-([problems.md](problems.md)) and a hint; results are written to standard output.
+Global options come before the command; `-h` or `--help` after it shows its help. Results are
+written to standard output, [problems](problems.md) to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -49,6 +49,10 @@ Global options come before the command. Problems are written to standard error, 
 | 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
 """
+
+
+_HELP_FLAG = re.compile(r"(?:\n\nOptions:)?\n  -h, --help +Show this message and exit\.(?=\n\n|$)")
+"""The last option of each command, with the heading where it is the only one."""
 
 
 def commands(
@@ -71,7 +75,8 @@ def commands_page() -> str:
         context = click.Context(
             command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
         )
-        parts.append(f"\n## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+        text = _HELP_FLAG.sub("", command.get_help(context).rstrip())
+        parts.append(f"\n## {name}\n\n```text\n{text}\n```\n")
     return "".join(parts)
 
 
@@ -226,20 +231,17 @@ rrf_k = 30
 ```
 
 A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
-the value from the other places; on the command line it is an error. For settings that name a
-recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
-places say. `citewell doctor` shows where each setting was set.
+the value from the other places; on the command line it is an error. A wrong recipient
+(`llm.provider`, `sources.allow`) means none, whatever the other places say. `citewell doctor` shows
+where each setting was set.
 
-The user data folder, with the libraries, the learned history and the usage of
-language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
-macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
-names.
+The user data folder has the libraries, the learned history and the usage of language models
+([folders](privacy.md#stored-on-this-machine)).
 
-A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
-"not in workspaces": those that send data, run a program, or name a provider, an address or a
-private path. Settings marked "in workspaces below the paper" may name only paths inside the folder
-of the paper's main file, links followed: no `..`, no `~`, no absolute path. All other settings only
-affect what is found, shown and written into the paper's own files.
+A `citewell.toml` travels with other people's manuscripts. It cannot set settings marked "not in
+workspaces", which send data, run a program, or name an address or a private path. Settings marked
+"in workspaces below the paper" may name only paths inside the folder of the paper's main file,
+symbolic links followed.
 """
 
 
@@ -253,8 +255,7 @@ def settings_page() -> str:
         if above != section:
             section = above
             parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
-            parts.append("\n| setting | in the editor | value | default | meaning |")
-            parts.append("\n|---|---|---|---|---|\n")
+            parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
         parts.append(_row(setting))
     return "".join(parts)
 
@@ -271,7 +272,6 @@ def _row(setting: Setting) -> str:
     note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
-        f"`{setting.wire}`",
         value,
         _default(setting.default),
         setting.help + note,

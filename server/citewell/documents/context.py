@@ -85,7 +85,8 @@ def query_for(
 def acronyms_of(
     document: Document, context: Context, words: str = ""
 ) -> tuple[tuple[str, str], ...]:
-    """The acronyms of a place (and of the words typed there) with their long forms in the document."""
+    """The acronyms of a place (and of the words typed there) with their long forms in the
+    document."""
     names = acronyms_in(" ".join((words, context.sentence, *context.before)))
     return written_out(document.text, names) if names else ()
 

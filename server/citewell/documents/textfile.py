@@ -43,7 +43,8 @@ class TextFile(msgspec.Struct, frozen=True):
     """The most frequent line end, for added text."""
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` in this file's encoding; FileError names a character that it lacks."""
+        """The bytes of `text` in this file's encoding; FileError names a character that it
+        lacks."""
         try:
             return self.bom + text.encode(self.encoding)
         except UnicodeEncodeError as error:

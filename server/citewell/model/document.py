@@ -78,7 +78,8 @@ class Placeholder(msgspec.Struct, frozen=True):
     reach: int = 0
     """End of the words of an unclosed placeholder. The text after `span` may be prose."""
     certain: bool = True
-    """False if its words cannot be told from the prose after them: no edit may remove them."""
+    """False if its words cannot be distinguished from the prose after them: no edit may remove
+    them."""
 
 
 class Heading(msgspec.Struct, frozen=True):

@@ -322,7 +322,7 @@ def address_key(address: str) -> str:
 
 
 def _other_years(one: str, other: str) -> bool:
-    """True for addresses of different years of NeurIPS, which numbers its papers anew each year."""
+    """True for addresses of different years of NeurIPS, which restarts its numbers each year."""
     years = [found[1] for text in (one, other) if (found := _YEAR_OF_PAPERS.search(text))]
     return len(set(years)) > 1
 

@@ -442,7 +442,8 @@ def _of(family: str, given: str) -> Iterator[tuple[NameForm, None]]:
 
 
 def _families(family: str) -> tuple[str, ...]:
-    """The whole surname, without its particles, and its first and last word if it has two or three."""
+    """The whole surname, without its particles, and its first and last word if it has two or
+    three."""
     keys = [fold_name(family), family_key(family)]
     words = [fold_name(part) for part in family.replace("-", " ").split()]
     while words and words[0] in PARTICLES:

@@ -1,4 +1,5 @@
-"""The content of a PDF: its text by page, its reference list, and candidates for its title and DOI."""
+"""The content of a PDF: its text by page, its reference list, and candidates for its title and
+DOI."""
 
 from __future__ import annotations
 

@@ -417,7 +417,8 @@ def _kind(work: Work) -> tuple[str, str]:
 
 
 def name_text(author: Author) -> str:
-    """A name in BibTeX's sorting form; an organisation, and a name that contains "and", in braces."""
+    """A name in BibTeX's sorting form; an organisation, and a name that contains "and", in
+    braces."""
     family, given = escape(author.family), escape(author.given)
     whole = not given and not author.suffix and " " in family
     if whole or _AND.search(family) or "," in family:

@@ -191,7 +191,8 @@ class KeyMatch(msgspec.Struct, frozen=True):
 
 
 class KeyIndex:
-    """An index over the entries of a project's .bib files. Immutable: `refreshed` returns another."""
+    """An index over the entries of a project's .bib files. Immutable: `refreshed` returns
+    another."""
 
     def __init__(
         self,

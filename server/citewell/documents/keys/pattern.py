@@ -109,7 +109,7 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
     needed.
 
     ASCII letters, digits and `_:./+-` only, which BibTeX, biblatex and Pandoc all take. A bad
-    pattern (`check_pattern`) is replaced by the default one: a citation must not fail for it.
+    pattern (`check_pattern`) is replaced by the default one, so that a citation never fails for it.
     """
     key = _preferred_key(work, pattern)
     if key not in taken and key.lower() not in taken:
@@ -124,7 +124,8 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
 
 @lru_cache(maxsize=512)
 def _preferred_key(work: Work, pattern: str) -> str:
-    """The key from the pattern alone. Cached: most papers of a list return after the next letter."""
+    """The key from the pattern alone. Cached: most papers of a list return after the next
+    letter."""
     if check_pattern(pattern) is not None:
         pattern = DEFAULT_PATTERN
     key = _clean(_FIELD.sub(lambda found: _text(work, found[1]), pattern))
@@ -201,7 +202,8 @@ def _surnames(work: Work) -> list[str]:
 
 
 def _first_word(work: Work) -> str:
-    """The first of `_words`; the others are not computed, since a list makes a key for each paper."""
+    """The first of `_words`; the others are not computed, since a list makes a key for each
+    paper."""
     first = ""
     for word in _title_words(work):
         if _is_telling(word):

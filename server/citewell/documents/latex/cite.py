@@ -225,7 +225,8 @@ class CiteReader:
     def _group_place(
         self, position: int, command: CiteCommand, site: _Site, *, first: bool
     ) -> tuple[int, Span | None] | Placeholder | None:
-        """The start of the key group, and the `<...>` before it; or the placeholder that this is."""
+        """The start of the key group, and the `<...>` before it; or the placeholder that this
+        is."""
         text = self.text
         angle: Span | None = None
         before = command.groups_before

@@ -1,4 +1,4 @@
-"""User-defined cite and include commands, parsed from `\newcommand`, `\\def`, `\\let` ..."""
+r"""User-defined cite and include commands, parsed from `\newcommand`, `\def`, `\let` ..."""
 
 from __future__ import annotations
 
@@ -277,7 +277,8 @@ def _let(text: str, name: str, position: int, commands: Commands) -> MacroDefini
 
 
 def _newcites(text: str, position: int, arguments: ArgumentReader) -> MacroDefinition | None:
-    r"""Parse multibib's `\newcites{sec,web}{..}`, which defines \citesec, \citepsec, \citeweb ..."""
+    r"""Parse multibib's `\newcites{sec,web}{..}`, which defines \citesec, \citepsec, \citeweb
+    ..."""
     group = arguments.argument(position, 500)
     if group is None:
         return None

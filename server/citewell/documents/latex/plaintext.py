@@ -1,4 +1,4 @@
-"""LaTeX as plain prose: without markup, accents as letters, mathematics kept as bare symbols.
+r"""LaTeX as plain prose: without markup, accents as letters, mathematics kept as bare symbols.
 
 The result reads like the sentences on which the rankers were trained, where `\alpha_t` is
 "alpha_t" and a reference leaves nothing behind.

@@ -102,9 +102,7 @@ class _Scanner:
             name = match[1]
             if name is not None:
                 position = self._command(name, match.start(), match.end())
-                if (
-                    len(self.own) + len(self.including) != known_names
-                ):  # the command was a definition
+                if len(self.own) + len(self.including) != known_names:  # it was a definition
                     known_names = len(self.own) + len(self.including)
                     token_pattern = _token_pattern(self._names())
             elif (token := match[0]) == "%":

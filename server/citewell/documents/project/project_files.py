@@ -232,7 +232,7 @@ class ProjectFiles:
 
     def bib_at(self, path: Path) -> BibFile | Problem | None:
         """Any bibliography, declared or not, as read with the paper if it belongs to it; None when
-        there is no file."""
+        the file is missing."""
         if path in self.bibs:
             return self.bibs[path]
         text = self._cache.text(path, self._read)

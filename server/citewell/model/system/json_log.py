@@ -12,7 +12,8 @@ FIELDS = "json_fields"
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a line with time (ISO 8601, UTC), level, logger, message, extra fields and traceback."""
+    """Formats a line with time (ISO 8601, UTC), level, logger, message, extra fields and
+    traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as one line of JSON."""

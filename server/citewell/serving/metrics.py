@@ -34,12 +34,12 @@ Gauge = Callable[[], float]
 
 
 class _Series:
-    """The values of one metric by its labels."""
+    """The values of one metric by label."""
 
     def __init__(self, name: str, about: str, labels: Labels, bounds: Sequence[float] = ()) -> None:
         self.name, self.about, self.labels, self.bounds = name, about, labels, bounds
         self.values: dict[Labels, list[float]] = {}
-        """Of a counter its value; of a histogram its buckets, not cumulated, and the sum."""
+        """A counter's value; a histogram's buckets, not cumulated, and their sum."""
 
     def row(self, labels: Labels) -> list[float]:
         if labels not in self.values and len(self.values) >= MAX_SERIES:
@@ -98,22 +98,22 @@ class Metrics:
         self.gauge("process_start_time_seconds", "Unix time of the start.", lambda: began)
 
     def gauge(self, name: str, about: str, value: Gauge) -> None:
-        """Add a value that is read whenever the metrics are."""
+        """Add a value that is computed when the metrics are read."""
         self._gauges[name] = (about, value)
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered, or refused."""
+        """Count an answered or rejected request."""
         with self._lock:
             self._requests.row((endpoint, method, str(status)))[0] += 1
             _observe(self._seconds, (endpoint,), seconds)
 
     def call(self, name: str, outcome: str) -> None:
-        """Count a call of a search process; `outcome` is "ok" or the code of the problem."""
+        """Count a call of a search process; `outcome` is "ok" or a problem's code."""
         with self._lock:
             self._calls.row((name, outcome))[0] += 1
 
     def search(self, milliseconds: Mapping[str, float], dropped: Iterable[str]) -> None:
-        """Count the stages of one search, and the codes of what it had to leave out."""
+        """Count the stages of one search, and the codes of dropped retrievers."""
         with self._lock:
             for stage, spent in milliseconds.items():
                 _observe(self._stages, (stage,), spent / 1e3)
@@ -168,13 +168,13 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(round(value, 6))
 
 
-# An engine whose calls, stages of searches and requests to sources are counted.
+# An engine that counts calls, stages of searches and requests to sources.
 
 R = TypeVar("R")
 
 
 class MeteredEngine(RemoteEngine):
-    """An engine over another one, whose calls, and their outcomes, `metrics` counts."""
+    """Wraps an engine and counts its calls and their outcomes in `metrics`."""
 
     def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
         self._engine = engine
@@ -218,11 +218,11 @@ class MeteredEngine(RemoteEngine):
                 self._metrics.search(one.timings, [problem.code for problem in one.dropped])
 
 
-# The address under which a server shows its metrics.
+# The address of a server's metrics.
 
 
 def metrics_routes(metrics: Metrics | None) -> list[Route]:
-    """The route of `GET /metrics`; none without metrics, so that the path is unknown."""
+    """The route of `GET /metrics`; empty without metrics, so that the path is unknown."""
     if metrics is None:
         return []
 

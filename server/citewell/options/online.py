@@ -40,7 +40,7 @@ def about(
 
 
 class SourceOptions(Struct, frozen=True, kw_only=True):
-    """Which scholarly sources may be asked over the network: none until you allow them."""
+    """Scholarly sources that may be queried over the network: none until you allow them."""
 
     allow: Annotated[
         tuple[str, ...],
@@ -101,7 +101,7 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
 
 
 class LlmOptions(Struct, frozen=True, kw_only=True):
-    """Which language model may see the manuscript, what it is asked, and what it may cost."""
+    """The language model that may see the manuscript, its tasks, and its budget."""
 
     provider: Annotated[
         Literal[

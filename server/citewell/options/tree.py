@@ -30,7 +30,7 @@ Network = Annotated[
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """What `citewell serve` allows its clients."""
+    """Access and limits of `citewell serve`."""
 
     allow_origins: Annotated[
         tuple[Origin, ...],
@@ -115,7 +115,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 class CompletionOptions(Struct, frozen=True, kw_only=True):
-    """What the completion list holds."""
+    """The completion list."""
 
     limit: Annotated[int, about("Number of papers listed for a placeholder.", ge=1, le=200)] = 20
 
@@ -124,7 +124,7 @@ DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
 
 
 class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
-    """What the editor underlines."""
+    """Diagnostics in the editor."""
 
     enabled: Annotated[bool, about("Report problems with citations and entries.")] = True
     severity: Annotated[
@@ -177,7 +177,7 @@ Feature = Literal[
 
 
 class FeatureOptions(Struct, frozen=True, kw_only=True):
-    """What the editor is offered: each part can be turned off, or left to another tool beside."""
+    """Features of the editor: each can be turned off, or left to another tool."""
 
     coexist: Annotated[
         Literal["none", "texlab", "latexWorkshop"],
@@ -197,7 +197,7 @@ class FeatureOptions(Struct, frozen=True, kw_only=True):
 
 
 class HoverOptions(Struct, frozen=True, kw_only=True):
-    """What the card of a reference shows."""
+    """The card of a reference."""
 
     style: Annotated[
         str,
@@ -212,21 +212,21 @@ class HoverOptions(Struct, frozen=True, kw_only=True):
 
 
 class InlayOptions(Struct, frozen=True, kw_only=True):
-    """What is shown within the text, beside what the author wrote."""
+    """Notes shown within the text."""
 
     citations: Annotated[bool, about("Show author and year after each cited key.")] = True
     verification: Annotated[bool, about("Show the check result after each .bib entry.")] = True
 
 
 class LensOptions(Struct, frozen=True, kw_only=True):
-    """What is shown above each entry of a .bib."""
+    """Notes shown above each entry of a .bib."""
 
     citations: Annotated[bool, about("Show how often the entry is cited.")] = True
     source: Annotated[bool, about("Show which library record matches the entry.")] = True
 
 
 class PdfOptions(Struct, frozen=True, kw_only=True):
-    """What reading one PDF may cost; one that costs more is a problem, and the others are read."""
+    """Limits for reading one PDF; a PDF beyond them is reported, and the others are read."""
 
     grobid: Annotated[
         str,
@@ -270,7 +270,7 @@ Marker = Annotated[
 
 
 class LibraryOptions(Struct, frozen=True, kw_only=True):
-    """Which library of papers answers."""
+    """The library of papers that is searched."""
 
     path: Annotated[
         Path | None,
@@ -294,7 +294,7 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
 
 
 class RetrievalOptions(Struct, frozen=True, kw_only=True):
-    """How candidates are found and fused."""
+    """Search for candidates, and fusion of their lists."""
 
     bm25: Annotated[bool, about("Search by words (BM25).")] = True
     dense: Annotated[
@@ -376,7 +376,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):
-    """What counts as a citation and as a placeholder."""
+    """Commands and texts that count as citations and placeholders."""
 
     cite_commands: Annotated[
         tuple[CiteCommand, ...], about("Additional LaTeX cite commands, without backslash.")
@@ -394,7 +394,7 @@ class DocumentOptions(Struct, frozen=True, kw_only=True):
 
 
 class BibOptions(Struct, frozen=True, kw_only=True):
-    """How entries are written."""
+    """Form and place of new entries."""
 
     key_pattern: Annotated[str, about("Pattern of new citation keys.")] = "{author}{year}{word}"
     target: Annotated[
@@ -462,7 +462,7 @@ class ZoteroOptions(Struct, frozen=True, kw_only=True):
 
 
 class FillOptions(Struct, frozen=True, kw_only=True):
-    """What `citewell fill` writes without being asked."""
+    """Citations that `citewell fill` writes without confirmation."""
 
     unattended: Annotated[
         bool,
@@ -486,7 +486,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
 
 
 class LearningOptions(Struct, frozen=True, kw_only=True):
-    """What is learned from the suggestions that you accept and dismiss."""
+    """Learning from the suggestions that you accept and dismiss."""
 
     enabled: Annotated[
         bool,

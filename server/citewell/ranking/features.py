@@ -127,7 +127,7 @@ def _company(known: FeatureInputs) -> list[NDArray[np.float32]]:
         unknown = np.full(count, UNKNOWN, np.float32)
         return [unknown, unknown, unknown, np.zeros(count, np.float32)]
     likeness = known.vectors @ company.vectors.T
-    # A candidate that is a reference itself is no witness for itself.
+    # A candidate that is itself a reference is no evidence for itself.
     same = known.rows[:, None] == company.rows[None, :]
     likeness[same] = 0
     others = np.maximum(len(company.rows) - same.sum(axis=1), 1)

@@ -421,8 +421,8 @@ class BibOptions(Struct, frozen=True, kw_only=True):
 
 
 class ZoteroOptions(Struct, frozen=True, kw_only=True):
-    """Where Zotero with Better BibTeX answers; asked by `citewell library add zotero:`, and by the
-    editor where `zotero.live` is on."""
+    """Address of Zotero with Better BibTeX, used by `citewell library add zotero:`, and by the
+    editor if `zotero.live` is on."""
 
     live: Annotated[
         bool,

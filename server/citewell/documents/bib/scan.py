@@ -88,8 +88,7 @@ class Heads:
         return len(self._text) if head is None else head.start()
 
     def sight(self, at: int, count: int = 1) -> int:
-        """Offset up to which `limit` looks: the end of that head, or one beyond the end of the
-        text."""
+        """Offset that `limit` reads up to: the end of that head, or one beyond the text's end."""
         head = self._line_head(at, count)
         return len(self._text) + 1 if head is None else head.end()
 

@@ -43,8 +43,8 @@ def bare_authors(cursor: Cursor, at: int) -> Clause | None:
 
 
 def _coauthors(cursor: Cursor, at: int) -> Clause | None:
-    """ "He, Zhang, Ren, Sun 2016": at least three surnames before a year, if the library has a joint
-    paper of these authors. Each word alone may be a common one."""
+    """Parse "He, Zhang, Ren, Sun 2016": at least three surnames before a year, if the library has a
+    joint paper of these authors. Each word alone may be a common one."""
     if not cursor.has_year:
         return None
     words: list[str] = []
@@ -199,11 +199,8 @@ def _has_other_name_between(cursor: Cursor, at: int, last: int, *, is_name: bool
         return False
     names, family = cursor.names, cursor.tokens[last].text
     given = cursor.slice(between[0], between[-1] + 1)
-    is_known = (
-        names.has_person(given, family)
-        or names.has_author(
-            f"{cursor.slice(between[0], last + 1)}, {cursor.tokens[at].text}"  # a surname of several words
-        )
+    is_known = names.has_person(given, family) or names.has_author(
+        f"{cursor.slice(between[0], last + 1)}, {cursor.tokens[at].text}"  # of a surname in words
     )
     return not is_known and (not is_name or names.has_author(cursor.slice(at, between[-1] + 1)))
 

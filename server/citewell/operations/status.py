@@ -1,4 +1,4 @@
-"""What answers here: the server, and the library behind it."""
+"""The status of the server and the library behind it."""
 
 from __future__ import annotations
 

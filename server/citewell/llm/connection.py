@@ -126,7 +126,7 @@ class ModelConnection:
         return f"{name}@{version}", known, None
 
     def lines(self, module: Program, passage: str, works: Sequence[Work]) -> list[str]:
-        """As many candidates as fit into a request."""
+        """The candidates, as many as fit into a request."""
         lines = [candidate_of(work, self.options.abstract_characters) for work in works]
         predict = module.predict
         frame = tokens_of(predict.signature.instructions)

@@ -72,7 +72,7 @@ def tokens_of(text: str) -> int:
 
 
 def fitting(lines: Sequence[str], room: int) -> int:
-    """How many of the lines fit into `room` tokens; at least one."""
+    """Number of the lines that fit into `room` tokens; at least one."""
     spent = 0
     for number, line in enumerate(lines):
         spent += tokens_of(line) + 4

@@ -139,7 +139,7 @@ class BibFile(msgspec.Struct, frozen=True, dict=True):
     """The @string macros, from lower-case name to raw value."""
     blocks: tuple[BibBlock, ...] = ()
     regions: tuple[Span, ...] = ()
-    """Where the text is that of a document: the ranges that hold a bibliography."""
+    """The ranges of bibliographies in the text of a document."""
     is_csl: bool = False
     """Whether the file is CSL (JSON or YAML): only the ranges of keys are exact."""
 

@@ -56,7 +56,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     confidence: float = 1.0
     """Probability, 0 to 1, that the reference, not the record, is wrong."""
     url: str = ""
-    """Where a reader can verify it: the page of the record, the DOI or the arXiv identifier."""
+    """Page for verification: that of the record, the DOI or the arXiv identifier."""
     span: Span | None = None
     """Span of the field's value in the source; None if it has none."""
 
@@ -193,4 +193,4 @@ class LabelledReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """The kind of error, in the data set's own words: "swapped_authors"; "valid" if there is none.
     """
     tier: int | None = None
-    """How hard the error is to detect, from 1 to 3, if the data set states it."""
+    """Difficulty of detecting the error, from 1 to 3, if the data set states it."""

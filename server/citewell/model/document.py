@@ -93,7 +93,7 @@ class BibDeclaration(msgspec.Struct, frozen=True):
     """One bibliography file that the document declares."""
 
     target: str
-    """As written: "refs", "bib/refs.bib"."""
+    """The text in the source: "refs", "bib/refs.bib"."""
     span: Span
     command: str
     """ "bibliography", "addbibresource" or "yaml"."""
@@ -124,7 +124,7 @@ class FileContents(msgspec.Struct, frozen=True):
     """A file that LaTeX writes from a `filecontents` environment."""
 
     name: str
-    """As written: "refs.bib", "\\jobname.bib"."""
+    r"""The text in the source: "refs.bib", "\jobname.bib"."""
     span: Span
     """Range of its text."""
     overwrites: bool

@@ -142,7 +142,7 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What would be cited where. Bibliographies come first in `edits`: a citation without its entry
+    """The proposed citations. Bibliographies come first in `edits`: a citation without its entry
     would break the paper."""
 
     status: Status | Literal["no_placeholders"]

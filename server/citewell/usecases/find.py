@@ -91,7 +91,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> str:
-        """Who chose and why; empty if the language model did not answer."""
+        """The chooser and the reason; "" if the language model did not answer."""
         if self.picked is None or not self.by_model:
             return ""
         return f"{'none fits, ' if self.none_fits else ''}{who_chose(self.picked)}"

@@ -223,7 +223,7 @@ class Difference(StrEnum):
 
 
 class AuthorComparison(msgspec.Struct, frozen=True, gc=False):
-    """How a given author list differs from a recorded one."""
+    """The differences between a given author list and a recorded one."""
 
     difference: Difference
     shared: float = 0.0

@@ -245,7 +245,7 @@ def _marked_line(text: str, start: int) -> re.Match[str] | None:
 
 class Venue(msgspec.Struct, frozen=True):
     name: str
-    """As written in the booktitle or journal field."""
+    """Its spelling in the booktitle or journal field."""
     journal: bool = False
 
 

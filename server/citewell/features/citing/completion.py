@@ -90,7 +90,7 @@ class Candidate(msgspec.Struct, frozen=True):
     check: Check | None = None
     """The check of `entry`, if it is in doubt."""
     certainty: Certainty = ""
-    """How certain `work` is, if a ranker is available."""
+    """Certainty of `work`, if a ranker is available."""
 
 
 def who_and_when(candidate: Candidate) -> str:

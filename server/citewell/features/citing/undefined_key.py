@@ -160,7 +160,7 @@ class KeyFit(msgspec.Struct, frozen=True):
     title: float = 0.0
     """Share of the part after the year that the title explains, by the best convention."""
     title_detail: float = 0.0
-    """How much of the title the key contains: 0 for `blei-03`, 1 for a dozen letters."""
+    """Share of the title in the key: 0 for `blei-03`, 1 for a dozen letters."""
     authors: float = 0.0
     """Share of the further names or initials that are authors'; 0 if there are none."""
     contradicts: float = 0.0

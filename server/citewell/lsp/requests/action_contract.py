@@ -59,7 +59,7 @@ class ChosenAction(Struct, frozen=True, eq=False):
     uri: str
     name: str
     arguments: Mapping[str, Any]
-    """As returned by the editor: to be validated."""
+    """From the editor, to be validated."""
     report: Report
 
     def text(self, key: str) -> str:

@@ -130,7 +130,7 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     cut. None if the papers are not judged: without words to search for, with the name of an author,
     and without the trained ranker."""
     overview: Overview | None = None
-    """Of the last list, if requested."""
+    """Overview of the last list, if requested."""
 
 
 # The list of a literature search as a file for another program.

@@ -75,10 +75,8 @@ def write_full_text(
     folder: Path,
     build: Callable[[Callable[[], Iterable[Work]], int, Path], None],
 ) -> int:
-    """Write the passages of papers, by title key, and their index; return their number.
-
-    `build` writes an index of works into a folder: each passage is handed to it as an abstract.
-    """
+    """Write the passages of papers, by title key, and their index; return their number. `build`
+    writes an index of works into a folder: each passage is handed to it as an abstract."""
     folder.mkdir()
     keys: list[int] = []
     owners: list[int] = []

@@ -142,10 +142,8 @@ FillGaps = Callable[[Work, Work], Work]
 def filled(
     works: Mapping[int, Work], lower: Sequence[Segment], fill_gaps: FillGaps
 ) -> dict[int, Work]:
-    """The works by row, completed from the segments below; upper segments take precedence.
-
-    A work stays as it is if two records of a segment may be the same work.
-    """
+    """The works by row, completed from the segments below; upper segments take precedence. A work
+    stays as it is if two records of a segment may be the same work."""
     found = dict(works)
     numbers = {row: keys.title_number(work.title) for row, work in works.items()}
     wanted = [number for number in dict.fromkeys(numbers.values()) if number is not None]
@@ -489,10 +487,8 @@ class Library(Closing):
         ]
 
     def key_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
-        """Live rows per key number (see `keys`); the caller checks the works for collisions.
-
-        A work that the library below has too has a row for each of its records.
-        """
+        """Live rows per key number (see `keys`); the caller checks the works for collisions. A work
+        that the library below has too has a row for each of its records."""
         return self._live_rows(list(dict.fromkeys(numbers)), every=True)
 
     def iter_works(self) -> Iterator[Work]:

@@ -74,10 +74,8 @@ def check(priors: Priors) -> None:
 
 
 def coded(vectors: NDArray[np.float32], levels: int = 127) -> NDArray[np.int8]:
-    """Unit vectors as int8, each row scaled so that its greatest value is `levels`.
-
-    Few levels make a compressed file small.
-    """
+    """Unit vectors as int8, each row scaled so that its greatest value is `levels`. Few levels make
+    a compressed file small."""
     greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     scaled = np.divide(levels * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
     return np.asarray(np.rint(scaled), np.int8)

@@ -59,11 +59,8 @@ def query_for(
     *,
     paper: CitingPaper | None = None,
 ) -> Query:
-    """The query of a placeholder: its own words and its context.
-
-    `paper` is the context of the whole paper; without it, title and abstract come from the document
-    itself.
-    """
+    """The query of a placeholder: its own words and its context. `paper` is the context of the
+    whole paper; without it, title and abstract come from the document itself."""
     context = _context(document, placeholder.span)
     if paper is None:
         paper = CitingPaper(title=document.title, abstract=document.abstract)
@@ -95,9 +92,7 @@ def nearby_titles(
     document: Document, place: Span, references: Sequence[Reference], other_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Titles of the works cited around a place, nearest first; `other_keys` are cited at the place.
-
-    Only works in `references` are included. The place's own citation is left out.
-    """
+    Only works in `references` are included. The place's own citation is left out."""
     titles = {reference.key: reference.title for reference in references if reference.title}
     if not titles:
         return ()

@@ -61,9 +61,7 @@ def _refused(path: Path) -> Problem | None:
 
 def _docx(path: Path) -> list[tuple[str, bool]]:
     """Each paragraph, with those in tables and content controls, and whether it is a heading.
-
-    Citation managers for Word keep their list in a content control.
-    """
+    Citation managers for Word keep their list in a content control."""
     from docx import Document
     from docx.text.paragraph import Paragraph
 

@@ -33,10 +33,8 @@ def squeeze(text: str) -> str:
 
 
 def is_dummy(text: str) -> bool:
-    """True for a dummy: "", "?", "TODO", "citation needed".
-
-    A lone "ref" may be a key, and counts as one.
-    """
+    """True for a dummy: "", "?", "TODO", "citation needed". A lone "ref" may be a key, and counts
+    as one."""
     return _DUMMY.fullmatch(text) is not None and _BARE_WORD.fullmatch(text) is None
 
 
@@ -72,10 +70,8 @@ class KeyList(msgspec.Struct, frozen=True):
 
 
 def split_keys(pieces: Iterable[KeyPiece], defined: Collection[str] = ()) -> KeyList:
-    """Sort the pieces of a key list into keys and words; all words make one query.
-
-    `defined` holds keys of the bibliographies that look like words ("who?").
-    """
+    """Sort the pieces of a key list into keys and words; all words make one query. `defined` holds
+    keys of the bibliographies that look like words ("who?")."""
     keys: list[KeyPiece] = []
     words: list[KeyPiece] = []
     empty: list[KeyPiece] = []
@@ -119,10 +115,8 @@ _AFTER_COMMAND = re.compile(r"\\[A-Za-z@]+\*?$")
 
 
 def find_markers(text: str, literal: Sequence[str] = ()) -> Iterator[Placeholder]:
-    """Markers in prose such as `[CITATION]`, `[?]`, `(CITE)`, `[CITE: graph attention]`.
-
-    `literal` holds the user's own markers, matched verbatim; they come first.
-    """
+    """Markers in prose such as `[CITATION]`, `[?]`, `(CITE)`, `[CITE: graph attention]`. `literal`
+    holds the user's own markers, matched verbatim; they come first."""
     for word in sorted({w for w in literal if w}, key=len, reverse=True):
         position = text.find(word)
         while position >= 0:
@@ -190,10 +184,8 @@ _CROSS_REFERENCE = re.compile(
 
 
 def todo_query(note: str, before: str) -> tuple[int, int] | None:
-    r"""Range of the search words in a to-do note; None if it asks for no citation.
-
-    `before` is the text before the note: "Lemma \todo{ref}" asks for a cross-reference.
-    """
+    r"""Range of the search words in a to-do note; None if it asks for no citation. `before` is the
+    text before the note: "Lemma \todo{ref}" asks for a cross-reference."""
     match = _TODO_ASK.match(note)
     if match is None:
         return None
@@ -236,10 +228,8 @@ def fold_markers(found: Sequence[Placeholder], text: str) -> list[Placeholder]:
 
 
 def key_pieces(content: str, offset: int) -> Iterator[KeyPiece]:
-    """The comma-separated pieces of a key list, stripped of white space.
-
-    REVTeX joins notes and keys with a star: `{a,*b}` cites a and b.
-    """
+    """The comma-separated pieces of a key list, stripped of white space. REVTeX joins notes and
+    keys with a star: `{a,*b}` cites a and b."""
     position = 0
     for part in content.split(","):
         inner = part.strip()
@@ -296,10 +286,8 @@ class OpenWords(msgspec.Struct, frozen=True):
 
 
 def open_words(text: str, start: int, reach: int) -> OpenWords:
-    """The plausible words in [start, reach); `reach` is the start of the next non-word.
-
-    White space at the start means that the citation is empty and prose follows.
-    """
+    """The plausible words in [start, reach); `reach` is the start of the next non-word. White space
+    at the start means that the citation is empty and prose follows."""
     tokens = list(_TOKEN.finditer(text, start, reach))
     if len(tokens) > MOST_TYPED:
         reach = tokens[MOST_TYPED - 1].end()

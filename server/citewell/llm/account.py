@@ -77,10 +77,8 @@ class Account:
             return self._session
 
     def allow(self, tokens: int, cost: float = 0.0) -> None:
-        """Check that a request of this many tokens and dollars is within today's budget.
-
-        Raises `CitewellError` if it is not, or if the usage is unknown.
-        """
+        """Check that a request of this many tokens and dollars is within today's budget. Raises
+        `CitewellError` if it is not, or if the usage is unknown."""
         if not (self.daily_tokens or self.daily_cost):
             return
         try:

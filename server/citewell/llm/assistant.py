@@ -84,10 +84,8 @@ class LanguageModel(ModelConnection):
         )
 
     def rank(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> ModelOrder:
-        """Rank all works in one request. Works missing from the answer keep their old order.
-
-        Raises only `Cancelled`.
-        """
+        """Rank all works in one request. Works missing from the answer keep their old order. Raises
+        only `Cancelled`."""
         program, module, problem = self.program("rank", query.sentence or query.text)
         if module is None:
             return ModelOrder(program=program, problem=problem)
@@ -132,11 +130,8 @@ class LanguageModel(ModelConnection):
         return ModelOrder(tuple(order), program, None, usage)
 
     def verify(self, sentence: str, work: Work, cancel: Cancel | None = None) -> Supported:
-        """Whether the title and abstract of a work support a sentence.
-
-        "yes" and "no" require a quotation from the record; else the answer is "unclear". Raises
-        `Cancelled` alone.
-        """
+        """Whether the title and abstract of a work support a sentence. "yes" and "no" require a
+        quotation from the record; else the answer is "unclear". Raises `Cancelled` alone."""
         program, module, problem = self.program("verify", sentence)
         if module is None or not work.abstract:
             problem = problem or Problem(

@@ -47,10 +47,8 @@ class ModelConnection:
 
     @classmethod
     def open(cls, options: LlmOptions) -> Self | None:
-        """The configured model; None if none is configured. Sends no request.
-
-        Raises `CitewellError` for ambiguous settings, and without DSPy.
-        """
+        """The configured model; None if none is configured. Sends no request. Raises
+        `CitewellError` for ambiguous settings, and without DSPy."""
         endpoint = endpoint_of(options)
         if endpoint is None:
             return None
@@ -70,10 +68,8 @@ class ModelConnection:
 
     @property
     def lm(self) -> Any:
-        """The `dspy.LM`; every request through it is counted and limited.
-
-        Raises `CitewellError` when it cannot be opened, as without a key.
-        """
+        """The `dspy.LM`; every request through it is counted and limited. Raises `CitewellError`
+        when it cannot be opened, as without a key."""
         with self._lock:
             if self._lm is None:
                 if self._open_lm is not None:

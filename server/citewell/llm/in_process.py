@@ -65,10 +65,8 @@ class TransformersEngine:
         self._model.train(False)
 
     def complete(self, request: Any) -> Any:
-        """Generate the likeliest continuation, token by token, until cancelled.
-
-        Raises `Cancelled` if cancelled before it begins.
-        """
+        """Generate the likeliest continuation, token by token, until cancelled. Raises `Cancelled`
+        if cancelled before it begins."""
         from dspy.lm15 import Message, Response, TextPart, Usage
 
         messages = _messages(request)

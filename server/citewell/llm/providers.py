@@ -98,10 +98,8 @@ class ModelEndpoint(msgspec.Struct, frozen=True):
 
 
 def endpoint_of(options: LlmOptions) -> ModelEndpoint | None:
-    """The configured provider; None if none is configured.
-
-    Raises `CitewellError` for ambiguous settings: a text is sent only to a host named by the user.
-    """
+    """The configured provider; None if none is configured. Raises `CitewellError` for ambiguous
+    settings: a text is sent only to a host named by the user."""
     if options.provider == "none":
         return None
     provider = PROVIDERS[options.provider]

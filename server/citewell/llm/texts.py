@@ -339,10 +339,8 @@ def choice(answer: object, count: int) -> int | None:
 
 
 def repaired_choice(raw: str, count: int) -> int | None:
-    """The number in an answer without the requested form; None unless it is unambiguous.
-
-    It is unambiguous as one `choice` field, or as a number alone: a number in prose is no choice.
-    """
+    """The number in an answer without the requested form; None unless it is unambiguous. It is
+    unambiguous as one `choice` field, or as a number alone: a number in prose is no choice."""
     found = {(a or b).lower() for a, b in _CHOICE.findall(raw[:20_000])}
     if len(found) == 1:
         return choice(found.pop(), count)
@@ -351,10 +349,8 @@ def repaired_choice(raw: str, count: int) -> int | None:
 
 
 def order(answer: object, count: int) -> list[int]:
-    """The numbers in an answer that are on the list, from 1, each once, in its order.
-
-    Takes a list or a text; everything else is left out.
-    """
+    """The numbers in an answer that are on the list, from 1, each once, in its order. Takes a list
+    or a text; everything else is left out."""
     if isinstance(answer, str):
         items: Iterable[object] = _NUMBERS.findall(answer[:20_000])
     elif isinstance(answer, (list, tuple)):
@@ -372,10 +368,8 @@ def completed(first: Sequence[int], count: int) -> list[int]:
 
 
 def quotation(answer: object, sources: Sequence[str]) -> str:
-    """The quoted words as in the first source that contains them, or "".
-
-    Case, blanks and the forms of quotes and dashes are ignored; letters and digits must match.
-    """
+    """The quoted words as in the first source that contains them, or "". Case, blanks and the forms
+    of quotes and dashes are ignored; letters and digits must match."""
     wanted = _with_places(str(answer or "")[:2000])[0]
     if len(wanted.replace(" ", "")) < LEAST_QUOTE:
         return ""

@@ -118,10 +118,8 @@ def use_version(program: str, version: str, folder: Path | None = None) -> None:
 
 
 def roll_back(program: str, folder: Path | None = None) -> str:
-    """Return to the version used before the current one, end a trial, and return its name.
-
-    Raises `CitewellError` if there is none.
-    """
+    """Return to the version used before the current one, end a trial, and return its name. Raises
+    `CitewellError` if there is none."""
     now = current(program, folder)
     if not now.previous:
         raise CitewellError(

@@ -79,10 +79,8 @@ _BRACE_OR_QUOTE = re.compile(r"[{}\"]")
 
 
 def literal_end(text: str, start: int, limit: int) -> int:
-    """Offset after the delimiter that closes the literal opened at `start`, or -1.
-
-    BibTeX counts every brace, escaped or not; a quote inside braces does not close.
-    """
+    """Offset after the delimiter that closes the literal opened at `start`, or -1. BibTeX counts
+    every brace, escaped or not; a quote inside braces does not close."""
     depth = 0
     if text[start] == "{":
         for brace in _BRACE.finditer(text, start, limit):

@@ -20,9 +20,7 @@ FOLDER = "corpus_tools/starter"
 
 def install_command(extra: str) -> str:
     """The command that adds an extra to the Python that runs now, as `python -m pip install ...`.
-
-    An environment made by uv has no pip: there the command is uv's.
-    """
+    An environment made by uv has no pip: there the command is uv's."""
     python = shlex.quote(Path(sys.executable or "python").as_posix())
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f"{pip} {_requirement(extra)}"

@@ -165,10 +165,8 @@ def _named_in(names: Iterable[str], most: int | None) -> list[Author]:
 
 
 def author_pieces(field: str) -> tuple[list[str], str]:
-    """The names of a BibTeX name list as written, and the separator of the first two.
-
-    White space around names is left out; " and " joins a list of one.
-    """
+    """The names of a BibTeX name list as written, and the separator of the first two. White space
+    around names is left out; " and " joins a list of one."""
     pieces = _split_outside_braces(field)
     joint = " and "
     if len(pieces) > 1:
@@ -483,10 +481,8 @@ _COMPLETE = frozenset({"cited:6b6e7fa8ca", "cited:74432ba23a"})
 
 
 def is_cut(authors: Sequence[Author], sources: Iterable[str], identifier: str = "") -> bool:
-    """True when every source truncates its lists at as many names as these.
-
-    `identifier` is the work's id, if known: some works have exactly this number of authors.
-    """
+    """True when every source truncates its lists at as many names as these. `identifier` is the
+    work's id, if known: some works have exactly this number of authors."""
     if identifier in _COMPLETE:
         return False
     sources = set(sources)

@@ -54,10 +54,8 @@ _TAG = lazy_pattern(
 
 
 def fold(text: str) -> str:
-    """`text` in lower case without accents ("Ångström" is "angstrom"); other scripts stay.
-
-    Used by search and comparison, so that an author can type a name on any keyboard.
-    """
+    """`text` in lower case without accents ("Ångström" is "angstrom"); other scripts stay. Used by
+    search and comparison, so that an author can type a name on any keyboard."""
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKD", text).casefold().translate(_SPECIAL)
@@ -120,9 +118,7 @@ def _spelt_out(symbol: re.Match[str]) -> str:
 
 def title_key(title: str) -> str:
     """`normalise_title` without blanks: equal for "pre-training", "pre training" and "pretraining".
-
-    This is the key for blocking duplicates.
-    """
+    This is the key for blocking duplicates."""
     return normalise_title(title).replace(" ", "")
 
 

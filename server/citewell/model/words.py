@@ -85,10 +85,8 @@ LIKELY = 0.5
 
 
 def certainty(confidence: float | None, *, typed: bool) -> Certainty:
-    """A probability in words; "" where it is unknown.
-
-    `typed` says whether the author typed words, whose probability has a calibration of its own.
-    """
+    """A probability in words; "" where it is unknown. `typed` says whether the author typed words,
+    whose probability has a calibration of its own."""
     if confidence is None:
         return ""
     if confidence >= (SURE_TYPED if typed else SURE_SENTENCE):

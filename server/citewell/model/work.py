@@ -32,10 +32,8 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The fields in which one record of a work differs from the merged record.
-
-    Fields in which the record agrees, or of which it says nothing, are empty or None.
-    """
+    """The fields in which one record of a work differs from the merged record. Fields in which the
+    record agrees, or of which it says nothing, are empty or None."""
 
     sources: tuple[str, ...]
     """Names of the sources with this record."""

@@ -106,10 +106,8 @@ def cache_folder() -> Path:
 
 
 def sources_folder() -> Path:
-    """The folder in the cache for answers and rate limits of scholarly sources.
-
-    It is created if possible; its content is private.
-    """
+    """The folder in the cache for answers and rate limits of scholarly sources. It is created if
+    possible; its content is private."""
     folder = cache_folder() / "sources"
     with contextlib.suppress(OSError):
         make_private(folder)

@@ -177,10 +177,8 @@ class WrongValueError(ValueError):
 
 
 def fit(setting: Setting, value: Any, *, base: Path | None = None, textual: bool = False) -> Any:
-    """The value converted to the setting's type. Relative paths start at `base`.
-
-    Raises `WrongValueError` with a phrase such as "a whole number of at least 1".
-    """
+    """The value converted to the setting's type. Relative paths start at `base`. Raises
+    `WrongValueError` with a phrase such as "a whole number of at least 1"."""
     try:
         if textual:
             value = _read(setting.type, value)

@@ -20,10 +20,8 @@ _SHORTEST = 6
 
 
 def without_keys(text: str, environ: Mapping[str, str] | None = None) -> str:
-    """The text without any secret of the environment.
-
-    Messages contain no keys; this covers one that quotes its input.
-    """
+    """The text without any secret of the environment. Messages contain no keys; this covers one
+    that quotes its input."""
     for name, value in (os.environ if environ is None else environ).items():
         value = value.strip()
         if len(value) >= _SHORTEST and _SECRET.search(name) and value in text:

@@ -81,11 +81,8 @@ def outside(checks: Sequence[Check]) -> Problem | None:
 
 
 def check_addresses(checks: Sequence[Check]) -> list[Check]:
-    """Return the checks with a note for each web address that no longer exists.
-
-    Sends one request to the host of each address. Raises `CitewellError` without the extra
-    `online`.
-    """
+    """Return the checks with a note for each web address that no longer exists. Sends one request
+    to the host of each address. Raises `CitewellError` without the extra `online`."""
     import asyncio
 
     from citewell.engine.online import missing_package
@@ -153,10 +150,7 @@ class CheckTask:
         self._waiting += claims
 
     def step(self, cancel: Cancel | None = None) -> list[Check]:
-        """Check the next part.
-
-        Raises `Cancelled`, and `CitewellError` if the engine fails.
-        """
+        """Check the next part. Raises `Cancelled`, and `CitewellError` if the engine fails."""
         part = [_claim(one) for one in self._waiting[: self._size]]
         left = max(0.0, self._ends - time.monotonic()) if self._online else None
         found = self._engine.check(part, online=self._online, seconds=left, cancel=cancel)
@@ -300,10 +294,8 @@ def mark_edits(bib: BibFile, entry: BibEntry, check: Check) -> tuple[TextEdit, .
 def removal_edits(
     bib: BibFile, entries: Sequence[BibEntry], documents: Iterable[Document]
 ) -> dict[str, FileEdit]:
-    """Remove entries; each citation of them becomes `?`, an open placeholder. By path.
-
-    Raises `CitewellError` if a remaining entry names one of them as its parent.
-    """
+    """Remove entries; each citation of them becomes `?`, an open placeholder. By path. Raises
+    `CitewellError` if a remaining entry names one of them as its parent."""
     keys = {entry.key for entry in entries}
     for entry in bib.entries:
         parents = {key.strip() for name in PARENTS for key in entry.get(name).split(",")} & keys

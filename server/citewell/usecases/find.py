@@ -104,9 +104,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     def least_confidence(self, options: Options, threshold: float | None = None) -> float:
         """The minimum confidence for taking the first paper: lower if the model chose it.
-
-        `threshold` replaces the settings `fill.typed_threshold` and `fill.threshold`.
-        """
+        `threshold` replaces the settings `fill.typed_threshold` and `fill.threshold`."""
         least = threshold
         if least is None:
             fill = options.fill
@@ -130,10 +128,8 @@ def find_papers(
     progress: Progress = no_progress,
     cancel: Cancel | None = None,
 ) -> list[Found]:
-    """The best `count` papers for each query, in order.
-
-    With `pick` the language model chooses among the papers of each. Raises only `Cancelled`.
-    """
+    """The best `count` papers for each query, in order. With `pick` the language model chooses
+    among the papers of each. Raises only `Cancelled`."""
     total = len(queries) * (2 if pick else 1)
     results: list[SearchResult] = []
     for number, query in enumerate(queries):
@@ -150,10 +146,8 @@ def find_papers(
 def choose(
     engine: Engine, query: Query, result: SearchResult, *, pick: bool, cancel: Cancel | None = None
 ) -> Found:
-    """The results for a query, after the language model's choice if it is to `pick`.
-
-    Raises only `Cancelled`.
-    """
+    """The results for a query, after the language model's choice if it is to `pick`. Raises only
+    `Cancelled`."""
     picked = None
     if pick and result.hits:
         picked = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)

@@ -86,9 +86,7 @@ def open_library(
 
 class Library(Closing):
     """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
-
-    Indexes are opened by the first search; a check needs none.
-    """
+    Indexes are opened by the first search; a check needs none."""
 
     def __init__(self, options: Options, *, online: bool = False) -> None:
         """Open nothing yet. Raises `CitewellError` where sources are wanted and none is allowed."""

@@ -103,10 +103,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def request_of(words: str) -> FetchRequest:
-    """Parse a request in words of the command line: `arxiv --category cs.CL --since 2024`.
-
-    Raises `CitewellError` for invalid words.
-    """
+    """Parse a request in words of the command line: `arxiv --category cs.CL --since 2024`. Raises
+    `CitewellError` for invalid words."""
     found: dict[str, Any] = {}
     try:
         parts = shlex.split(words.removeprefix(_PREFIX))
@@ -136,10 +134,8 @@ _EMPTY = FetchRequest(source="")
 
 
 def measure(options: Options, request: FetchRequest, cancel: Cancel | None = None) -> FetchSize:
-    """Estimate the size of a download. Requests one page of the source; writes nothing.
-
-    Raises `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer.
-    """
+    """Estimate the size of a download. Requests one page of the source; writes nothing. Raises
+    `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer."""
     _see_permission(options, request)
     arguments = ["library", "fetch", "--dry-run", "--json", *request.arguments]
     return _run(options, arguments, FetchSize, no_progress, cancel)

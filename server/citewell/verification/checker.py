@@ -242,10 +242,8 @@ def _verdict(match: Match, findings: Sequence[FieldFinding]) -> tuple[Verdict, f
 
 
 def _namesake(claim: Claim, match: Match) -> bool:
-    """True when the record is probably another work with the same short title.
-
-    Two papers called "Deep Learning" are no evidence against each other.
-    """
+    """True when the record is probably another work with the same short title. Two papers called
+    "Deep Learning" are no evidence against each other."""
     difference = match.people.difference
     if claim.doi and claim.doi in (work.doi for work in match.works):
         return False

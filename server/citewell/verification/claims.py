@@ -246,10 +246,8 @@ def _with_names_apart(text: str) -> str:
 
 
 def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
-    """One claim per reference of a PDF, in order, with its page and its number or label.
-
-    A reference without either is numbered by its position, from 1.
-    """
+    """One claim per reference of a PDF, in order, with its page and its number or label. A
+    reference without either is numbered by its position, from 1."""
     if paper.claims:
         return list(paper.claims)
     text = "\n".join(page.text for page in paper.references)

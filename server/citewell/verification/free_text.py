@@ -243,9 +243,7 @@ def stands_alone(title: str, raw: str) -> bool:
 
 def title_guesses(raw: str) -> list[str]:
     """Every part of a written reference that may be its title, for one that was parsed wrongly.
-
-    Runs of at least four words between commas, full stops and brackets, longest first.
-    """
+    Runs of at least four words between commas, full stops and brackets, longest first."""
     text = _TYPE.sub(". ", _bare(raw))
     parts = [part for part in _PART.split(text) if part and part.strip()]
     found: dict[str, None] = {}
@@ -296,10 +294,8 @@ def _set_off(words: str) -> str:
 
 
 def _blocks(text: str) -> list[str]:
-    r"""The parts of a \bibitem as plain text, as far as its style marks them.
-
-    \newblock ends the names and the title; `{\sc Names}, {\em Title}, ...` marks them without it.
-    """
+    r"""The parts of a \bibitem as plain text, as far as its style marks them. \newblock ends the
+    names and the title; `{\sc Names}, {\em Title}, ...` marks them without it."""
     text = re.sub(r"\\(?:url|href)\s*\{([^{}]*)\}", r" \1 ", text)
     marked = _SMALL_CAPS.match(text) if re.match(r"\s*\{\s*\\sc\b", text) else None
     if marked and "\\newblock" not in text:

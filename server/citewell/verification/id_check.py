@@ -451,9 +451,7 @@ def check_further(
     claim: Claim, works: Sequence[Work], found: ClaimCandidates
 ) -> list[FieldFinding]:
     """Check whether other identifiers, such as an address of the ACL Anthology, point to this work.
-
-    An address shared by several works, such as that of a volume, is no evidence.
-    """
+    An address shared by several works, such as that of a volume, is no evidence."""
     findings = []
     for given in claim.identifiers:
         one = given.identifier

@@ -50,10 +50,8 @@ ALONE = 0.6
 def corroborated(
     check: Check, found: ClaimCandidates, library: ClaimCandidates, year_now: int
 ) -> Check:
-    """The check with findings that rest on one source's record turned into notes.
-
-    The library is sufficient; of the sources, two independent ones must agree.
-    """
+    """The check with findings that rest on one source's record turned into notes. The library is
+    sufficient; of the sources, two independent ones must agree."""
     doubted = {
         one.code
         for one in check.findings

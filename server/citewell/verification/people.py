@@ -81,10 +81,8 @@ class AuthorName:
         return self.family == other.given and self.given == other.family
 
     def may_be(self, other: AuthorName) -> bool:
-        """True for an equal surname or an equal given name at the same position.
-
-        Bill for William, a name changed by marriage; or another person of that name.
-        """
+        """True for an equal surname or an equal given name at the same position. Bill for William,
+        a name changed by marriage; or another person of that name."""
         if self.family == other.family:
             return not self.is_common or self._initials_agree(other)
         return len(self.given) >= 4 and self.given == other.given

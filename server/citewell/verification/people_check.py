@@ -256,10 +256,8 @@ def _longest_rising(names: Sequence[str]) -> int:
 
 
 def supporting_sources(record: Work, works: Sequence[Work]) -> list[str]:
-    """Independent sources with the authors in the record's order.
-
-    Parts of one source ("mlanthology:cvf", "mlanthology:pmlr") count once.
-    """
+    """Independent sources with the authors in the record's order. Parts of one source
+    ("mlanthology:cvf", "mlanthology:pmlr") count once."""
     order = [family_key(author.family) for author in record.authors]
     return sources_of(
         [w for w in works if [family_key(author.family) for author in w.authors] == order]

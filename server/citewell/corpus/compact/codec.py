@@ -61,10 +61,8 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def short_varints(data: bytes) -> list[int]:
-    """Decode a short run of LEB128 bytes, for which an array takes ten times as long.
-
-    Raises `ValueError` when the last number is cut.
-    """
+    """Decode a short run of LEB128 bytes, for which an array takes ten times as long. Raises
+    `ValueError` when the last number is cut."""
     values = []
     value = shift = 0
     for byte in data:
@@ -124,10 +122,8 @@ def encode_rows(values: NDArray[Any], counts: NDArray[Any], rows: int) -> NDArra
 def decode_rows(
     data: NDArray[np.uint8], begin: int, end: int, count: int, width: int
 ) -> NDArray[np.int32]:
-    """Decode the run of `count` numbers in the bits [begin, end).
-
-    Raises `ValueError` when it is damaged.
-    """
+    """Decode the run of `count` numbers in the bits [begin, end). Raises `ValueError` when it is
+    damaged."""
     upper = begin + count * width
     raw = np.asarray(data[upper >> 3 : (end + 7) >> 3])
     marks = np.unpackbits(raw, bitorder="little")[upper & 7 : (upper & 7) + end - upper]

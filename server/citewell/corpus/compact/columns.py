@@ -57,10 +57,8 @@ class AuthorRows:
         crowds: Crowds,
         surnames: NDArray[np.uint32],
     ) -> None:
-        """`surnames` are hashes, by author. Arrays of a large segment are cached on disk.
-
-        Raises `OSError` for an unreadable file.
-        """
+        """`surnames` are hashes, by author. Arrays of a large segment are cached on disk. Raises
+        `OSError` for an unreadable file."""
 
         def make() -> Arrays:
             return _by_author(records, crowds, surnames)

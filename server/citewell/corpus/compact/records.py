@@ -253,10 +253,8 @@ def save_places(folder: Path, columns: Sequence[NDArray[Any]]) -> None:
 
 
 def load_places(folder: Path, count: int) -> tuple[NDArray[Any], ...] | None:
-    """Read the columns written by `save_places`, in its order; None if there are none.
-
-    Raises `OSError` or `ValueError`.
-    """
+    """Read the columns written by `save_places`, in its order; None if there are none. Raises
+    `OSError` or `ValueError`."""
     if not (folder / _BITS).is_file():
         return None
     minor = np.unpackbits(load_table(folder / _BITS), count=count).astype(np.bool_)

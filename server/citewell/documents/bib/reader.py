@@ -181,10 +181,8 @@ def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
 
 
 def _common_ends(old: str, new: str) -> tuple[int, int]:
-    """Lengths of the longest common prefix and of the longest common suffix of the rest.
-
-    Compared in chunks that fit the processor's cache, since a slice of a string is a copy.
-    """
+    """Lengths of the longest common prefix and of the longest common suffix of the rest. Compared
+    in chunks that fit the processor's cache, since a slice of a string is a copy."""
     shorter = min(len(old), len(new))
     head, size = 0, _CHUNK
     while head < shorter:

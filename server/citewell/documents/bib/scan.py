@@ -81,9 +81,7 @@ class Heads:
 
     def limit(self, at: int, count: int = 1) -> int:
         """Start of the `count`-th head after `at` that begins a line; else the text's length.
-
-        Another entry begins there, whatever is still open.
-        """
+        Another entry begins there, whatever is still open."""
         head = self._line_head(at, count)
         return len(self._text) if head is None else head.start()
 
@@ -544,9 +542,7 @@ class EntryScan(EntryEnds):
 
     def _after_value(self, first_part: bool = False) -> int:
         """Handle anything other than a comma after the last value; return where to continue.
-
-        `first_part`: a `#` and further parts may follow.
-        """
+        `first_part`: a `#` and further parts may follow."""
         text = self.text
         begin, end = self.marks[-2:]
         at = self._skip_blank(end)

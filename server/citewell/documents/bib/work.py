@@ -343,10 +343,8 @@ _ANOTHER = lazy_pattern(
 
 @lru_cache(maxsize=1024)
 def written_venue(name: str) -> str:
-    """The venue of a record as authors write it, without the date and place of the meeting.
-
-    A name written by its publisher stays, number included, unless the venue is well known.
-    """
+    """The venue of a record as authors write it, without the date and place of the meeting. A name
+    written by its publisher stays, number included, unless the venue is well known."""
     ids = venue_ids(name)
     venue = _VENUES.get(next(iter(ids))) if len(ids) == 1 else None
     main = venue is not None and not venue.journal and not _ANOTHER.search(name)
@@ -405,9 +403,7 @@ _ISO_WORDS = frozenset(_WORDS.values())
 
 def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
     """The venue in the form that the file uses, judging by its venues `held` in the same field.
-
-    This is the form that the file has for the same venue, or that of most others.
-    """
+    This is the form that the file has for the same venue, or that of most others."""
     name = name if journal else written_venue(name)
     ids = venue_ids(name)
     names = tuple(held)

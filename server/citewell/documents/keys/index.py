@@ -149,10 +149,8 @@ def _year(body: BibBody) -> str:
 
 
 def _words(lines: Sequence[str]) -> list[str]:
-    """The folded words of all lines, with `_END` between lines.
-
-    All ASCII lines are translated together, many times faster than one by one.
-    """
+    """The folded words of all lines, with `_END` between lines. All ASCII lines are translated
+    together, many times faster than one by one."""
     joined = "\n".join([line.replace("\n", " ") if line.isascii() else "" for line in lines])
     for vanishing in "{}'":
         joined = joined.replace(vanishing, "")
@@ -440,8 +438,6 @@ def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
 
 
 def _lengths(typed: str) -> tuple[int, ...]:
-    """Plausible lengths of the prefix that was meant: one more if a letter was left out.
-
-    With four letters that would be a guess.
-    """
+    """Plausible lengths of the prefix that was meant: one more if a letter was left out. With four
+    letters that would be a guess."""
     return (len(typed),) if len(typed) < 5 else (len(typed), len(typed) + 1)

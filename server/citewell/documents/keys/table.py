@@ -281,10 +281,8 @@ class KeyTable:
         ]
 
     def definitions(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
-        r"""The entries and `\bibitem`s of a key; the first is the effective one.
-
-        An entry comes before a `\bibitem`, a key before an alias.
-        """
+        r"""The entries and `\bibitem`s of a key; the first is the effective one. An entry comes
+        before a `\bibitem`, a key before an alias."""
         found = [
             place
             for path, file in self.files.items()
@@ -341,11 +339,8 @@ class KeyTable:
         return frozenset({path}).union(*(group for group in self.groups if path in group))
 
     def reach(self, path: Path, key: str) -> frozenset[Path]:
-        """The files in which a key that occurs in `path` means the same work.
-
-        These are the files of its projects, and of every other project with a .bib that defines the
-        key.
-        """
+        """The files in which a key that occurs in `path` means the same work. These are the files
+        of its projects, and of every other project with a .bib that defines the key."""
         reached = set(self.near(path))
         waiting = [group for group in self.groups if path not in group]
         while True:

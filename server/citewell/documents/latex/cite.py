@@ -184,9 +184,7 @@ class CiteReader:
 
     def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
         r"""Parse the command with its backslash at `start` and the end of its name at `position`.
-
-        None if it is no citation, as in `\let\mycite\cite`.
-        """
+        None if it is no citation, as in `\let\mycite\cite`."""
         text = self.text
         name = command.name
         if text.startswith("*", position):

@@ -17,10 +17,8 @@ def words(text: str) -> frozenset[str]:
 
 
 class CiteCommand(msgspec.Struct, frozen=True):
-    """A cite command and the form of its arguments.
-
-    Optional arguments (`[..]`, `<..>`, `(..)`) may precede every group.
-    """
+    """A cite command and the form of its arguments. Optional arguments (`[..]`, `<..>`, `(..)`) may
+    precede every group."""
 
     name: str
     """Without backslash and without star."""
@@ -136,10 +134,8 @@ def is_missing_cite(name: str) -> bool:
 
 
 def looks_like_cite(name: str) -> bool:
-    r"""True for an unknown command with the name of a cite command.
-
-    Authors define their own in style files that are not available: `\citeti`, `\figcite`.
-    """
+    r"""True for an unknown command with the name of a cite command. Authors define their own in
+    style files that are not available: `\citeti`, `\figcite`."""
     return (
         _LOOKS_LIKE_CITE.fullmatch(name) is not None
         and name not in _NOT_CITE
@@ -292,11 +288,8 @@ class ArgumentReader:
         self._budget = 4 * len(text) + 20_000
 
     def group(self, position: int, limit: int = MAX_GROUP, *, blank: bool = True) -> int | None:
-        """The offset after the `}` that closes the `{` at `position`, or None.
-
-        With `blank` false, a blank line ends the search, for a command with no blank line in its
-        argument.
-        """
+        """The offset after the `}` that closes the `{` at `position`, or None. With `blank` false,
+        a blank line ends the search, for a command with no blank line in its argument."""
         if self._budget <= 0:
             limit = min(limit, 100)
         depth = 0

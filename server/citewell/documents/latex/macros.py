@@ -45,9 +45,7 @@ def include_macro(
     name: str, arguments: tuple[str | None, ...] | None, body: str, lookup: IncludeLookup
 ) -> IncludeMacro | None:
     """The macro with this body, if it reads other files; None for unsupported arguments.
-
-    `arguments` has one item for each parameter: None, or the default of an optional one.
-    """
+    `arguments` has one item for each parameter: None, or the default of an optional one."""
     if arguments is None or not name or "@" in name or known.INCLUDES.get(name):
         return None
     templates = tuple(_templates(body, lookup))[:MAX_TEMPLATES]

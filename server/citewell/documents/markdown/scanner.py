@@ -173,10 +173,8 @@ def scan_markdown(
     cite_commands: Sequence[str] = (),
     placeholders: Sequence[str] = (),
 ) -> Document:
-    """Scan a Markdown source, even a broken one; never raises.
-
-    LaTeX cite commands count in it too, since Pandoc passes them on.
-    """
+    """Scan a Markdown source, even a broken one; never raises. LaTeX cite commands count in it too,
+    since Pandoc passes them on."""
     return _Scanner(text, path, cite_commands, placeholders).scan()
 
 

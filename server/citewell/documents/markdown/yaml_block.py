@@ -89,9 +89,8 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
 
 
 def join_metadata(blocks: Sequence[FrontMatter]) -> FrontMatter | None:
-    """The blocks of a document as one: a later value replaces an earlier one, as in Pandoc.
-
-    Its span is that of the block that declares the bibliographies, else of the first."""
+    """The blocks of a document as one: a later value replaces an earlier one, as in Pandoc. Its
+    span is that of the block that declares the bibliographies, else of the first."""
     if not blocks:
         return None
     joined = blocks[0]

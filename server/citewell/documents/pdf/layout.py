@@ -72,10 +72,8 @@ def page_lines(page: Any, number: int) -> list[Line]:
 
 
 def readable(text: str) -> str:
-    """The text with hyphenated words joined, ligatures split and unmapped codes replaced.
-
-    A hyphen at a line end is dropped before a small letter, as in `reference_list.joined`.
-    """
+    """The text with hyphenated words joined, ligatures split and unmapped codes replaced. A hyphen
+    at a line end is dropped before a small letter, as in `reference_list.joined`."""
     for hyphen in _HYPHENS:
         if hyphen in text:
             first, *rest = text.split(hyphen)

@@ -162,10 +162,7 @@ _PASSWORD = 4
 
 def read_pdf(path: Path, max_pages: int) -> PdfPaper:
     """Read the paper in a file. If it has more than `max_pages`, the first and last half of that
-    many are read.
-
-    Raises `CitewellError`: pdf-encrypted, pdf-broken, pdf-scanned.
-    """
+    many are read. Raises `CitewellError`: pdf-encrypted, pdf-broken, pdf-scanned."""
     import pypdfium2
 
     try:

@@ -23,10 +23,8 @@ MAX_FOLDERS = 200
 
 
 def personal_folders() -> tuple[Path, ...]:
-    """`bibtex/bib` of TEXMFHOME, or of TeX Live's default for it, with its subfolders.
-
-    Read once: a folder added later counts after a restart of the editor.
-    """
+    """`bibtex/bib` of TEXMFHOME, or of TeX Live's default for it, with its subfolders. Read once: a
+    folder added later counts after a restart of the editor."""
     return _folders(os.environ.get("TEXMFHOME", ""))
 
 

@@ -297,10 +297,8 @@ class FileCache:
         return known
 
     def keys(self, path: Path, source: Document | BibFile, held: BibFile | None = None) -> FileKeys:
-        """The places of keys in a document or bibliography; the same object for the same source.
-
-        A document may contain a bibliography.
-        """
+        """The places of keys in a document or bibliography; the same object for the same source. A
+        document may contain a bibliography."""
         known = self._keys.setdefault(path, [])
         same = (k for k in known if k.source is source)
         found = next((k for k in same if isinstance(k, BibKeys) or k.held is held), None)
@@ -315,10 +313,8 @@ class FileCache:
 
 
 def _entries_about(text: str, known: BibFile | None) -> int:
-    """Estimated number of entries of a text, for a progress report: that before the edit.
-
-    Counting them in a large file would take half the time of parsing it again.
-    """
+    """Estimated number of entries of a text, for a progress report: that before the edit. Counting
+    them in a large file would take half the time of parsing it again."""
     if known is not None and 2 * len(known.text) > len(text):
         return len(known.entries)
     return text.count("\n@")

@@ -228,10 +228,8 @@ def placeholder_for(
 def placeholder_near(
     document: Document, start: int, query: str, typed: int = 0
 ) -> Placeholder | None:
-    """The placeholder that was at `start`, or the nearest one with the same words.
-
-    `typed` is the length of an unclosed one that ended at a cursor.
-    """
+    """The placeholder that was at `start`, or the nearest one with the same words. `typed` is the
+    length of an unclosed one that ended at a cursor."""
     found = document.placeholders
     if typed:
         found = tuple(until(document, p, p.span.start + typed) for p in found if not p.closed)
@@ -261,9 +259,7 @@ def plan_citation(
     key: str = "",
 ) -> ActionPlan:
     """Turn the placeholder into a citation; a paper without an entry gets one in the same step.
-
-    `document` is the project's own parse of the file.
-    """
+    `document` is the project's own parse of the file."""
     citable = plan_citable(project, document, options, work=work, key=key)
     if not citable.key:
         return ActionPlan(problems=citable.problems)

@@ -116,10 +116,8 @@ def library_action(use: KeyUse) -> Action:
 def undefined_actions(
     use: KeyUse, similar: Sequence[Similar], meaning: Meaning | None, project: Project
 ) -> list[Action]:
-    """The actions for an undefined key, the likeliest first; at most one is preferred.
-
-    A paper in a .bib of the project under another key is not added again.
-    """
+    """The actions for an undefined key, the likeliest first; at most one is preferred. A paper in a
+    .bib of the project under another key is not added again."""
     found: list[Action] = []
     offered: set[str] = set()
     where: dict[str, str | int | bool] = {"start": use.span.start, "key": use.key}
@@ -276,10 +274,8 @@ def missing_action(count: int, at: KeyUse | None = None) -> Action:
 
 
 def plan_missing(project: Project, found: Sequence[Settled], options: Options) -> ActionPlan:
-    """Write the entries of the settled keys, each under the cited key; no citation changes.
-
-    A paper in a .bib under another key is not entered again: its citation is left alone.
-    """
+    """Write the entries of the settled keys, each under the cited key; no citation changes. A paper
+    in a .bib under another key is not entered again: its citation is left alone."""
     writer = CitationWriter(project, options)
     added: list[str] = []
     left: list[str] = []

@@ -130,10 +130,8 @@ _YEAR = re.compile(r"\d{4}")
 def actions_on(
     bib: BibFile, entry: BibEntry, check: Check, style: BibStyle | None = None
 ) -> list[Action]:
-    """The actions for an entry, the likeliest first.
-
-    Who asks about many entries gives the file's `style`, which takes long to detect.
-    """
+    """The actions for an entry, the likeliest first. Who asks about many entries gives the file's
+    `style`, which takes long to detect."""
     if bib.is_csl:  # the ranges of its fields do not belong to a text
         return []
     style = style or detect_style(bib)
@@ -317,10 +315,8 @@ def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
 def _publish(
     edit: EntryEdit, entry: BibEntry, work: Work, kind: str, content: Mapping[str, str]
 ) -> None:
-    """Turn a preprint into the paper: type, title, authors, venue, year and place.
-
-    A title or an author list that is already the paper's stays as written.
-    """
+    """Turn a preprint into the paper: type, title, authors, venue, year and place. A title or an
+    author list that is already the paper's stays as written."""
     edit.retype(kind)
     kept = {"booktitle", "journal", "year", "volume", "number", "pages", "publisher", "doi"}
     if entry.body.title_key != title_key(work.title):

@@ -247,10 +247,8 @@ def _macros(entry: BibEntry) -> set[str]:
 
 
 def unused_entries(bib: BibFile, paper: LintPaper) -> list[BibEntry]:
-    """The entries that no paper cites, neither directly nor through an entry that names them.
-
-    Empty if this cannot be determined: no paper uses the file, or one contains `\nocite{*}`.
-    """
+    """The entries that no paper cites, neither directly nor through an entry that names them. Empty
+    if this cannot be determined: no paper uses the file, or one contains `\nocite{*}`."""
     if Path(bib.path) not in paper.bibs:
         return []
     keys = {one.data.get("key", "") for one in lint_bib(bib, paper) if one.code == "unused-entry"}

@@ -136,10 +136,8 @@ def _claims_in_files(
 def claims_of_arxiv(
     arxiv: str, folder: Path, options: DocumentOptions | None, pdf: PdfOptions | None
 ) -> Claims:
-    """The references of a paper on arXiv, from its files in a folder, with names on arXiv.
-
-    From its `.bbl` files, which are the printed ones, else from its LaTeX, else from its PDF.
-    """
+    """The references of a paper on arXiv, from its files in a folder, with names on arXiv. From its
+    `.bbl` files, which are the printed ones, else from its LaTeX, else from its PDF."""
     paper = folder / "paper.pdf"
     lists = [path for path in sorted(folder.rglob("*.bbl")) if b"\\bibitem" in path.read_bytes()]
     found = claims_in_files([paper] if paper.exists() else lists or [folder], options, pdf=pdf)
@@ -245,10 +243,8 @@ def _cited_in(project: Project, every: bool) -> list[Claim]:
 
 
 def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
-    """The checks with the selected findings; a verdict without its reasons is withdrawn.
-
-    Names are codes or prefixes: "author" stands for "author-missing" and the like.
-    """
+    """The checks with the selected findings; a verdict without its reasons is withdrawn. Names are
+    codes or prefixes: "author" stands for "author-missing" and the like."""
     return [_selected(check, tuple(select), tuple(ignore)) for check in checks]
 
 
@@ -367,10 +363,8 @@ def verified(
     *,
     list_not_found: bool = False,
 ) -> Iterator[Diagnostic]:
-    """Diagnostics of the known checks of a file, each with key and title.
-
-    An entry without a record is a hint for `summarised`, unless these are listed.
-    """
+    """Diagnostics of the known checks of a file, each with key and title. An entry without a record
+    is a hint for `summarised`, unless these are listed."""
     shows_unchecked = UNCHECKED in (levels or {})
     for entry in cooperative(bib.entries):
         digest = question_digest(bib, entry)

@@ -53,10 +53,8 @@ _DISTRIBUTED = _ABBREVIATIONS | frozenset(
 
 @document_rule("undefined-key", Level.ERROR)
 def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
-    """A cited key that is in no bibliography of the paper.
-
-    Reports nothing unless all bibliographies are known: a missing one may define the key.
-    """
+    """A cited key that is in no bibliography of the paper. Reports nothing unless all
+    bibliographies are known: a missing one may define the key."""
     defined = paper.defined
     unknown = [
         use
@@ -245,10 +243,8 @@ def _line(bib: BibFile, entry: BibEntry) -> int:
 
 @bib_rule("duplicate-work", Level.WARNING)
 def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """A work that is already under another key.
-
-    In another file only if both are cited: a collection may contain the same works.
-    """
+    """A work that is already under another key. In another file only if both are cited: a
+    collection may contain the same works."""
     path = Path(bib.path)
     known: dict[int, _Place] = {}
     meeting: dict[int, list[_Place]] = {}
@@ -410,10 +406,8 @@ CODES = (*(rule.code for rule in RULES if rule.code != ANY_SYNTAX), *SYNTAX)
 def lint(
     source: Document | BibFile, projects: Sequence[Project], levels: Mapping[str, str] | None = None
 ) -> list[Diagnostic]:
-    """The diagnostics of a file, in the order of the text, at the author's levels.
-
-    `levels` is the setting `diagnostics.severity`.
-    """
+    """The diagnostics of a file, in the order of the text, at the author's levels. `levels` is the
+    setting `diagnostics.severity`."""
     paper = LintPaper(projects)
     found = lint_bib(source, paper) if isinstance(source, BibFile) else lint_document(source, paper)
     return sorted(shown_diagnostics(found, source, levels or {}), key=lambda one: one.span)

@@ -74,10 +74,8 @@ def cited_sentence(document: Document, use: KeyUse) -> SentenceCitation | None:
 
 
 def cited_sentences(project: Project, keys: Container[str] | None = None) -> list[SentenceCitation]:
-    """Every sentence of a paper that cites a key of its bibliographies, in reading order.
-
-    With `keys`, only those that cite one of them.
-    """
+    """Every sentence of a paper that cites a key of its bibliographies, in reading order. With
+    `keys`, only those that cite one of them."""
     found = []
     for document in project.documents.values():
         for citation in document.citations:
@@ -91,9 +89,7 @@ def cited_sentences(project: Project, keys: Container[str] | None = None) -> lis
 
 def find_record(engine: Engine, entry: BibEntry) -> Work | None:
     """The record of an entry: by DOI, by arXiv identifier, by title where authors and year agree.
-
-    Raises `CitewellError` when the library is unavailable.
-    """
+    Raises `CitewellError` when the library is unavailable."""
     body = entry.body
     questions = [{"doi": body.doi}, {"arxiv": body.arxiv}, {"title": entry.get("title")}]
     for question in questions:

@@ -190,11 +190,8 @@ def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
 
 
 def _at_cursor(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
-    """The placeholder extended by the blanks up to the cursor.
-
-    In `{a, |}` the key belongs at the cursor, even on the next line; in `[@two words |]` it
-    replaces the last blank.
-    """
+    """The placeholder extended by the blanks up to the cursor. In `{a, |}` the key belongs at the
+    cursor, even on the next line; in `[@two words |]` it replaces the last blank."""
     words = placeholder.query_span
     gap = document.text[words.end : cursor]
     if not gap or not gap.isspace() or not cursor <= placeholder.span.end:
@@ -217,10 +214,8 @@ def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:
 
 
 def wanted_at(document: Document, cursor: int) -> Placeholder | None:
-    """The citation wanted at the cursor: a placeholder, or a key being typed.
-
-    A key is returned as a placeholder with the text before the cursor as its words.
-    """
+    """The citation wanted at the cursor: a placeholder, or a key being typed. A key is returned as
+    a placeholder with the text before the cursor as its words."""
     placeholder = placeholder_at(document, cursor)
     found = key_at(document, cursor)
     if placeholder is not None and (found is None or cursor in placeholder.query_span):

@@ -56,11 +56,8 @@ class InsertPlan(msgspec.Struct, frozen=True):
 def plan_insert(
     project: Project, work: Work, options: Options, *, for_path: Path | None = None, key: str = ""
 ) -> InsertPlan:
-    """Plan the entry of `work` for a citation in the file `for_path`.
-
-    A work in any .bib of the project keeps its key, and nothing changes. `key` is used unless
-    another entry has it.
-    """
+    """Plan the entry of `work` for a citation in the file `for_path`. A work in any .bib of the
+    project keeps its key, and nothing changes. `key` is used unless another entry has it."""
     known = entry_of(project, work)
     if known is not None:
         return InsertPlan(key=known[1].key)
@@ -80,10 +77,8 @@ def plan_insert(
 def plan_citable(
     project: Project, document: Document, options: Options, *, work: Work | None, key: str = ""
 ) -> InsertPlan:
-    """Plan the edits that make `work`, or else the entry `key`, citable in a document.
-
-    `document` is the project's own parse of the file, and the plan contains its text.
-    """
+    """Plan the edits that make `work`, or else the entry `key`, citable in a document. `document`
+    is the project's own parse of the file, and the plan contains its text."""
     texts = {document.path: document.text}
     if work is None:
         return InsertPlan(key=key, texts=texts)
@@ -94,10 +89,8 @@ def plan_citable(
 def plan_copy(
     project: Project, source: BibFile, key: str, *, for_path: Path | None = None
 ) -> InsertPlan:
-    """Plan to copy an entry of another program's bibliography, with its key and unchanged.
-
-    Entries that it inherits from are also copied. No edits if the project already has the key.
-    """
+    """Plan to copy an entry of another program's bibliography, with its key and unchanged. Entries
+    that it inherits from are also copied. No edits if the project already has the key."""
     taken = taken_keys(project)
     if key in taken or key.lower() in taken:
         return InsertPlan(key=key)

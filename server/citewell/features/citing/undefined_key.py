@@ -292,10 +292,8 @@ def _covered(whole: str, title: str) -> float:
 
 
 def _by_words(tail: list[str], known: set[str], first: set[str]) -> float:
-    """The match of words of title, authors or venue, in any order, weighted by length.
-
-    A single word should be the first of the title: elsewhere it counts less.
-    """
+    """The match of words of title, authors or venue, in any order, weighted by length. A single
+    word should be the first of the title: elsewhere it counts less."""
     total = sum(len(piece) for piece in tail)
     good = 0.0
     for piece in tail:
@@ -440,10 +438,8 @@ def identified(engine: Engine, meaning: KeyMeaning) -> list[Work]:
 def decide(
     meaning: KeyMeaning, known: Iterable[Work], answers: Iterable[tuple[Query, Sequence[Hit]]]
 ) -> Meaning:
-    """The papers that the key may mean, and the probability of the first.
-
-    `known` are the works that the key identifies, `answers` the results of `questions`.
-    """
+    """The papers that the key may mean, and the probability of the first. `known` are the works
+    that the key identifies, `answers` the results of `questions`."""
     best = ranked(meaning, known, answers)
     if not best:
         return Meaning(meaning.key)

@@ -96,10 +96,8 @@ class Style:
             raise CitewellError(Problem("style-unreadable", message, hint, str(path))) from error
 
     def reference(self, item: CslItem) -> Rendered:
-        """The item as printed in a list of references.
-
-        If the processor fails, the plain form is returned: never an error or empty text.
-        """
+        """The item as printed in a list of references. If the processor fails, the plain form is
+        returned: never an error or empty text."""
         return self._render(item, whole=True) or plain_reference(item)
 
     def citation(self, item: CslItem) -> Rendered:
@@ -376,10 +374,8 @@ TYPES = {
 
 
 def ris_of_work(work: Work, *, key: str = "", note: str = "") -> str:
-    """The record with one tag a line, and lines ended by CR LF as the format requires.
-
-    `key` replaces the record's id.
-    """
+    """The record with one tag a line, and lines ended by CR LF as the format requires. `key`
+    replaces the record's id."""
     fields = _fields(work, key or work.id, note)
     return "".join(f"{tag}  - {value}\r\n" for tag, value in fields) + "ER  - \r\n\r\n"
 

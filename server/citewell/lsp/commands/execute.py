@@ -182,10 +182,8 @@ def _unknown(wanted: InsertArguments) -> Problem:
 
 
 def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | None:
-    """Remove the tail that an editor left, and write the key of the new entry.
-
-    Only if the line is exactly the item's result: otherwise the author continued typing.
-    """
+    """Remove the tail that an editor left, and write the key of the new entry. Only if the line is
+    exactly the item's result: otherwise the author continued typing."""
     tail = wanted.tail
     at = _place(snapshot, wanted, wanted.text + tail) if tail else None
     if at is None:

@@ -238,10 +238,8 @@ class EditApplier:
     def assume(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], before: FileVersions
     ) -> None:
-        """Assume the edited texts of files that the editor does not show.
-
-        `before` are the versions of the files before the edits.
-        """
+        """Assume the edited texts of files that the editor does not show. `before` are the versions
+        of the files before the edits."""
         from citewell.documents.textfile import apply_edits as applied_to
 
         for edit in edits:

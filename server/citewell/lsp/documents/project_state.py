@@ -102,10 +102,8 @@ def byline(body: BibBody) -> str:
 
 
 def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Symbol]:
-    """The entries that match a query by key, title, author or year, best first.
-
-    A symbol's name contains all of these, because editors filter results by name.
-    """
+    """The entries that match a query by key, title, author or year, best first. A symbol's name
+    contains all of these, because editors filter results by name."""
     found = []
     for match in index.search(query, limit):
         entry = match.entry

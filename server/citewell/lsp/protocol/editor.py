@@ -273,11 +273,8 @@ class Editor:
         self._shown_codes.clear()
 
     def warn(self, problem: Problem, *, requested: bool = False) -> None:
-        """Show a problem; `requested`: it answers an action of the author.
-
-        A client that shows problems itself is sent the code as well, so that the author can
-        silence it.
-        """
+        """Show a problem; `requested`: it answers an action of the author. A client that shows
+        problems itself is sent the code as well, so that the author can silence it."""
         if self.flags.takes_problems:
             message = f"Citewell: {problem}"
             self.notify(PROBLEM, {"code": problem.code, "message": message, "asked": requested})

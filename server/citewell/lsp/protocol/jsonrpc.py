@@ -155,10 +155,8 @@ class Protocol(LanguageServerProtocol):
         gen: Generator[Any, Any, Any],
         result_future: Future[Any],
     ) -> None:
-        """Run a step of a built-in handler; cancelling it also cancels its delegate.
-
-        pygls cancels only the built-in handler of a command, and the command itself runs on.
-        """
+        """Run a step of a built-in handler; cancelling it also cancels its delegate. pygls cancels
+        only the built-in handler of a command, and the command itself runs on."""
         before = set(self._request_futures)
         super()._run_generator(future, gen=gen, result_future=result_future)
         handed = [f for number, f in self._request_futures.items() if number not in before]
@@ -173,11 +171,8 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
-        """Cancel pending requests, then answer.
-
-        pygls fails here while a command runs: it iterates over the requests, and a cancelled one is
-        removed from them.
-        """
+        """Cancel pending requests, then answer. pygls fails here while a command runs: it iterates
+        over the requests, and a cancelled one is removed from them."""
         handler = self.fm.features.get(types.SHUTDOWN)
         if handler is not None:
             yield handler, arguments, None

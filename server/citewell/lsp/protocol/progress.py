@@ -93,10 +93,8 @@ class ProgressBar:
 async def with_progress(
     editor: Editor, title: str, job: Callable[[Report], Awaitable[R]]
 ) -> R | None:
-    """Run a job with a progress in the editor; None when the author cancelled it.
-
-    The job gets a function that reports its steps. Without progress support it just runs.
-    """
+    """Run a job with a progress in the editor; None when the author cancelled it. The job gets a
+    function that reports its steps. Without progress support it just runs."""
     progress = await ProgressBar.begin(editor, title)
     if progress is None:
         return await job(lambda message: None)

@@ -112,10 +112,8 @@ async def with_choice(
     engine: Engine,
     variant: str = "",
 ) -> ActionPlan:
-    """The plan of a code action, with the feedback of choosing it if it adds the work's entry.
-
-    The argument `above` holds the ids of the choices above this one.
-    """
+    """The plan of a code action, with the feedback of choosing it if it adds the work's entry. The
+    argument `above` holds the ids of the choices above this one."""
     if work is None or not adds_entry(plan):
         return plan
     ids = [name for name in chosen.text("above").split("\n") if name]

@@ -213,9 +213,7 @@ class CitationService(Struct, frozen=True, eq=False):
 
     async def plan_insertion(self, uri: str, work: Work, key: str) -> Insertion | None:
         """The edits that add a paper to the bibliography of an open document, for its current text.
-
-        None when the document is no longer open, or changes too fast.
-        """
+        None when the document is no longer open, or changes too fast."""
         from citewell.features.citing.insert import key_of
 
         plan_one = partial(_plan, work=work, key=key)

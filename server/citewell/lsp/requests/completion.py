@@ -314,10 +314,8 @@ def handlers(
 def may_complete(
     document: OpenDocument, position: types.Position, marks: Sequence[str] = ()
 ) -> bool:
-    """False, after a fast check, if there can be no citation or placeholder.
-
-    The space is a trigger character, so that every word of prose causes a request.
-    """
+    """False, after a fast check, if there can be no citation or placeholder. The space is a trigger
+    character, so that every word of prose causes a request."""
     head = document.before(position, WINDOW)
     breaks = list(_PARAGRAPH.finditer(head))
     paragraph = head[breaks[-1].end() :] if breaks else head

@@ -47,10 +47,8 @@ class Hint(msgspec.Struct, frozen=True):
 def citation_hints(
     document: Document, find: Callable[[str], BibEntry | None], span: Span
 ) -> list[Hint]:
-    """Hints with author and year after each cited key in a part of a document.
-
-    Keys without an entry get none: a diagnostic reports them.
-    """
+    """Hints with author and year after each cited key in a part of a document. Keys without an
+    entry get none: a diagnostic reports them."""
     citations = document.citations
     first = bisect_left(citations, span.start, key=lambda citation: citation.span.end)
     found: list[Hint] = []

@@ -423,9 +423,7 @@ def _taken(
     table: KeyTable, reached: frozenset[Path], olds: Collection[str], new: str
 ) -> Problem | None:
     """The problem when a reached file already has the new key, in any case; None if it is free.
-
-    BibTeX ignores the case of keys, so a new key must differ in more than case.
-    """
+    BibTeX ignores the case of keys, so a new key must differ in more than case."""
     wanted = new.casefold()
     for path in reached:
         file = table.files.get(path)

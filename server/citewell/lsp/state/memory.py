@@ -317,10 +317,8 @@ class Cards:
         return self._references.put(entry.body, rendered, about)
 
     async def record(self, engine: Engine, entry: BibEntry) -> Work | None:
-        """The library's record of an entry's work, if it is known in time.
-
-        A look-up that takes longer continues, so that the next card has its result.
-        """
+        """The library's record of an entry's work, if it is known in time. A look-up that takes
+        longer continues, so that the next card has its result."""
         body = entry.body
         asking = self._asking.get(id(body))
         if asking is None:

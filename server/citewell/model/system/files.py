@@ -42,10 +42,8 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
 
 
 def replace_file(temporary: Path, target: Path) -> None:
-    """Rename a file over another one. Raises `OSError`.
-
-    Windows refuses while a program reads the target, which lasts a moment.
-    """
+    """Rename a file over another one. Raises `OSError`. Windows refuses while a program reads the
+    target, which lasts a moment."""
     for _ in range(50 if os.name == "nt" else 0):
         with suppress(PermissionError):
             temporary.replace(target)
@@ -56,9 +54,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 def stage(target: Path, data: bytes, mode: int | None = None) -> Path:
     """Write the data to a file beside the target, to be renamed over it, and flush it to disk.
-
-    Raises `OSError`, and leaves nothing then.
-    """
+    Raises `OSError`, and leaves nothing then."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(temporary, flags, 0o666)

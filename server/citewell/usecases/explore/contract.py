@@ -234,9 +234,7 @@ NOTHING_QUOTED = "No abstract of these papers has a sentence that can be quoted.
 
 def overview_text(overview: Overview, names: Mapping[str, str] | None = None) -> str:
     """The model's text if there is one, then a paragraph for each theme; empty for no papers.
-
-    Papers are named by id, or by their names in `names`.
-    """
+    Papers are named by id, or by their names in `names`."""
 
     def cited(sentence: CitedSentence) -> str:
         if names is None:

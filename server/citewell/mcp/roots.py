@@ -158,7 +158,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _may_be_made(path: Path) -> bool:
-    # `bib/*.bib`, which a paper may declare, is no file.
+    # A pattern such as `bib/*.bib`, which a paper may declare, names none.
     if not _PATTERN.isdisjoint(path.name):
         return False
     try:

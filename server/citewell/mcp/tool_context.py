@@ -215,7 +215,7 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
 
 STRUCTURED_READERS = frozenset({"claude-code", "codex-mcp-client", "opencode"})
 """Names of clients that give their model the structured content of an answer, and drop the text. No
-capability of the protocol tells, and most others show only the text."""
+capability of the protocol shows this, and most others show only the text."""
 
 
 def answer_of(value: dict[str, Any], ctx: Context) -> CallToolResult:

@@ -59,7 +59,7 @@ MARKED = VerdictWords(
 
 
 def words_of(check: Check) -> VerdictWords:
-    """How the outcome of a check is shown: its verdict, and the mark of the author if it has one.
+    """The words for the outcome of a check: its verdict, and the author's mark if there is one.
 
     "verified, with notes"; "likely fabricated, marked as checked on 2026-11-28 against 10.1000/a"
     """

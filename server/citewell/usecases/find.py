@@ -259,7 +259,7 @@ DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 LINKS = 400
 """Number of papers read in one direction from one paper, unless a later page needs more."""
 DATED_LINKS = 4_000
-"""The same number if only some years are requested."""
+"""Number of papers read instead if only some years are requested."""
 
 
 class PaperRelation(msgspec.Struct, frozen=True, omit_defaults=True):

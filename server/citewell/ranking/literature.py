@@ -41,7 +41,7 @@ class LiteratureInputs(msgspec.Struct, frozen=True):
     full: NDArray[np.float32]
     """Cosine of the question's and the paper's vectors."""
     cocited_10: NDArray[np.float32]
-    """How often others cite it with the first 10; 0 if unknown."""
+    """Count of others' citations of it together with the first 10; 0 if unknown."""
     cocited_20: NDArray[np.float32]
     coverage: NDArray[np.float32]
     popularity: NDArray[np.float32]

@@ -136,7 +136,7 @@ def _of(
     word_owner: NDArray[np.int64],
     surname_owner: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float32]]:
-    """How strongly a place names each candidate, by kind of name, each of shape (n,)."""
+    """Strength with which a place names each candidate, by kind of name, each of shape (n,)."""
     count = len(columns)
     name, alias = np.zeros(count, np.float32), np.zeros(count, np.float32)
     best = 0.0

@@ -183,8 +183,8 @@ class Library(Closing):
     def find_many(
         self, texts: Iterable[str], limit: int = 10, *, pick: bool = False, **filters: Any
     ) -> list[Found]:
-        """What `find` answers for each text, in order, in one pass over the index; `filters` are
-        those of `find`. An online library asks the sources for one text after the other."""
+        """Return the answer of `find` to each text, in order, in one pass over the index; `filters`
+        are those of `find`. An online library asks the sources for one text after the other."""
         queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
         if not self.online and len(queries) > 1:
             results = self.engine.find_batch(queries, limit, tier="deep")

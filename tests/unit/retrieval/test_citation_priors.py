@@ -209,12 +209,12 @@ def test_the_references_that_others_cite_together_with_a_paper_are_counted(own: 
     made, vectors = many_priors()
     references = np.array([1, 2, 5, 77])
     query_vectors = QueryVectors(*np.eye(8, dtype=np.float32)[:2], references, own)
-    asked = CitationPriors(made, vectors, np.ones(400, bool)).ask(query_vectors)
+    signals = CitationPriors(made, vectors, np.ones(400, bool)).ask(query_vectors)
     parts = np.split(made.list_cited, made.list_starts[1:-1])
     lists = [set(p.tolist()) for p, key in zip(parts, made.list_key, strict=True) if key != own]
     for paper in range(0, 400, 7):
         together = {one for cited in lists if paper in cited for one in cited} - {paper}
-        assert asked.beside(paper) == len(together & set(references.tolist()))
+        assert signals.beside(paper) == len(together & set(references.tolist()))
 
 
 def test_the_votes_are_those_of_the_topic_at_hand() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93100,
+    "server: lines": 93176,
     "server: files": 406,
     "corpus tools and lab: lines": 24331,
     "corpus tools and lab: files": 132,

@@ -143,6 +143,8 @@ def open_library(library: Path, ranker: Ranker) -> LocalEngine:
         library=replace(options.library, path=library.parent, name=library.name, starter=False),
         learning=replace(options.learning, enabled=False),
         sources=replace(options.sources, keep=False),
+        # A busy machine must not change what is learned.
+        retrieval=replace(options.retrieval, timeout_ms=600_000),
     )
     return LocalEngine.open(options, ranker=ranker)
 

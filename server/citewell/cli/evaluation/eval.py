@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
+RETRIEVER_MS = 600_000
+"""Time limit of a retriever in a measurement."""
 
 
 @click.command("eval", short_help="Measure how well citations are found.")
@@ -168,6 +170,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         learning=replace(options.learning, enabled=False),
         # The user's accepted papers belong to no data set.
         sources=replace(options.sources, keep=False),
+        # A busy machine must not influence the figures either.
+        retrieval=replace(options.retrieval, timeout_ms=RETRIEVER_MS),
     )
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():

@@ -499,6 +499,24 @@ def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
         yield _on_key(entry, UNCHECKED, why or "This reference could not be looked up.")
 
 
+def claim_diagnostics(check: Check) -> Iterator[Diagnostic]:
+    """The answer about a reference that is no entry, such as a \\bibitem, at its place."""
+    whole = check.claim.span or Span(0, 0)
+    data = {"key": check.claim.key}
+    for finding in check.findings:
+        yield Diagnostic(
+            code=finding.code,
+            span=finding.span or whole,
+            message=_words(finding, next(iter(check.evidence), "")),
+            level=_level(finding, check.verdict),
+            data=data,
+        )
+    if check.verdict is Verdict.NOT_FOUND:
+        words = " ".join(check.evidence[:2]) or "No record found."
+        level = Level.INFORMATION
+        yield Diagnostic(code=NOT_FOUND, span=whole, message=words, level=level, data=data)
+
+
 def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
     """The field of the entry that a finding is about; empty when the entry has none that fits."""
     known = BIB_FIELDS.get(finding.field)

@@ -1,4 +1,4 @@
-"""The tool that checks references, page by page."""
+"""The tools that check references and review papers, page by page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 from mcp.server.mcpserver import Context
@@ -18,7 +18,8 @@ from citewell.documents.bib.reader import check_edits, parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.textfile import read_text
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
-from citewell.features.checking.report import label, lint_one_bib, lint_project
+from citewell.features.checking.codes import Selection
+from citewell.features.checking.report import POLICIES, label, lint_one_bib, lint_project
 from citewell.features.citing.write import write_plan
 from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
@@ -30,6 +31,7 @@ from citewell.mcp.tool import (
     Cursor,
     DetailLevel,
     MaxTokens,
+    PaperPath,
     ToolCall,
     Write,
     choice,
@@ -48,6 +50,7 @@ from citewell.model.document import Document, Format
 from citewell.model.flavours import format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
+from citewell.operations.reviewing import answer_of, review
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import (
@@ -61,7 +64,8 @@ from citewell.usecases.check import (
     plan_changes,
     projects_in,
 )
-from citewell.usecases.find import from_cursor, to_cursor
+from citewell.usecases.find import digest, from_cursor, to_cursor
+from citewell.usecases.review import ReviewTask
 
 _SOURCES = re.compile(r" Sources?: .*$")
 """The end of a message that names the sources whose records say so."""
@@ -295,6 +299,62 @@ async def telling(
         waiting.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+@tool(
+    review,
+    title="Review a paper",
+    only={"select", "ignore", "policy", "online"},
+    asks=may_ask,
+    answer={
+        "status": choice(Literal["reviewed", "not_checked"]),
+        "counts": {"type": "object"},
+        "findings": listed(place=TEXT, code=TEXT, message=TEXT, weight=TEXT),
+        "next_cursor": TEXT,
+    },
+)
+async def review_paper(
+    call: ToolCall, path: PaperPath, cursor: Cursor = "", max_tokens: MaxTokens = 6000
+) -> Answer:
+    """Review all citations of a paper: undefined or unused keys, duplicates, open places, wrong or
+    invented references, names and sentences without a citation, inconsistent entries, and works
+    that its references suggest (never faults). Changes nothing."""
+    tools, request = call.tools, call.request()
+    paper = tools.project(tools.roots.find(path))
+    task = ReviewTask(
+        tools.engine,
+        tools.options,
+        [paper],
+        selection=Selection(request.select, request.ignore),
+        policy=POLICIES[request.policy],
+        online=request.online,
+    )
+    found = await call.run(lambda service, _, cancel: task.run(service.progress, cancel))
+    rest = [
+        {
+            "place": f"{tools.roots.shown(one.path)}:{one.line}",
+            "code": one.code,
+            "message": one.message,
+            "weight": one.weight,
+            **({"hint": one.hint} if one.hint else {}),
+            **({"id": one.work} if one.work else {}),
+        }
+        for one in found.findings
+    ]
+    name = digest(path, request, len(rest))
+    offset = from_cursor(cursor, name)[1] if cursor else 0
+    kept = within(rest[offset:], max_tokens)
+    answer = answer_of(found)
+    page: Answer = {
+        "status": answer.status,
+        "counts": answer.counts,
+        "findings": rest[offset : offset + kept],
+    }
+    if offset + kept < len(rest):
+        page["next_cursor"] = to_cursor(name, offset + kept)
+    if notes := notes_of(found.problems):
+        page["notes"] = "\n".join(notes)
+    return page
 
 
 def reference_of(check: Check, detail: Detail) -> Answer:

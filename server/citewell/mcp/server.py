@@ -8,7 +8,7 @@ from mcp.server import MCPServer
 
 from citewell import __version__
 from citewell.engine.contract import Engine
-from citewell.mcp.checking import check_references
+from citewell.mcp.checking import check_references, review_paper
 from citewell.mcp.client_log import add_logging
 from citewell.mcp.finding import (
     explore_papers,
@@ -39,6 +39,7 @@ TOOLS = (
     get_papers,
     related_papers,
     check_references,
+    review_paper,
     fill_document,
     add_entry,
     add_entries,

@@ -37,9 +37,7 @@ _SEPARATE = re.compile(
     r"|short papers|long papers|challenge)\b",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(
-    r"(?<![\w\\{])[A-Za-z]*[a-z\d]?[A-Z][\w]*[A-Z]\w*|(?<![\w\\{])[a-z]+[A-Z]\w*"
-)
+_CAPITALS = re.compile(r"(?<![\w\\])[A-Za-z]*[a-z\d]?[A-Z][\w]*[A-Z]\w*|(?<![\w\\])[a-z]+[A-Z]\w*")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[\s~-]*)+")
 _LINK = re.compile(r"https?://(?:dx\.)?doi\.org/", re.IGNORECASE)
 _OLD_LINK = re.compile(r"http://(?:dx\.)?doi\.org/|https://dx\.doi\.org/", re.IGNORECASE)

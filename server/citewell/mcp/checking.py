@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import anyio
+import msgspec
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
@@ -18,8 +19,7 @@ from citewell.documents.bib.reader import check_edits, parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.textfile import read_text
 from citewell.features.checking.check import ORDER, claims_in_files, counts, references_in
-from citewell.features.checking.codes import Selection
-from citewell.features.checking.report import POLICIES, label, lint_one_bib, lint_project
+from citewell.features.checking.report import label, lint_one_bib, lint_project
 from citewell.features.citing.write import write_plan
 from citewell.mcp.arguments import invalid
 from citewell.mcp.client_log import log_to_client, notify_written
@@ -50,7 +50,7 @@ from citewell.model.document import Document, Format
 from citewell.model.flavours import format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
-from citewell.operations.reviewing import answer_of, review
+from citewell.operations.reviewing import ReviewRequest, answer_of, review
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import (
@@ -64,7 +64,7 @@ from citewell.usecases.check import (
     plan_changes,
     projects_in,
 )
-from citewell.usecases.find import digest, from_cursor, to_cursor
+from citewell.usecases.find import from_cursor, to_cursor
 from citewell.usecases.review import ReviewTask
 
 _SOURCES = re.compile(r" Sources?: .*$")
@@ -73,6 +73,9 @@ REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
 """Verdicts by which the work is the one of the record."""
 NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
 """What other tools are for, and what the check itself finds out."""
+REVIEW_FIELDS = frozenset(field.name for field in msgspec.structs.fields(ReviewRequest))
+REVIEW_TOKENS = 8000
+"""Length of a review, about."""
 NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
@@ -82,8 +85,8 @@ NOTIFY_SECONDS = 5.0
     title="Check references",
     only={"text", "changes", "online"},
     words={
-        "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "
-        "remove (with its citations), record (the fields of the one that was found), or a paper id."
+        "changes": "What becomes of entries, by key: mark (as checked), remove (with its "
+        "citations), record (take the one that was found), or a paper id."
     },
     asks=may_ask,
     writes=True,
@@ -101,7 +104,7 @@ NOTIFY_SECONDS = 5.0
             findings=LIST,
             record=record(id=TEXT),
         ),
-        "faults": listed(place=TEXT, code=TEXT, message=TEXT),
+        "faults": LIST,
         "next_cursor": TEXT,
     },
 )
@@ -109,9 +112,7 @@ async def check_references(
     call: ToolCall,
     path: Annotated[
         str,
-        Field(
-            max_length=10_000, description="A .bib, a paper or a PDF, in a folder of the server."
-        ),
+        Field(max_length=10_000, description="A .bib, a paper or a PDF."),
     ] = "",
     write: Write = False,
     verified_too: Annotated[
@@ -122,7 +123,7 @@ async def check_references(
     max_tokens: MaxTokens = 6000,
 ) -> Answer:
     """Check whether references exist and are correct: invented ones, wrong fields, retractions,
-    preprints that are published by now; and `faults`: undefined or duplicate keys, duplicate works.
+    preprints that are published by now.
     Give one of `text` and `path`, or for the next page `cursor` alone. With `changes` it corrects
     entries of a .bib."""
     tools, request = call.tools, call.request()
@@ -301,60 +302,35 @@ async def telling(
         raise failure
 
 
-@tool(
-    review,
-    title="Review a paper",
-    only={"select", "ignore", "policy", "online"},
-    asks=may_ask,
-    answer={
-        "status": choice(Literal["reviewed", "not_checked"]),
-        "counts": {"type": "object"},
-        "findings": listed(place=TEXT, code=TEXT, message=TEXT, weight=TEXT),
-        "next_cursor": TEXT,
-    },
-)
-async def review_paper(
-    call: ToolCall, path: PaperPath, cursor: Cursor = "", max_tokens: MaxTokens = 6000
-) -> Answer:
-    """Review all citations of a paper: undefined or unused keys, duplicates, open places, wrong or
-    invented references, names and sentences without a citation, inconsistent entries, and works
-    that its references suggest (never faults). Changes nothing."""
-    tools, request = call.tools, call.request()
+@tool(review, title="Review a paper", without=REVIEW_FIELDS, answer={"findings": LIST})
+async def review_paper(call: ToolCall, path: PaperPath) -> Answer:
+    """Review the citations of a paper: keys, references, what lacks a citation, consistency, and
+    works that its references suggest (no faults)."""
+    tools = call.tools
     paper = tools.project(tools.roots.find(path))
-    task = ReviewTask(
-        tools.engine,
-        tools.options,
-        [paper],
-        selection=Selection(request.select, request.ignore),
-        policy=POLICIES[request.policy],
-        online=request.online,
-    )
+    task = ReviewTask(tools.engine, tools.options, [paper])
     found = await call.run(lambda service, _, cancel: task.run(service.progress, cancel))
-    rest = [
+    rows = [
         {
-            "place": f"{tools.roots.shown(one.path)}:{one.line}",
-            "code": one.code,
-            "message": one.message,
-            "weight": one.weight,
-            **({"hint": one.hint} if one.hint else {}),
-            **({"id": one.work} if one.work else {}),
+            name: value
+            for name, value in {
+                "place": f"{tools.roots.shown(one.path)}:{one.line}",
+                "code": one.code,
+                "message": one.message,
+                "hint": one.hint,
+                "weight": one.weight,
+                "id": one.work,
+            }.items()
+            if value
         }
         for one in found.findings
     ]
-    name = digest(path, request, len(rest))
-    offset = from_cursor(cursor, name)[1] if cursor else 0
-    kept = within(rest[offset:], max_tokens)
-    answer = answer_of(found)
-    page: Answer = {
-        "status": answer.status,
-        "counts": answer.counts,
-        "findings": rest[offset : offset + kept],
-    }
-    if offset + kept < len(rest):
-        page["next_cursor"] = to_cursor(name, offset + kept)
-    if notes := notes_of(found.problems):
-        page["notes"] = "\n".join(notes)
-    return page
+    kept = within(rows, REVIEW_TOKENS)
+    notes = notes_of(found.problems)
+    if kept < len(rows):
+        notes.append(f"{len(rows) - kept} more findings are omitted; `citewell review` lists them.")
+    answer = {"counts": answer_of(found).counts, "findings": rows[:kept]}
+    return {**answer, "notes": "\n".join(notes)} if notes else answer
 
 
 def reference_of(check: Check, detail: Detail) -> Answer:

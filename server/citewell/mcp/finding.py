@@ -77,7 +77,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 
 @tool(
     finding.find,
-    title="Find citations for a passage",
+    title="Find citations",
     without={"markup", "bib", "title", "abstract", "abstracts", "forms", "style", "choose"},
     asks=may_search,
     answer={
@@ -211,7 +211,7 @@ async def search_papers(
 
 @tool(
     exploring.explore_papers,
-    title="Explore the literature on a question",
+    title="Explore the literature",
     without={
         "author",
         "venue",
@@ -277,7 +277,7 @@ def _explored(one: ExploredWork) -> Answer:
 
 @tool(
     papers.get_papers,
-    title="Get records of papers",
+    title="Get records",
     without={"forms", "style"},
     answer={
         "papers": listed(

@@ -16,7 +16,7 @@ from citewell.sources.service import ONLINE_SECONDS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.features.checking.codes import Selection
+    from citewell.features.checking.codes import CodeSelection
     from citewell.features.review.report import Review
     from citewell.usecases.library import Library
 
@@ -89,7 +89,7 @@ def review(
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the review could not run.
     """
-    from citewell.features.checking.codes import Selection
+    from citewell.features.checking.codes import CodeSelection
     from citewell.features.checking.report import Weight, policy_named
     from citewell.features.review.report import read_baseline, shown_under, without_known
     from citewell.usecases.library import Library
@@ -98,7 +98,7 @@ def review(
         raise click.UsageError("--write needs --fix.")
     session: Session = ctx.obj
     options = session.load(paper).options
-    policy, selection = policy_named(policy_name), Selection(select, ignore)
+    policy, selection = policy_named(policy_name), CodeSelection(select, ignore)
     known = read_baseline(baseline) if baseline is not None else None
     with Library(options, online=online) as library, ExitStack() as stack:
         if fix:
@@ -188,7 +188,7 @@ def _show(out: Console, found: Review) -> None:
     out.print(Text(summary, style="bold red" if counts[Weight.BLOCKING] else "bold"))
 
 
-def _fix(library: Library, paper: Path, selection: Selection, *, write: bool) -> None:
+def _fix(library: Library, paper: Path, selection: CodeSelection, *, write: bool) -> None:
     """Show, or write, what makes the bibliographies of the paper consistent."""
     from citewell.cli.check_fix import show_diff
     from citewell.features.citing.write import write_plan

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell.documents.project.paper_project import MAX_NAME, TextProject
-from citewell.features.checking.codes import PARTS, Selection
+from citewell.features.checking.codes import PARTS, CodeSelection
 from citewell.features.checking.report import POLICIES
 from citewell.features.review.figures import ReviewFigures
 from citewell.features.review.report import Review, ReviewFinding, renamed
@@ -82,7 +82,7 @@ def review(service: Service, request: ReviewRequest, cancel: Cancel) -> ReviewAn
         service.engine,
         service.options,
         [project],
-        selection=Selection(request.select, request.ignore),
+        selection=CodeSelection(request.select, request.ignore),
         policy=POLICIES[request.policy],
         online=request.online,
     )

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.verification import FixPlan
-    from citewell.features.checking.codes import Selection
+    from citewell.features.checking.codes import CodeSelection
     from citewell.features.checking.report import Policy
     from citewell.features.review.report import Review
     from citewell.usecases.check import ChangePlan
@@ -306,7 +306,7 @@ class Library(Closing):
         self,
         paper: str | Path,
         *,
-        selection: Selection | None = None,
+        selection: CodeSelection | None = None,
         policy: Policy | None = None,
         seconds: float = ONLINE_SECONDS,
         progress: Progress = no_progress,
@@ -335,7 +335,7 @@ class Library(Closing):
         found = task.run(progress, cancel)
         return replace(found, problems=tuple(dict.fromkeys((*problems, *found.problems))))
 
-    def consistent(self, paper: str | Path, selection: Selection | None = None) -> ChangePlan:
+    def consistent(self, paper: str | Path, selection: CodeSelection | None = None) -> ChangePlan:
         """Plan what makes the bibliographies of a paper consistent, as far as that can be written
         without its author (`write`)."""
         from citewell.usecases.review import plan_consistency

@@ -30,7 +30,7 @@ from citewell.features.checking.check import (
     question,
     question_digest,
 )
-from citewell.features.checking.codes import Selection
+from citewell.features.checking.codes import CodeSelection
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.report import POLICIES, Policy, Weight
 from citewell.features.checking.support import Uncited, uncited_at
@@ -54,7 +54,7 @@ from citewell.usecases.find import Progress, no_progress
 from citewell.verification.claims import claims_of_thebibliography
 
 MOST_SENTENCES = 10
-"""Sentences without a citation that one paper is told of."""
+"""Sentences without a citation that are reported of one paper."""
 MOST_SUGGESTED = 10
 FEWEST_BESIDE = 3
 """References beside which others cite a suggested work, at least."""
@@ -111,7 +111,7 @@ class ReviewTask:
         papers: Sequence[Project],
         bibs: Sequence[BibFile] = (),
         *,
-        selection: Selection | None = None,
+        selection: CodeSelection | None = None,
         policy: Policy | None = None,
         online: bool = False,
         seconds: float = ONLINE_SECONDS,
@@ -120,7 +120,7 @@ class ReviewTask:
         self._engine = engine
         self._options = options
         self._papers = papers
-        self._selection = selection or Selection()
+        self._selection = selection or CodeSelection()
         self._policy = policy or POLICIES["default"]
         self._online, self._seconds = online, seconds
         self._sources: dict[Path, Document | BibFile] = {}
@@ -174,9 +174,9 @@ class ReviewTask:
         claims: dict[bytes, bytes] = {}
         for bib, paper in self._bibs():
             for entry in bib.entries:
-                asked = question(bib, entry) if _is_used(paper, entry) else None
-                if asked is not None:
-                    claims.setdefault(asked.digest, asked.encoded)
+                found_claim = question(bib, entry) if _is_used(paper, entry) else None
+                if found_claim is not None:
+                    claims.setdefault(found_claim.digest, found_claim.encoded)
         items = [
             claim
             for path, source in self._sources.items()
@@ -296,12 +296,12 @@ class ReviewTask:
 
 
 def plan_consistency(
-    path: Path, options: Options, selection: Selection | None, folder: Path
+    path: Path, options: Options, selection: CodeSelection | None, folder: Path
 ) -> ChangePlan:
     """The edits that make the .bib files of a paper or folder consistent; diffs have paths as seen
     from `folder`. An edit inside another one is left for the next run."""
     papers, lone, _ = papers_at(path, options)
-    wanted = selection or Selection()
+    wanted = selection or CodeSelection()
     bibs = {
         bib.path: bib
         for paper in papers

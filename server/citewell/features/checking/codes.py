@@ -34,7 +34,7 @@ OWN = {
     "given-names": ("consistency", "Some entries have given names in full, others initials."),
     "title-capitals": ("consistency", "A name in a title has capitals without braces, which BibTeX "
                        "styles lose."),
-    "title-braces": ("consistency", "Some titles stand in double braces, others do not."),
+    "title-braces": ("consistency", "Some titles have double braces, others do not."),
     "pages-partly": ("consistency", "Of one venue, some entries have pages and others none."),
     "doi-partly": ("consistency", "Of one venue, some entries have a DOI and others none."),
     "arxiv-kinds": ("consistency", "Preprints on arXiv are entered in several ways."),
@@ -67,7 +67,7 @@ def meaning_of(code: str) -> str:
     return VERDICTS[Verdict(verdict)].meaning if verdict != code else MEANINGS[code]
 
 
-class Selection:
+class CodeSelection:
     """Which codes are wanted: by part, by code, or by the beginning of codes."""
 
     def __init__(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:

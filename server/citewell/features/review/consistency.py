@@ -195,7 +195,7 @@ def _braces(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency
     yield Inconsistency(
         code="title-braces",
         span=_field_span(others[0], ("title",)),
-        message=f"{len(double)} of {len(titled)} titles stand in double braces, which keep all of "
+        message=f"{len(double)} of {len(titled)} titles have double braces, which keep all of "
         f"their capitals; most have {form}.",
         keys=tuple(one.key for one in others),
     )

@@ -1,7 +1,7 @@
 """Names in a paper that stand for works of others, such as "BERTScore", and that it never cites.
 
 A name has capitals or a digit inside. It is left out where the paper introduces it, where a
-citation stands beside any of its uses, where a cited title or key has it, and where it is a venue.
+citation follows any of its uses, where a cited title or key has it, and where it is a venue.
 Which work a name stands for, and whether papers with the name cite it, the engine says
 (`Engine.expected`).
 """

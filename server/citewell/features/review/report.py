@@ -77,8 +77,11 @@ def located(one: Diagnostic, path: str, text: str, weight: Weight) -> ReviewFind
     """A diagnostic of a file as a finding."""
     starts = _line_starts(text)
     line = bisect_right(starts, one.span.start)
-    said = one.data.get("work") or text[one.span.start : max(one.span.end, one.span.start + 40)]
-    name = f"{one.code}\n{PurePath(path).name}\n{one.data.get('key', '')}\n{' '.join(said.split())}"
+    text_there = (
+        one.data.get("work") or text[one.span.start : max(one.span.end, one.span.start + 40)]
+    )
+    words = " ".join(text_there.split())
+    name = f"{one.code}\n{PurePath(path).name}\n{one.data.get('key', '')}\n{words}"
     return ReviewFinding(
         path=path,
         line=line,

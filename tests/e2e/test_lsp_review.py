@@ -21,7 +21,8 @@ BIB = """@book{zuse1969,
 
 async def review(editor):
     found = await editor.execute("citewell.review", editor.uri("main.tex"))
-    return [(one.code, one.range.start.line, one.range.start.character) for one in found.rows]
+    starts = [(one["code"], one["range"]["start"]) for one in found["rows"]]
+    return [(code, start["line"], start["character"]) for code, start in starts]
 
 
 async def test_the_paper_as_it_is_in_the_editor_is_reviewed(start_editor):

@@ -307,14 +307,14 @@ def test_fetch_brings_what_is_asked_for_after_a_question(
     assert (libraries / "default" / "CURRENT").exists()
 
 
-def test_a_review_lists_what_is_wrong_in_the_quickfix_window(open_neovim: Any) -> None:
+def test_a_review_lists_what_is_wrong_in_the_quickfix_window(start_neovim: Any) -> None:
     files = {
         "main.tex": "\\documentclass{article}\n\\begin{document}\nAs said \\cite{zuse}, \\cite{}.\n"
         "\\bibliography{refs}\n\\end{document}\n",
         "refs.bib": "@book{other, title = {Rechnender Raum}, author = {Zuse, Konrad}, "
         "publisher = {Vieweg}, year = {1969}}\n",
     }
-    editor = open_neovim(files)
+    editor = start_neovim(files, "main.tex")
     editor.keys(":Citewell review<CR>")
     editor.wait("vim.fn.getqflist({ title = 0 }).title == 'Citewell review'")
     found = editor.lua("return vim.fn.getqflist()")

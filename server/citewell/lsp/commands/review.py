@@ -52,7 +52,7 @@ class Reviewer(Struct, frozen=True, eq=False):
         from citewell.features.review.report import figure_rows
         from citewell.usecases.review import ReviewTask
 
-        snapshot = await self.projects.snapshot(uri)
+        snapshot = await self.projects.snapshot(uri, fresh=True)
         if snapshot is None:
             return {"rows": []}
         project = snapshot.state.project

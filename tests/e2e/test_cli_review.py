@@ -281,3 +281,87 @@ def test_every_planted_fault_is_found_and_nothing_else(citewell: Run, tmp_path: 
     assert {one["code"] for one in found} == planted, [
         (one["code"], one["line"], one["message"]) for one in found
     ]
+
+
+def test_parts_codes_and_comments_choose_what_is_reported(citewell: Run, tmp_path: Path) -> None:
+    plant(tmp_path)
+    done = citewell("review", "paper.tex", "--format", "json", "--select", "names")
+    assert done.returncode == 0, "a note does not block"
+    (name,) = faults_of(done)
+    assert (name["code"], name["path"], name["line"]) == ("name-uncited", "paper.tex", 13)
+    assert "BERTScore: Evaluating Text Generation with BERT" in name["message"]
+    note = citewell("review", "paper.tex", "--select", "name", "--fail-on", "note")
+    assert note.returncode == 1
+    text = (tmp_path / "paper.tex").read_text(encoding="utf-8")
+    silent = text.replace(
+        "BERTScore as well.", "BERTScore as well. % citewell: ignore name-uncited"
+    )
+    (tmp_path / "paper.tex").write_text(silent, encoding="utf-8")
+    assert faults_of(citewell("review", "paper.tex", "--format", "json", "--select", "names")) == []
+    unknown = citewell("review", "paper.tex", "--select", "nmaes")
+    assert unknown.returncode == 2 and "Did you mean 'names'?" in unknown.stderr
+
+
+def test_a_baseline_leaves_old_findings_out_when_lines_move(citewell: Run, tmp_path: Path) -> None:
+    plant(tmp_path)
+    old = citewell("review", "paper.tex", "--format", "json", "--out", "old.json")
+    assert old.returncode == 1, old.stderr
+    text = (tmp_path / "paper.tex").read_text(encoding="utf-8")
+    moved = text.replace("\\section", "\n\n\\section").replace("\\end{document}", "And \\cite{new}.\n"
+                                                             "\\end{document}")  # fmt: skip
+    (tmp_path / "paper.tex").write_text(moved, encoding="utf-8")
+    done = citewell("review", "paper.tex", "--format", "json", "--baseline", "old.json")
+    report = json.loads(done.stdout)
+    assert [(one["code"], one["key"]) for one in report["findings"]] == [("undefined-key", "new")]
+    assert report["known"] > 25
+
+
+def test_the_bibliography_is_made_consistent_and_nothing_else_changes(
+    citewell: Run, tmp_path: Path
+) -> None:
+    plant(tmp_path)
+    before = (tmp_path / "refs.bib").read_text(encoding="utf-8")
+    shown = citewell("review", "paper.tex", "--fix")
+    assert shown.returncode == 0, shown.stderr
+    assert "+  title = {{BERT}:" in shown.stdout
+    assert (tmp_path / "refs.bib").read_text(encoding="utf-8") == before
+    assert citewell("review", "paper.tex", "--fix", "--write").returncode == 0
+    after = (tmp_path / "refs.bib").read_text(encoding="utf-8")
+    expected = (
+        before.replace("title = {BERT:", "title = {{BERT}:")
+        .replace("booktitle = {NeurIPS}", "booktitle = {Advances in Neural Information Processing Systems}")
+        .replace("http://dx.doi.org/", "https://doi.org/")
+    )  # fmt: skip
+    assert after == expected
+    left = faults_of(citewell("review", "paper.tex", "--format", "json", "--select", "consistency"))
+    assert {"venue-spelling", "title-capitals", "doi-link"}.isdisjoint(one["code"] for one in left)
+
+
+def test_reports_are_for_programs_and_for_readers(citewell: Run, tmp_path: Path) -> None:
+    plant(tmp_path)
+    log = json.loads(citewell("review", "paper.tex", "--format", "sarif").stdout)
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert "venue-spelling" in rules and "work-suggested" not in rules
+    lines = citewell("review", "paper.tex", "--format", "github").stdout.splitlines()
+    assert any(line.startswith("::error file=paper.tex,line=14,col=") for line in lines)
+    page = citewell("review", "paper.tex", "--format", "html").stdout
+    assert "<script" not in page and 'role="img" aria-label="References by year: ' in page
+    assert page.count("<h1>") == 1 and "Consistency of the bibliography" in page
+    text = citewell("review", ".").stdout
+    assert "Keys and places (" in text and "By the paper's authors: 1 (" in text
+
+
+def test_nothing_is_sent(citewell: Run, env: dict[str, str], tmp_path: Path) -> None:
+    plant(tmp_path)
+    closed = (
+        "import socket, sys\n"
+        "def refuse(*given): raise SystemExit(99)\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from citewell.cli.app import root\nroot(['review', 'paper.tex'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", closed], cwd=tmp_path, env=env, capture_output=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr

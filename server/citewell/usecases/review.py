@@ -60,10 +60,13 @@ FEWEST_BESIDE = 3
 """References beside which others cite a suggested work, at least."""
 READING = "reading the paper"
 _CERTAIN = (
-    re.compile(r"\b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)|\b(?i:according to) [A-Z]"),
     re.compile(
-        r"\b(?:has|have)\s+(?:\w+\s+)?been\s+(?:\w+\s+)?(?:shown|proposed|demonstrated|introduced"
-        r"|studied|observed|reported|argued|established|explored|investigated)\b"
+        r"\b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)|\b(?i:according to) (?!(?:Lemma|Theorem"
+        r"|Equation|Eq|Section|Algorithm|Figure|Table|Appendix|Definition)\b)[A-Z]"
+    ),
+    re.compile(
+        r"\b(?:has|have)\s+(?!already)(?:\w+\s+)?been\s+(?:\w+\s+)?(?:shown|proposed|demonstrated"
+        r"|introduced|studied|observed|reported|argued|established|explored|investigated)\b"
         r"|\b(?:proposed|introduced|pioneered)\s+by\b"
     ),
     re.compile(r"\b(?i:well[-\s]known|well[-\s]established|widely\s+(?:used|adopted|studied))\b"),

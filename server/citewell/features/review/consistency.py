@@ -159,7 +159,7 @@ def _form_of(text: str) -> str:
     bare = " ".join(_EDITION.sub(" ", text).split())
     if normalise_title(bare) in SHORT and sum(map(str.isupper, bare)) > 1:
         return bare
-    if any(word.endswith(".") and len(word) > 2 for word in bare.split()):
+    if sum(word.endswith(".") and len(word) > 2 for word in bare.split()[:-1]) > 1:
         return "abbreviated"
     return "in full"
 

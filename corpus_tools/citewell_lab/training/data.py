@@ -54,7 +54,7 @@ class CitationContext(msgspec.Struct, frozen=True):
     clean: bool
     origin: str
     form: str = "latex"
-    """What the citing text was taken from: latex, markdown, html, or text of a PDF."""
+    """Source format of the citing text: latex, markdown, html, or text of a PDF."""
     group: int = 1
     """Papers of the same cite command or marker, the cited one included."""
 

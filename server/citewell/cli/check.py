@@ -35,7 +35,7 @@ FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
 PATH = click.Path(path_type=Path)
 EDITS = "--fix, --mark, --replace and --remove"
 LONG = 400
-"""References from which a bar shows, and its module is imported."""
+"""Number of references from which a progress bar is shown, and its module imported."""
 
 
 @click.command("check", short_help="Check that references exist and are correct.")
@@ -86,11 +86,11 @@ LONG = 400
 @click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
 @click.option(
     "--mark", multiple=True, metavar="KEY",
-    help="Mark this entry as checked: what is reported of it is a note from now on.",
+    help="Mark this entry as checked: its findings become notes.",
 )  # fmt: skip
 @click.option(
     "--replace", "replaced", multiple=True, metavar="KEY[=ID]",
-    help="Replace this entry by its record, or by that of the paper that was meant.",
+    help="Replace this entry by its record, or by the paper with this ID.",
 )  # fmt: skip
 @click.option(
     "--remove", multiple=True, metavar="KEY",
@@ -98,7 +98,7 @@ LONG = 400
 )  # fmt: skip
 @click.option(
     "--write", is_flag=True,
-    help="With --fix, --mark, --replace or --remove, write what they show as a diff.",
+    help="Write the changes of --fix, --mark, --replace or --remove.",
 )  # fmt: skip
 @click.option(
     "--unsafe-fixes", is_flag=True,
@@ -134,13 +134,11 @@ def check(
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers (the references that they cite are checked), PDFs, Word and
-    OpenDocument texts, lists of references as text, or folders with papers; - reads standard input,
-    and arXiv:ID the source of a paper on arXiv, if you allowed arXiv. Each reference is looked up
-    in the library: is it a known work, and do title, authors, year, venue and identifiers agree
-    with its record? A work that the library does not hold is "not found", which is no accusation.
-    Nothing is sent anywhere without --online, which asks the sources that you have allowed alone,
-    and --check-urls, which asks the hosts of the references' own addresses.
+    FILES are .bib files, papers (the references that they cite), folders of papers, PDFs, Word
+    and OpenDocument texts, or lists of references as text; - reads standard input, and arXiv:ID
+    reads a paper on arXiv, if arXiv is allowed. Each reference is compared with its record in
+    the library. A work that the library lacks is "not found", which is no evidence against it.
+    Only --online and --check-urls send anything.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """
@@ -195,7 +193,7 @@ def check(
 
 @dataclass(frozen=True)
 class Results:
-    """What a check found, and the policy that weighs it."""
+    """The results of a check, and the policy that weighs them."""
 
     policy: Policy
     checks: tuple[Check, ...] = ()
@@ -211,7 +209,7 @@ def _loaded(session: Session, files: Sequence[Path], grobid: str) -> tuple[Sessi
 
 
 def _policy(name: str | None, fail_on: str | None) -> Policy:
-    """Raises `CitewellError` for an unknown policy."""
+    """The policy. Raises `CitewellError` for an unknown one."""
     from citewell.features.checking.report import failing_from, policy_named
 
     if name is not None and fail_on is not None:
@@ -226,14 +224,14 @@ def _is_wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
 
 
 def _unread(files: Sequence[Path], problems: Sequence[Problem]) -> int:
-    """The exit code of a check without findings: a named file may not be there."""
+    """The exit code of a check without findings: a named file may be missing."""
     named = set(map(str, files))
     missing = any(one.code == "file-missing" and one.path in named for one in problems)
     return BROKEN if missing else OK
 
 
 def _changes(mark: Sequence[str], replaced: Sequence[str], remove: Sequence[str]) -> dict[str, str]:
-    """What becomes of entries by key, as `Library.changes` takes it."""
+    """The changes of entries by key, for `Library.changes`."""
     pairs = [(key, "mark") for key in mark]
     pairs += [(key, work or "record") for key, _, work in (one.partition("=") for one in replaced)]
     pairs += [(key, "remove") for key in remove]
@@ -244,7 +242,7 @@ def _changes(mark: Sequence[str], replaced: Sequence[str], remove: Sequence[str]
 
 
 def _check_names(select: Sequence[str], ignore: Sequence[str]) -> None:
-    """Refuse names that are no finding's."""
+    """Reject names of unknown findings."""
     from difflib import get_close_matches
 
     from citewell.features.checking.lint import CODES
@@ -268,7 +266,7 @@ def _check_edits(
     write: bool,
     unsafe: bool,
 ) -> None:
-    """Refuse flags that would do nothing, and what changes have no file for."""
+    """Reject flags without effect, and changes without a file."""
     if fix and changes:
         raise click.UsageError("Give either --fix, or --mark, --replace and --remove.")
     if unsafe and not fix:
@@ -312,13 +310,14 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
 
 
 def _arxiv_of(path: Path) -> str:
-    """The arXiv id that an argument is, unless there is such a file: "arXiv:1706.03762"."""
+    """The arXiv id in an argument such as "arXiv:1706.03762", unless there is a file with that
+    name."""
     from citewell.model.identifiers import identifier_of
 
     text = str(path)
     if not text.lower().startswith(("arxiv:", "https:", "http:")) or path.exists():
         return ""
-    # As a path an address has lost a slash.
+    # An address treated as a path has lost a slash.
     found = identifier_of(re.sub(r"^(https?):/+", r"\1://", text))
     return found.arxiv if found is not None else ""
 
@@ -336,8 +335,8 @@ def _claims_on_arxiv(arxiv: str, options: Options) -> Claims:
 
 
 def _check(library: Library, claims: Claims, seconds: float, *, addresses: bool) -> Checks:
-    """Look all references up; a bar shows when that takes long. `seconds`: how long sources are
-    asked, where they are. `addresses`: whether the references' web addresses are asked, too."""
+    """Check all references, with a progress bar if that is slow. `seconds`: time limit of the
+    sources, if allowed. `addresses`: whether to request the references' web addresses, too."""
     import msgspec
 
     from citewell.usecases.check import check_addresses
@@ -377,7 +376,7 @@ def _written(
     *,
     every: bool = False,
 ) -> str | None:
-    """The result as text of the format; None for the terminal's own."""
+    """The results as text in the format; None for the terminal's own."""
     import msgspec
 
     if form == "text":
@@ -405,7 +404,7 @@ def _written(
 
 
 def _plain(results: Results, show_all: bool) -> str:
-    """What a terminal would show, as text for a file."""
+    """The terminal's output as text for a file."""
     from rich.console import Console
 
     text = StringIO()
@@ -414,8 +413,8 @@ def _plain(results: Results, show_all: bool) -> str:
 
 
 def _show(out: Console, results: Results, show_all: bool) -> None:
-    """The findings of each reference, worst first, with the given and the expected value; then the
-    diagnostics of the paper, and what all of it amounts to."""
+    """Print the findings of each reference, worst first, with the given and the expected value;
+    then the diagnostics of the paper, and the summary."""
     from rich.text import Text
 
     from citewell.features.checking.check import ORDER, tally
@@ -493,7 +492,7 @@ def _show_one(out: Console, one: Check) -> None:
 
 
 def _commands(one: Check) -> list[str]:
-    """The commands that act on an entry of a .bib that is not verified."""
+    """The commands for an unverified entry of a .bib."""
     from citewell.features.citing.completion import DOUBTED
     from citewell.usecases.check import MARK, RECORD, REMOVE, changes_for
 
@@ -515,7 +514,7 @@ def _commands(one: Check) -> list[str]:
 
 
 def counts_any(one: Check) -> bool:
-    """True when a finding bears on the verdict."""
+    """True when a finding affects the verdict."""
     from citewell.features.checking.check import counts
 
     return any(counts(finding) for finding in one.findings)

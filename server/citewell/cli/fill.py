@@ -1,4 +1,4 @@
-"""`citewell fill`: every placeholder of a paper becomes a citation, or is named as left open."""
+"""`citewell fill`: every placeholder of a paper becomes a citation, or is reported as open."""
 
 from __future__ import annotations
 
@@ -85,13 +85,14 @@ def fill(
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
-    words is replaced by the paper that they name, and its entry is added to the right .bib unless
-    it is already there. One without words stays open, and its best papers are listed: choose with
-    --interactive. With --online the words of placeholders that would stay open are sent to the
-    sources that you have allowed, and papers of theirs that are cited are kept (`sources.keep`).
-    The change is shown as a diff, and written after confirmation. Exits with 1 if a
-    placeholder is left open or nothing is written.
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder
+    with words becomes a citation of the paper that they name, with an entry in the right .bib.
+    A placeholder without words stays open, with its best papers listed: choose with
+    --interactive. With --online, the words of placeholders that would stay open are sent to the
+    allowed sources; cited records of theirs are kept (`sources.keep`).
+
+    The change is shown as a diff and written after confirmation. Exits with 1 if a placeholder
+    stays open or nothing is written.
     """
     from citewell.features.citing.write import write_plan
     from citewell.usecases.fill import learn_fill
@@ -109,7 +110,7 @@ def fill(
     session: Session = ctx.obj
     with Library(session.load(paper).options, online=online) as library, ExitStack() as stack:
         choose = Chooser(console(err=True), library.engine, count) if interactive else None
-        # Questions are not asked below a bar.
+        # No questions below a progress bar.
         bar = stack.enter_context(_bar()) if online and not interactive else no_progress
         plan = library.fill(
             paper,
@@ -160,8 +161,8 @@ def _bar() -> Iterator[Progress]:
 
 
 def _plan_again(plan: FillPlan, *, asks: bool) -> FillPlan:
-    """The plan for files that have changed since. Raises `CitewellError` where the author, who was
-    asked, has not seen all of it."""
+    """The plan for files that have changed. Raises `CitewellError` if the author, who was asked,
+    has not seen all of it."""
     assert plan.again is not None
     fresh = plan.again()
     seen, new = ({(one.text, one.key) for one in each.filled} for each in (plan, fresh))
@@ -180,7 +181,7 @@ def exit_code(plan: FillPlan, done: bool) -> int:
 
 
 def show_plan(out: Console, plan: FillPlan) -> None:
-    """What happens to each placeholder, then the diff of every file."""
+    """Print the outcome of each placeholder, then the diff of every file."""
     from rich.text import Text
 
     from citewell.cli.check_fix import show_diff
@@ -224,7 +225,7 @@ def _outcome(found: PlaceholderFill) -> Any:
 
 
 def shown_path(path: str) -> str:
-    """The path from the current folder where it lies below it."""
+    """The path relative to the current folder if it is below it."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
@@ -232,7 +233,7 @@ def shown_path(path: str) -> str:
 
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
-    """What was done, on standard error."""
+    """Print a summary on standard error."""
     from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
@@ -299,13 +300,13 @@ def _candidates(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     ]
 
 
-# Choosing a paper for each placeholder at a terminal.
+# Choice of a paper for each placeholder in a terminal.
 
 HELP = "number: choose it; Enter: choose the first; words: search; s: skip; q: skip the rest"
 
 
 class Chooser:
-    """Asks once per placeholder. Words search again; `q` leaves all that follow open."""
+    """Asks once per placeholder. Words search again; `q` leaves all remaining ones open."""
 
     def __init__(self, out: Console, engine: Engine, count: int) -> None:
         self.out = out

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from citewell.usecases.find import Neighbour
 
 _WORDS = re.compile(r"-[^\W\d].*\s")
-"""A quoted argument such as "-irrigation of orchards", which no option looks like."""
+"""A quoted argument such as "-irrigation of orchards", unlike any option."""
 
 
 class TypedWordsCommand(click.Command):
-    """Takes a quoted text that starts with a dash as words; for a single such word it says how to
+    """Takes a quoted text that starts with a dash as words; for a single word it explains how to
     write it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -61,7 +61,7 @@ class TypedWordsCommand(click.Command):
 
 
 _BROKEN = ("library-", "engine-", "index-", "sources-")
-"""Codes of problems for which nothing could be searched."""
+"""Prefixes of the codes of problems that prevent a search."""
 
 
 @click.command("find", cls=TypedWordsCommand, short_help="Find papers for a text.")
@@ -134,12 +134,13 @@ def find(
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
-    that wants a citation; with a filter it may be left out. A DOI, an arXiv or Anthology id, or an
-    address is looked up: it names one paper or none. With --online TEXT is sent to the sources that
-    you have allowed; papers of theirs that --bibtex writes are kept (`sources.keep`). A pipe gets a
-    line for each paper: key, title, authors, year, venue and why, separated by tabs.
-    Exits with 1 if nothing is found.
+    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a
+    sentence that needs a citation. A DOI, an arXiv or Anthology id, or an address names one
+    paper or none. With --online, TEXT is sent to the allowed sources; records of theirs that
+    --bibtex writes are kept (`sources.keep`).
+
+    A pipe gets a line for each paper: key, title, authors, year, venue and reason, separated by
+    tabs. Exits with 1 if nothing is found.
     """
     from citewell.features.text.evidence import reason, understood_text, why
     from citewell.usecases.find import Found
@@ -211,8 +212,7 @@ def find(
 
 
 def _query(query: Query, year: int | None) -> Query:
-    """The query with its years. Raises `click.UsageError` where it asks for nothing, or contradicts
-    itself."""
+    """The query with its years. Raises `click.UsageError` if it is empty or contradictory."""
     low, high = query.year_from, query.year_to
     if year is not None:
         if low is not None or high is not None:
@@ -227,7 +227,7 @@ def _query(query: Query, year: int | None) -> Query:
 
 
 def _keys(result: SearchResult, options: BibOptions) -> list[str]:
-    """The key of each paper: the one that it has, else a suggested one; all distinct."""
+    """The key of each paper: the existing one, else a suggested one; all distinct."""
     from citewell.documents.keys.pattern import make_key
 
     taken: set[str] = set()
@@ -242,7 +242,7 @@ def _keys(result: SearchResult, options: BibOptions) -> list[str]:
 def _to_json(
     result: SearchResult, keys: Sequence[str], problems: Sequence[Problem]
 ) -> dict[str, Any]:
-    """The result for programs: `hits` and `problems` are always there."""
+    """The result for programs: `hits` and `problems` are always present."""
     import msgspec
 
     return {
@@ -264,7 +264,7 @@ def _to_json(
 
 
 def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> None:
-    """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
+    """Print a table in a terminal; elsewhere a tab-separated line for each paper."""
 
     if not result.hits:
         click.echo("No papers found.", err=True)
@@ -277,7 +277,7 @@ def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> Non
         click.echo(tabbed(key, hit.work, why))
 
 
-# `citewell related`: the papers beside some others in the citation graph.
+# `citewell related`: the neighbours of papers in the citation graph.
 
 _RELATED_WORDS: dict[Direction, str] = {
     "cites": "cited by",
@@ -309,10 +309,10 @@ def related(
 ) -> None:
     """List papers linked to others by citations.
 
-    IDS are ids or keys of a search, keys of your .bib, DOIs or arXiv ids. Papers with links to most
-    of them come first. Only the citations that the library's sources record and those that ship
-    with Citewell are known. A line has id, title, authors, year and the links, separated by tabs.
-    Exits with 1 if nothing is found.
+    An ID is an id or key of a search, a key of your .bib, a DOI or an arXiv id. Papers with
+    links to most of them come first. Only the citations from the library's sources and those
+    that ship with Citewell are known. A line has id, title, authors, year and links, separated
+    by tabs. Exits with 1 if nothing is found.
     """
     from citewell.features.citing.known_works import all_named
     from citewell.usecases.find import DIRECTIONS, related_works
@@ -344,14 +344,14 @@ def _links(paper: Neighbour) -> str:
     return "; ".join(parts)
 
 
-# How a found paper is written in a terminal.
+# Papers in a terminal.
 
 MAX_AUTHORS = 3
 VENUE_CHARACTERS = 48
 
 
 def authors_of(work: Work) -> str:
-    """Family names, the first three of them."""
+    """The first three family names."""
     names = [author.family or author.given for author in work.authors]
     if len(names) > MAX_AUTHORS:
         return ", ".join(names[:MAX_AUTHORS]) + " et al."
@@ -359,7 +359,7 @@ def authors_of(work: Work) -> str:
 
 
 def record_of(work: Work) -> dict[str, Any]:
-    """The record as JSON of the command line has it: authors as they are read, like everywhere."""
+    """The record as JSON of the command line, with authors as display names."""
     import msgspec
 
     found: dict[str, Any] = msgspec.to_builtins(work)
@@ -367,7 +367,7 @@ def record_of(work: Work) -> dict[str, Any]:
 
 
 def venue_of(work: Work) -> str:
-    """The shortest name of the venue that the record has, in `VENUE_CHARACTERS` at most."""
+    """The shortest name of the venue in the record, at most `VENUE_CHARACTERS`."""
     name = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
     return shorten(name, VENUE_CHARACTERS)
 
@@ -388,7 +388,7 @@ def show_table(
     *,
     best_last: bool = False,
 ) -> None:
-    """Papers at a terminal: authors and year, title and key, venue, and why each is listed."""
+    """Print papers in a terminal: authors and year, title and key, venue, and the reason."""
     from rich.table import Table
     from rich.text import Text
 
@@ -409,7 +409,7 @@ def show_table(
 
 
 def reasoned(reason: str, times: int) -> str:
-    """Why a paper is listed, and how often it is cited."""
+    """The reason for a paper, and its number of citations."""
     from citewell.features.text.evidence import cited_text
 
     return "; ".join(part for part in (reason, cited_text(times)) if part)

@@ -68,16 +68,16 @@ from citewell.usecases.find import from_cursor, to_cursor
 from citewell.usecases.review import ReviewTask
 
 _SOURCES = re.compile(r" Sources?: .*$")
-"""The end of a message that names the sources whose records say so."""
+"""The end of a message that names the disagreeing sources."""
 REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
-"""Verdicts by which the work is the one of the record."""
+"""Verdicts by which the work is that of the record."""
 NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
 """What other tools are for, and what the check itself finds out."""
 REVIEW_FIELDS = frozenset(field.name for field in msgspec.structs.fields(ReviewRequest))
 REVIEW_TOKENS = 8000
 """Length of a review, about."""
 NOTIFY_SECONDS = 5.0
-"""Between two words of progress while sources are waited for."""
+"""Seconds between two progress messages while sources are queried."""
 
 
 @tool(
@@ -217,8 +217,8 @@ def _change(
 
 
 def _faults(tools: ToolContext, text: str, path: str) -> list[Answer]:
-    """What an editor underlines in the BibTeX, the .bib or the paper and its .bib files: keys that
-    are cited and not defined, works and keys that are there twice, BibTeX that cannot be read."""
+    """The editors' diagnostics of the BibTeX, the .bib or the paper and its .bib files: undefined
+    keys, duplicate works and keys, BibTeX syntax errors."""
     levels = tools.options.diagnostics.severity
     file = tools.roots.find(path) if path else None
     if file is None:
@@ -259,7 +259,7 @@ def _claims(
 
 
 async def _run(task: CheckTask, tools: ToolContext, ctx: Context, *, online: bool) -> None:
-    """Check part by part, so that other clients get their turn."""
+    """Check part by part, with other clients served in between."""
     kind: Kind = "online" if online else "check"
 
     async def run(step: Step) -> list[Check]:
@@ -278,7 +278,7 @@ async def _run(task: CheckTask, tools: ToolContext, ctx: Context, *, online: boo
 async def telling(
     ctx: Context, start: int, part: int, total: int, *, online: bool
 ) -> AsyncIterator[None]:
-    """Send progress to the client every few seconds while waiting for sources: progress rises, and
+    """Send progress to the client every few seconds while sources are queried: it increases, and
     stays below the end of the part."""
 
     async def notify_waiting() -> None:
@@ -334,7 +334,7 @@ async def review_paper(call: ToolCall, path: PaperPath) -> Answer:
 
 
 def reference_of(check: Check, detail: Detail) -> Answer:
-    """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
+    """One verdict; with `ids` without reasons, with `full` also with notes and evidence."""
     found: Answer = {"key": label(check), "line": check.claim.line}
     found["verdict"] = check.verdict.value
     found["marked"] = check.mark.shown if check.mark is not None else ""
@@ -356,7 +356,7 @@ def reference_of(check: Check, detail: Detail) -> Answer:
             for one in check.findings
             if full or counts(one)
         ]
-        # What a record says is in the record.
+        # Details of the record are in the record.
         found["evidence"] = list(check.evidence[: None if full else 1 - (check.verdict in REAL)])
     if check.work is not None:
         record = paper_of(check.work, "short" if full else "ids")

@@ -64,7 +64,7 @@ from citewell.usecases.find import (
 )
 
 MAX_REASON = 80
-"""Characters of the reason of one paper of a long list."""
+"""Maximum characters of a paper's reason in a long list."""
 
 
 def _with_notes(page: Answer, notes: Sequence[str]) -> Answer:
@@ -266,8 +266,8 @@ def _literature(found: Exploration, budget: int) -> Answer:
 
 
 def _explored(one: ExploredWork) -> Answer:
-    """The record in short, with its relevance where that is judged, and with the reason unless that
-    is words of its title."""
+    """The short record, with its relevance if judged, and with the reason unless it consists of
+    words of the title."""
     found: Answer = {**paper_of(one.work), **probability("relevance", one.relevance)}
     why = reason_text(one).partition("; its title")[0]
     if not why.startswith("its title"):

@@ -1,4 +1,4 @@
-"""A tool over an operation: parameters of the operation's request, own ones, and its answer."""
+"""A tool over an operation: parameters of the operation's request, its own ones, and its answer."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from citewell.options import Options
 from citewell.serving.queues import Kind
 
 SHARED = ("ge", "le", "min_length", "max_length", "pattern", "description")
-"""What msgspec and pydantic call alike of a type."""
+"""Attributes with the same name in msgspec and pydantic."""
 _NOTHING = frozenset(("default", "additionalProperties"))
-"""Keywords that say nothing where their value is empty or false."""
+"""Keywords without meaning if their value is empty or false."""
 
 MaxTokens = Annotated[
     int,
@@ -63,19 +63,19 @@ class ToolCall(msgspec.Struct, frozen=True):
     context: Context
     operation: Operation
     arguments: dict[str, Any]
-    """Those that are fields of the operation's request."""
+    """Arguments that are fields of the operation's request."""
 
     def request(self, **more: Any) -> Any:
-        """The operation's request, with fields that the tool itself sets. Raises `CitewellError`
-        for a value that these do not take."""
+        """The operation's request, with fields set by the tool. Raises `CitewellError` for an
+        invalid value."""
         try:
             return msgspec.convert(self.arguments | more, self.operation.request)
         except msgspec.ValidationError as error:
             raise CitewellError(Problem("argument-invalid", f"{error}.")) from error
 
     async def run(self, work: Callable[[Service, Any, Cancel], R], **more: Any) -> R:
-        """The result of work on the request, on a thread in the operation's queue; its progress is
-        sent to the client."""
+        """Run work on the request, on a thread in the operation's queue, with its progress sent to
+        the client."""
         request = self.request(**more)
         service = Service(self.tools.options, self.tools.engine, progress_of(self.context))
         kind: Kind = self.operation.queue_of(request)
@@ -87,8 +87,8 @@ class ToolCall(msgspec.Struct, frozen=True):
             await log_to_client(self.context, "warning", note)
 
 
-# What a tool answers, as a schema: each letter of it costs tokens in every conversation. Most
-# fields are strings, and only what is not one has a type.
+# The schema of a tool's answer: each character costs tokens in every conversation. Most fields are
+# strings, and only others have a type.
 
 TEXT: Answer = {}
 INTEGER: Answer = {"type": "integer"}
@@ -98,7 +98,7 @@ LIST: Answer = {"type": "array"}
 
 
 def described(kind: Answer, description: str) -> Answer:
-    """A field with a description, where its name does not say it."""
+    """A field with a description, if its name does not suffice."""
     return kind | {"description": description}
 
 
@@ -118,12 +118,12 @@ def record(**fields: Answer) -> Answer:
 
 
 def may_ask(options: Options) -> bool:
-    """Whether any source may be asked."""
+    """Whether any source is allowed."""
     return bool(options.sources.allow)
 
 
 def may_search(options: Options) -> bool:
-    """Whether sources may be asked for papers."""
+    """Whether sources may be searched for papers."""
     return may_ask(options) and options.sources.search
 
 
@@ -145,7 +145,7 @@ def tool(
     writes: bool = False,
     removes: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Answer]]], Callable[[ToolContext], Tool]]:
-    """Make a tool of a function, whose name and docstring are what a model reads.
+    """Turn a function into a tool; a model reads its name and docstring.
 
     Its parameters are the fields of the operation's request, and those of the function after the
     `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
@@ -203,9 +203,9 @@ def tool(
                     context_kwarg="ctx",
                     annotations=ToolAnnotations(
                         read_only_hint=not writing,
-                        # True is the default of a tool that writes.
+                        # True is the default for a tool that writes.
                         destructive_hint=False if writing and not removes else None,
-                        # For a tool that only reads the specification gives it no meaning.
+                        # The specification defines it only for tools that write.
                         idempotent_hint=True if writing and not removes else None,
                         # True is the default.
                         open_world_hint=None if asks is not None and asks(tools.options) else False,
@@ -244,7 +244,7 @@ def _parameters(
 
 
 def _as_pydantic(kind: Any) -> Any:
-    """A type with the bounds and the description of msgspec as one with those of pydantic."""
+    """A type with bounds and description converted from msgspec to pydantic."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         shared = {name: value for one in parts[1:] for name in SHARED
@@ -261,8 +261,8 @@ PaperId = _as_pydantic(Id)
 
 
 def slim(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema without what repeats its names or says nothing: each letter of it costs tokens
-    in every conversation."""
+    """A JSON schema without redundant names and empty keywords: each character costs tokens in
+    every conversation."""
     slimmed = _slim(schema)
     assert isinstance(slimmed, dict)
     return slimmed
@@ -275,13 +275,13 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
     if not isinstance(schema, dict):
         return schema
     if not names and "anyOf" in schema:
-        # Only a value may be given, or nothing at all.
+        # Either a value is given, or nothing.
         given = [one for one in schema["anyOf"] if one != {"type": "null"}]
         if len(given) == 1:
             beside = {name: value for name, value in schema.items() if name != "anyOf"}
             return _slim({**beside, **given[0]})
     if not names and "items" in schema:
-        # The list says what its items are.
+        # The list describes its items.
         items = {
             name: one
             for name, one in schema["items"].items()

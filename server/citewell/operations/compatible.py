@@ -1,4 +1,4 @@
-"""Addresses that earlier citation services had, for clients that were written for them."""
+"""Endpoints of earlier citation services, for their clients."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def find_citation(service: Service, request: CitationRequest, cancel: Cancel) ->
 def _citations(
     found: Found, place: int, style: str, taken: set[str], service: Service
 ) -> list[CompatibleCitation]:
-    """The citations of one place; their keys join those that are `taken`."""
+    """The citations of one place; their keys are added to `taken`."""
     options = service.options
     works = [hit.work for hit in found.hits]
     formatted = paper_texts(works, "reference", options, style)

@@ -1,4 +1,4 @@
-"""An open library of papers: what the command line and programs in Python work with.
+"""An open library of papers, the interface of the command line and of Python programs.
 
 `citewell.open_library` makes one with the settings of the command line; a command with its own.
 """
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
 LOADING_SECONDS = 120.0
-"""How long the first search waits for models that are still being loaded."""
+"""Seconds that the first search waits for models being loaded."""
 SOURCES_SECONDS = 30.0
-"""How long `find` waits for the sources; what has not come by then is left out."""
+"""Seconds that `find` waits for the sources; later answers are left out."""
 
 
 def open_library(
@@ -89,9 +89,7 @@ def open_library(
 
 class Library(Closing):
     """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
-
-    Indexes are opened by the first search; a check needs none.
-    """
+    Indexes are opened by the first search; a check needs none."""
 
     def __init__(self, options: Options, *, online: bool = False) -> None:
         """Open nothing yet. Raises `CitewellError` where sources are wanted and none is allowed."""
@@ -110,7 +108,8 @@ class Library(Closing):
 
     @cached_property
     def engine(self) -> LocalEngine:
-        """Searches in this process; a library that cannot be opened is a problem of its answers."""
+        """An engine in this process; a library that cannot be opened is a problem of its
+        answers."""
         from citewell.engine.local import LocalEngine
 
         sources = replace(self.options.sources, search=self.online)
@@ -197,8 +196,8 @@ class Library(Closing):
         return "\n".join(texts)
 
     def accept(self, works: Sequence[Work]) -> tuple[Problem, ...]:
-        """Keep those of the works that a source gave, so that they are found without network from
-        now on (`sources.keep`); why they could not be kept."""
+        """Store those of the works that came from a source, so that they are found without network
+        from then on (`sources.keep`); return problems."""
         return self.engine.keep([work.id for work in works])
 
     # -- fill ----------------------------------------------------------------------------------
@@ -245,10 +244,10 @@ class Library(Closing):
     def write(
         self, plan: FillPlan | FixPlan | ChangePlan, through: Through = "fill"
     ) -> tuple[Problem, ...]:
-        """Write the edits of a plan, all or none, and learn from it; why that failed.
+        """Write the edits of a plan, all or none, and learn from it; return problems.
 
-        Where a file has changed since, the plan is made again for what it holds now. Raises
-        `CitewellError` where it changes all the time, and nothing is written then.
+        If a file has changed, the plan is repeated for its current content. Raises `CitewellError`,
+        and writes nothing, if the file changes constantly.
         """
         plan = write_plan(plan, plan.again)
         return learn_fill(self.engine, plan, through) if isinstance(plan, FillPlan) else ()
@@ -258,7 +257,7 @@ class Library(Closing):
     def check(self, *paths: str | Path, text: str = "", every: bool = False) -> Checks:
         """The verdicts on the references of .bib files, papers, lists and folders, and of a text.
 
-        Of a paper, those that it cites; with `every` all of its .bib. A file that cannot be read
+        For a paper, the cited references; with `every`, all of its .bib. A file that cannot be read
         is a problem. Raises `CitewellError` where the library is missing.
         """
         read = claims_in_files(
@@ -287,11 +286,11 @@ class Library(Closing):
         found = task.run(progress, cancel)
         if not self.online:
             return found
-        # Without a library the sources alone were asked.
+        # Without a library, only the sources were queried.
         return replace(found, problems=(*self.checker.status().problems, *found.problems))
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
-        """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
+        """Plan corrections of the checked .bib files; each is checked again (`write`)."""
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
@@ -347,11 +346,11 @@ class Library(Closing):
         return plan()
 
     def changes(self, paths: Sequence[str | Path], changes: Mapping[str, str]) -> ChangePlan:
-        """Plan what becomes of entries of .bib files, by key: "mark" as checked, "remove" with its
-        citations, "record" for the record that the check found, or the id of the paper that was
-        meant (`write`). `paths` are .bib files, papers or folders.
+        """Plan changes of entries of .bib files, by key: "mark" as checked, "remove" with its
+        citations, "record" for the record that the check found, or the id of the intended paper
+        (`write`). `paths` are .bib files, papers or folders.
 
-        Raises `CitewellError` where a change cannot be made.
+        Raises `CitewellError` if a change is impossible.
         """
 
         def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:

@@ -60,7 +60,7 @@ class OpenAlexFeed(BaseFeed):
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
         """The next page. OpenAlex gives the date of a change to paying users only, so that a later
-        round asks for what was published since."""
+        round requests works published since."""
         filters = [
             f"{name}:{'|'.join(values)}"
             for field, (_, name, _) in _ENTITIES.items()
@@ -86,7 +86,7 @@ class OpenAlexFeed(BaseFeed):
         return Ask(path="/works", params=params)
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The works of an answer, as OpenAlex wrote them."""
+        """The works of an answer, verbatim."""
         answer = json_object(body)
         meta = child(answer, "meta")
         if not isinstance(answer.get("results"), list):
@@ -101,7 +101,7 @@ class OpenAlexFeed(BaseFeed):
 
 
 async def _identifier(path: str, letter: str, field: str, name: str, request: Request[str]) -> str:
-    """The identifier of the entity that OpenAlex finds first under a name."""
+    """The identifier of the first entity that OpenAlex finds for a name."""
 
     def decode(body: bytes) -> str:
         results: list[dict[str, Any]] = children(json_object(body), "results")

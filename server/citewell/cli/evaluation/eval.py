@@ -121,8 +121,9 @@ PATH = click.Path(path_type=Path)
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     """Measure how well citations are found.
 
-    PAPERS are .tex or Markdown files: each citation in them is taken out and looked for again.
-    Without PAPERS, a data set is asked. Exits with 1 if any offered paper is not in the library.
+    PAPERS are .tex or Markdown files: each citation in them is removed and searched for.
+    Without PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the
+    library.
     """
     session: Session = ctx.obj
     if flags["listing"]:
@@ -148,7 +149,7 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _refuse_page(flags: dict[str, Any], *, has_page: bool = False) -> None:
-    """Refuse --html where there is no page."""
+    """Reject --html without a page."""
     if flags["html_path"] and not has_page:
         raise click.UsageError("--html has no page for this; write the figures with --json.")
 
@@ -161,11 +162,11 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     from citewell_lab.evaluation.evaluate import evaluate
 
     options = session.load(papers[0] if papers else None).options
-    # What whoever measures has accepted must not change the figures.
+    # The user's own history must not influence the figures.
     options = replace(
         options,
         learning=replace(options.learning, enabled=False),
-        # What this user accepted belongs to no data set.
+        # The user's accepted papers belong to no data set.
         sources=replace(options.sources, keep=False),
     )
     for path in (flags["json_path"], flags["html_path"]):
@@ -220,7 +221,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
 
 
 def _made_library(options: Options, flags: dict[str, Any]) -> Options:
-    """The settings with a library of the corpora named, or of the data set's own, in the cache."""
+    """The settings with a library built from the named corpora, or from the data set's own, in the
+    cache."""
     from msgspec.structs import replace
 
     from citewell_lab.datasets.cached_library import cached_library, library_of
@@ -295,7 +297,8 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
         chosen += methods.named(list(dict.fromkeys(names)), options)
     ablations = [methods.without(name, options) for name in flags["without"]]
     if flags["fusion"]:
-        # The ranker orders every candidate whatever their fusion: without it the fusion shows.
+        # The ranker orders every candidate whatever their fusion: without it, the fusion's effect
+        # shows.
         plain = methods.known(options)
         ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
     deep = [one for one in ablations if one.tier == "deep"]
@@ -304,7 +307,7 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
     elif len(ablations) > len(deep) or (own and not chosen and not deep):
         chosen += methods.mode("pipeline", options)
     if deep:
-        # A part of an explicit act is missed by an explicit act.
+        # A part of explicit searches is left out of an explicit search.
         chosen.append(methods.known(options)["deep"])
     elif not chosen and not deep:
         chosen += methods.mode(

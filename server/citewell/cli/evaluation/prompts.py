@@ -232,10 +232,10 @@ def _read(program: str, version: str, folder: Path | None) -> Version:
 def tune(ctx: click.Context, /, **flags: Any) -> None:
     """Improve the prompts of the language model.
 
-    Each citation in PAPERS (or of a data set) is taken out, and the model is asked for it among
-    the papers found. While it falls short of the threshold, an optimizer of DSPy makes another
-    version from a half of the papers; it is kept only if it wins on others by more than chance.
-    The passages go to the model that `llm.provider` names, and nowhere else.
+    Each citation in PAPERS (or of a data set) is removed, and the model chooses among the
+    papers found. While the metric is below the threshold, an optimizer of DSPy makes another
+    version from half of the papers, which is kept only if it is significantly better on others.
+    The passages are sent only to the model of `llm.provider`.
     """
     from citewell_lab.tuning.metric import MetricWeights
 
@@ -262,7 +262,7 @@ def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> 
     from citewell_lab.tuning.optimizers import Effort
     from citewell_lab.tuning.plan import TunePlan
 
-    # Without a model nothing is searched for.
+    # Without a model, nothing is searched.
     named_model(options.llm).close()
     plan = TunePlan(
         program=flags["program"],
@@ -323,7 +323,7 @@ def _page(tuning: Tuning) -> str:
     return tuning_page(tuning)
 
 
-# `citewell compare-models`: the same passages through several language models.
+# `citewell compare-models`: the same passages with several language models.
 
 
 @click.command("compare-models", short_help="Compare language models on the same passages.")
@@ -342,9 +342,9 @@ def _page(tuning: Tuning) -> str:
 def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
 
-    Recall, reciprocal rank, latency and estimated cost of each, with 95% intervals over papers,
-    beside the ranker's own order. Where a model gives no answer the ranker's order counts. The
-    passages go to the models that you name, and nowhere else. Exits with 1 if a model answered
+    Reports recall, reciprocal rank, latency and estimated cost of each model, with 95%
+    intervals over papers, beside the ranker's own order, which also replaces missing answers.
+    The passages are sent only to the models that you name. Exits with 1 if a model answered
     nothing.
     """
     from citewell_lab.tuning.compare_models import compare_models as run
@@ -406,7 +406,7 @@ def _show_comparison(found: ModelComparison) -> None:
 
 
 def _explain(found: ModelComparison) -> None:
-    """Which models gave no answer to how many passages, and why to the first of these."""
+    """Report the models without an answer, the number of passages, and the first reason."""
     for one in found.models:
         if one.why is None:
             continue

@@ -1,8 +1,8 @@
-"""Online actions of the editor, and the one question that comes before the first of them.
+"""Online actions of the editor, and the question before the first of them.
 
-The answer is written into the user's settings file rather than asked back from the editor: that
-file is the same for every editor and the command line, and it is no part of a workspace, which
-travels with other people's manuscripts.
+The answer is stored in the user's settings file, not in the editor: that file is the same for every
+editor and the command line, and not part of a workspace, which travels with other people's
+manuscripts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ALLOW = "citewell.allowSources"
 CHECK_ONLINE = "citewell.checkOnline"
 YES, NOT_NOW, NEVER = "Allow", "Not now", "Never"
 BATCH = 8
-"""References that are asked about in one request to the worker: sources are slow."""
+"""Number of references in one request to the worker: sources are slow."""
 
 
 def handlers(
@@ -51,7 +51,7 @@ def handlers(
     engine: WorkerEngine,
     checks: ReferenceChecks,
 ) -> Handlers:
-    """The commands that ask scholarly sources."""
+    """The commands that query scholarly sources."""
     online = OnlineCheck(editor, buffers, projects, engine, checks)
 
     async def allow() -> dict[str, Any]:
@@ -72,18 +72,19 @@ def handlers(
 
 
 class Consent:
-    """Whether sources may be asked, and how the author comes to say so."""
+    """The author's permission to query sources."""
 
     def __init__(self, editor: Editor, buffers: Buffers, reconfigure: Callable[[], None]) -> None:
         self._editor = editor
         self._buffers = buffers
         self._reconfigure = reconfigure
         self._question_put = False
-        """Asked in this session: "Not now" holds until the editor is started again."""
+        """Whether the question was asked in this session: "Not now" holds until the editor
+        restarts."""
         self._asking = asyncio.Lock()
 
     async def given(self) -> bool:
-        """True when sources are allowed, be it by the answer to the question put now."""
+        """True when sources are allowed, possibly after asking the question now."""
         async with self._asking:
             if self._names():
                 return True
@@ -96,7 +97,7 @@ class Consent:
             return bool(await self._ask())
 
     async def ask(self) -> tuple[str, ...]:
-        """Put the question, also to an author who has been asked; the sources allowed now."""
+        """Ask the question, even if it was asked before; return the allowed sources."""
         await self._editor.configured()
         async with self._asking:
             return await self._ask()
@@ -133,7 +134,7 @@ class Consent:
 
 
 class OnlineCheck(Struct, frozen=True, eq=False):
-    """The check of a document's references by scholarly sources. For the event loop."""
+    """The check of a document's references at scholarly sources. For the event loop."""
 
     editor: Editor
     buffers: Buffers
@@ -142,7 +143,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
     checks: ReferenceChecks
 
     async def run(self, uri: str) -> dict[str, Any]:
-        """How many references were checked, and with which verdicts."""
+        """Check the references; return their number and their verdicts."""
         from citewell.usecases.check import CheckTask
 
         questions = await self._questions(uri)
@@ -163,7 +164,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
                     batch = questions[len(task.checks) - len(checks) :]
                     found = {one.digest: c for one, c in zip(batch, checks, strict=False)}
                     answers.update(found)
-                    # What could not be looked up now takes nothing from what was known before.
+                    # A failed look-up leaves earlier results in place.
                     known = self.checks.answer
                     news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
                     if news and task.snapshot:
@@ -231,30 +232,31 @@ def _summary(checks: Sequence[Check], *, complete: bool) -> str:
     return f"{begin}{len(checks)} references: {', '.join(words)}.{origin}"
 
 
-# `citewell.fetch`: many works of a source for the library, measured, confirmed, and cancellable.
+# `citewell.fetch`: download of many works of a source, estimated, confirmed, and cancellable.
 #
-# `citewell.fetchSuggestions` says what a document cites and the library lacks, as such requests.
+# `citewell.fetchSuggestions` returns requests for works that a document cites and the library
+# lacks.
 
 FETCH = "citewell.fetch"
 SUGGESTIONS = "citewell.fetchSuggestions"
 FETCH_NOW, CANCEL = "Fetch", "Cancel"
 _MAX_BUTTONS = 3
-"""Suggestions among which an author without a picker chooses."""
+"""Number of suggestions as buttons, for an editor without a picker."""
 
 
 class FetchArguments(Struct, frozen=True):
-    """What an editor wants fetched."""
+    """A request for a download."""
 
     words: str = ""
-    """The request as on the command line; empty: the server asks."""
+    """The request as on the command line; empty: the server asks the author."""
     uri: str = ""
-    """Of the document whose missing works are suggested."""
+    """URI of the document whose missing works are suggested."""
 
 
 def fetch_handlers(
     editor: Editor, buffers: Buffers, consent: Consent, *, forget_records: Callable[[], None]
 ) -> Handlers:
-    """The commands that fetch works; `forget_records` is called once the library has new ones."""
+    """The commands for downloads; `forget_records` is called once the library has new works."""
 
     async def fetch(arguments: Any = None) -> dict[str, Any]:
         wanted = arguments_of(editor, FETCH, arguments or {}, FetchArguments)
@@ -282,7 +284,7 @@ async def _suggestions(editor: Editor, buffers: Buffers, path: Path) -> list[str
     try:
         return await asyncio.to_thread(suggestions, options, path)
     except CitewellError as error:
-        if error.problem.code != "library-missing":  # a first library is what a fetch may make
+        if error.problem.code != "library-missing":  # a download may create the first library
             editor.show_problems([error.problem], again=True)
         return []
 

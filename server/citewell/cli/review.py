@@ -150,7 +150,7 @@ def _written(found: Review, form: str, paper: Path) -> str | None:
 
 
 def _plain(found: Review) -> str:
-    """What a terminal would show, as text for a file."""
+    """The text that a terminal would show, for a file."""
     from rich.console import Console
 
     text = StringIO()

@@ -72,7 +72,7 @@ _SOURCES = re.compile(r" Sources?: .*$")
 REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
 """Verdicts by which the work is that of the record."""
 NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
-"""What other tools are for, and what the check itself finds out."""
+"""Codes left to other tools, or found by the check itself."""
 REVIEW_FIELDS = frozenset(field.name for field in msgspec.structs.fields(ReviewRequest))
 REVIEW_TOKENS = 8000
 """Length of a review, about."""

@@ -1,4 +1,4 @@
-"""What is wrong with the citations of a whole paper that is sent as text?"""
+"""The review of a whole paper that is sent as text."""
 
 from __future__ import annotations
 

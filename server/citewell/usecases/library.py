@@ -311,8 +311,8 @@ class Library(Closing):
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> Review:
-        """What is wrong with the citations of a paper, of all papers of a folder, or of a .bib, and
-        what may be missing; nothing is changed.
+        """Review a paper, all papers of a folder, or a .bib: all that is wrong with the citations,
+        and what may be missing. Nothing is changed.
 
         `selection` are parts and codes (default: all), `policy` weighs the findings; sources of an
         online library have `seconds` to answer. Raises `CitewellError` for what is no paper, and

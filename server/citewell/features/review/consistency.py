@@ -1,4 +1,4 @@
-"""What copy editors mark in a bibliography as a whole: one thing written in several ways.
+"""Inconsistencies that copy editors mark in a bibliography: one thing written in several ways.
 
 Each kind is reported once for a file, at the first entry that differs from the majority, with the
 majority form and the keys that differ; some with the edits that make all entries alike.
@@ -31,7 +31,7 @@ _EDITION = re.compile(
     r"|['’]\d\d|\([^()]*\)|[,:]+",
     re.IGNORECASE,
 )
-"""What differs between the meetings of one conference."""
+"""Words that differ between the meetings of one conference."""
 _SEPARATE = re.compile(
     r"\b(?:workshops?|findings|companion|adjunct|extended abstracts|demo\w*|track|tutorials?"
     r"|short papers|long papers|challenge)\b",
@@ -48,10 +48,10 @@ class Inconsistency(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     span: Span
-    """Of the first entry that differs, or of its field."""
+    """Range of the first entry that differs, or of its field."""
     message: str
     keys: tuple[str, ...]
-    """Of the entries that differ from the majority."""
+    """Keys of the entries that differ from the majority."""
     edits: tuple[TextEdit, ...] = ()
     """Make them like the others; empty where only the author can."""
 
@@ -74,8 +74,10 @@ Rule = Callable[[BibFile, Sequence[BibEntry]], Iterator[Inconsistency]]
 def inconsistencies(
     bib: BibFile, used: Sequence[BibEntry], *, keeps_case: bool = False
 ) -> Iterator[Inconsistency]:
-    """What the used entries of a file write in several ways. `keeps_case`: no style of the paper
-    changes the capitals of titles, as with biblatex."""
+    """All that the used entries of a file write in several ways.
+
+    `keeps_case`: no style of the paper changes the capitals of titles, as with biblatex.
+    """
     entries = [one for one in used if one.type not in NO_WORKS]
     if bib.is_csl or not entries:
         return

@@ -23,7 +23,7 @@ LONGEST = 4_000
 
 
 class ReviewFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cited references of a paper are, in numbers."""
+    """The cited references of a paper, in numbers."""
 
     references: int = 0
     """Distinct works that the paper cites and one of its bibliographies has."""

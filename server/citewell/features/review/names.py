@@ -37,7 +37,7 @@ _LABELS = re.compile(
 """Labels, file names and addresses, which are no prose."""
 _MACRO = re.compile(r"\\[A-Za-z]+")
 _BETWEEN = re.compile(r"[\s~{}()\[\]'’,\w\\-]{0,30}")
-"""What may stand between a name and its citation."""
+"""Text that may stand between a name and its citation."""
 _OWN_WORDS = (
     r"(?:\b(?:we|our|this\s+(?:paper|work|article|thesis))\b[^.]{0,90}"
     r"\b(?:present|introduce|propose|call|name|describe|release|develop|term|dub|design|contribute)"

@@ -28,13 +28,13 @@ class ReviewFinding(LocatedDiagnostic, frozen=True, kw_only=True):
 
     part: str
     weight: str
-    """What it means for a submission, by the policy."""
+    """Meaning for a submission, by the policy."""
     key: str = ""
-    """Of the entry, or of the citation, that it is about."""
+    """Key of the entry, or of the citation, that it is about."""
     work: str = ""
     """Id of the work that it names."""
     hint: str = ""
-    """What to do, where the message does not say it."""
+    """Advice, where the message gives none."""
     fingerprint: str
     """Stays when lines move: names the finding in a baseline."""
 

@@ -41,7 +41,7 @@ from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.requests.code_action import providers
 from citewell.lsp.requests.diagnostics import Diagnostics, pull_handlers
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, RerankPrefetch, ShownLists
+from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, SearchPrefetch, ShownLists
 from citewell.lsp.state.zotero import Zotero
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
 from citewell.options import Options
@@ -78,8 +78,10 @@ class EditorSession:
         self.opening = LibraryProgress(editor)
         self.refresher = Refresher(editor)
         self.buffers.watchers.append(self.refresher.changed)
-        self.prefetch = RerankPrefetch()
+        self.prefetch = SearchPrefetch()
         """The longer search for the placeholder being typed."""
+        self.prepared = SearchPrefetch(pause=0.0)
+        """The search for the place at which a cite command is being typed."""
         self.picker_history = PickerHistory()
         """The lists shown in the picker."""
         self.edits = EditQueue(editor, self.buffers, self.engine)
@@ -105,6 +107,7 @@ class EditorSession:
         """End the worker and the threads."""
         self._is_closed = True
         self.prefetch.stop()
+        self.prepared.stop()
         self.opening.stop()
         self.zotero.close()
         self.refresher.close()
@@ -117,6 +120,7 @@ class EditorSession:
         if self._is_closed:
             return
         self.prefetch.stop()
+        self.prepared.stop()
         self.buffers.changed()
         self._editor.forget_shown()
         self.projects.forget()
@@ -167,7 +171,13 @@ def features(
     engine, lists, zotero = session.engine, session.lists, session.zotero
     applier, edits, obstacles = session.applier, session.edits, session.obstacles
     citing = CitationService(
-        projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch
+        projects,
+        engine,
+        checks,
+        zotero=zotero,
+        lists=lists,
+        prefetch=session.prefetch,
+        prepared=session.prepared,
     )
     cards = hover.HoverCards(
         editor,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -316,12 +317,20 @@ class PriorSignals:
 
     def beside(self, paper: int) -> int:
         """Number of references that others cite together with a paper."""
-        lists_citing = self._priors.cocitations.lists_citing
         cites_paper = np.zeros(len(self._priors.priors.list_key), np.bool_)
-        cites_paper[lists_citing(paper)] = True
+        cites_paper[self._priors.cocitations.lists_citing(paper)] = True
         cites_paper[self._own] = False
-        others = (one for one in self._query.references.tolist() if one != paper)
-        return sum(bool(cites_paper[lists_citing(one)].any()) for one in others)
+        lists, reference = self._citing_references
+        found = distinct(reference[cites_paper[lists]])
+        return int((self._query.references[found] != paper).sum())
+
+    @cached_property
+    def _citing_references(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The lists that have a reference, and the place of that reference in the query."""
+        lists_citing = self._priors.cocitations.lists_citing
+        parts = [lists_citing(one) for one in self._query.references.tolist()]
+        reference = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        return np.concatenate([NONE.astype(np.int32), *parts]), reference
 
     def suggested(self, count: int) -> list[tuple[int, int, int]]:
         """At most `count` papers that others cite together with the references: the number of each,

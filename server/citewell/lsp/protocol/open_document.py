@@ -194,6 +194,8 @@ class OpenDocument(TextDocument):
         self.encoding = encoding
         self._text = text
         self._index: LineIndex | None = None
+        self.typed_to = 0
+        """End of what was inserted last; 0 where the whole text was replaced."""
 
     @property
     def source(self) -> str:
@@ -223,12 +225,13 @@ class OpenDocument(TextDocument):
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
-            self._text, self._index = change.text, None
+            self._text, self._index, self.typed_to = change.text, None, 0
 
     def _replace(self, range_: types.Range, text: str) -> None:
         before = self.index.starts
         start, end = sorted((self.index.offset(range_.start), self.index.offset(range_.end)))
         moved = len(text) - (end - start)
+        self.typed_to = start + len(text)
         self._text = self._text[:start] + text + self._text[end:]
         # A CR and an LF may meet at either end of the edit: split the neighbours again, too.
         count = len(before) - 1

@@ -4,6 +4,7 @@ engine."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from citewell.lsp.state.memory import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
-from citewell.model.document import Placeholder
+from citewell.model.document import Placeholder, PlaceholderKind, Span
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.state.checking import ReferenceChecks
-    from citewell.lsp.state.memory import RerankPrefetch, Shown, ShownLists
+    from citewell.lsp.state.memory import SearchPrefetch, Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
     from citewell.options import Options
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
@@ -59,7 +62,9 @@ class CitationService(Struct, frozen=True, eq=False):
     checks: ReferenceChecks
     zotero: Zotero
     lists: ShownLists
-    prefetch: RerankPrefetch
+    prefetch: SearchPrefetch
+    prepared: SearchPrefetch
+    """The search for the place at which a cite command is being typed."""
 
     async def complete(
         self, snapshot: Snapshot, cursor: int, *, keys: bool = True, papers: bool = True
@@ -167,10 +172,26 @@ class CitationService(Struct, frozen=True, eq=False):
         if result is not None:
             return result
         engine, count = self.engine, options.completion.limit
-        result = await engine.find_async(query, count, cancel=Cancel(seconds))
+        # A search that still runs is not waited for where the time is limited.
+        result = self.prepared.of(query) if seconds else await self.prepared.wait(query)
+        if result is None:
+            result = await engine.find_async(query, count, cancel=Cancel(seconds))
         if options.retrieval.cross_encoder and not is_key:
             self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
         return result
+
+    async def prepare(self, uri: str, command: Span) -> None:
+        """Search for the place of a cite command without keys, before its list is asked for."""
+        place = Span(command.end, command.end)
+        marker = Placeholder(PlaceholderKind.MARKER, command, "", place, "")
+        try:
+            snapshot = await self.projects.snapshot(uri)
+            if snapshot is not None:
+                query = await self.make_query(snapshot, marker)
+                count = snapshot.options.completion.limit
+                self.prepared.seek(query, lambda: self.engine.find_async(query, count))
+        except Exception:
+            logger.exception("Preparing a list in %s failed", uri)
 
     async def make_query(self, snapshot: Snapshot, placeholder: Placeholder) -> Query:
         """The query of a placeholder with its context in the paper."""

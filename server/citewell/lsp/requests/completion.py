@@ -32,6 +32,7 @@ from citewell.lsp.state.memory import Shown, ShownLists
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
+from citewell.model.document import Span
 from citewell.model.fields import VENUE_FIELDS
 from citewell.model.titles import fold, plain_title
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import ProjectCache
     from citewell.lsp.protocol.open_document import OpenDocument
     from citewell.model.bib import BibFile
-    from citewell.model.document import Span
 
 # Completion inside a .bib, and of the names of bibliographies inside a document.
 
@@ -255,6 +255,9 @@ FILTERED = 300
 WINDOW = 700
 """Characters before the cursor within which a citation or placeholder must have begun."""
 
+_BEGUN = re.compile(r"(?<!\\)\\[A-Za-z]*[cC]it[A-Za-z]*\*?([<{]?)$")
+"""A cite command that is being typed, from its third letter up to its brace."""
+_LONGEST_COMMAND = 40
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 
@@ -271,6 +274,27 @@ def handlers(
     """Completion, and the resolution of an item."""
     in_bib = BibCompletion(editor, buffers, projects, engine)
     in_documents = _Completion(editor, projects, citing, lists)
+
+    preparing: set[asyncio.Task[None]] = set()
+
+    def changed(uri: str) -> None:
+        """Prepare the list of a place when its cite command is typed; forget it once the author
+        types something else."""
+        document = editor.open_document(uri)
+        end = document.typed_to if document is not None else 0
+        head = document.source[max(0, end - _LONGEST_COMMAND) : end] if document is not None else ""
+        begun = _BEGUN.search(head)
+        if begun is None or not switches.is_on("complete-papers", uri=uri):
+            citing.prepared.stop()
+            for task in preparing:
+                task.cancel()
+        elif not begun[1]:
+            command = Span(end - len(begun[0]), end)
+            task = asyncio.ensure_future(citing.prepare(uri, command))
+            preparing.add(task)
+            task.add_done_callback(preparing.discard)
+
+    buffers.watchers.append(changed)
 
     async def completion(params: types.CompletionParams) -> wire.Encoded | None:
         document = editor.open_document(params.text_document.uri)

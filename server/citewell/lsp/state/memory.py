@@ -137,11 +137,13 @@ def adds_entry(plan: ActionPlan) -> bool:
     return any(Path(edit.path).suffix.lower() == ".bib" for edit in plan.edits)
 
 
-# A better list for a complete placeholder, computed while the author reads the first one.
+# Searches that are made before they are asked for: for the place at which a cite command is being
+# typed, and for a better list of a placeholder that is complete, while the author reads the first.
 #
-# The first list is that of the fast tier (words, meaning, citations, ranker). If a cross-encoder is
-# set, the full tier meanwhile reads the best papers. The next request for the same words, which an
-# editor sends at the closing bracket or when completion is invoked again, gets the better order.
+# That first list is that of the fast tier (words, meaning, citations, ranker). If a cross-encoder
+# is set, the full tier meanwhile reads the best papers. The next request for the same words,
+# which an editor sends at the closing bracket or when completion is invoked again, gets the
+# better order.
 
 logger = logging.getLogger(__name__)
 
@@ -152,8 +154,8 @@ second for a letter, and its own search would wait for this one."""
 Search = Callable[[], Awaitable[SearchResult]]
 
 
-class RerankPrefetch:
-    """The one longer search that is running or finished. For one event loop."""
+class SearchPrefetch:
+    """The one search that is running or has finished ahead of its request. For one event loop."""
 
     def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
@@ -161,7 +163,7 @@ class RerankPrefetch:
         self._task: asyncio.Task[SearchResult] | None = None
 
     def of(self, query: Query) -> SearchResult | None:
-        """The better result for exactly this query, or None."""
+        """The result for exactly this query, or None."""
         task = self._task
         if query != self._query or task is None or not task.done() or task.cancelled():
             return None
@@ -170,8 +172,15 @@ class RerankPrefetch:
         result = task.result()
         return result if result.hits and not result.problems else None
 
+    async def wait(self, query: Query) -> SearchResult | None:
+        """As `of`, at the end of the search for this query. To cancel the wait does not stop
+        it."""
+        if query == self._query and self._task is not None:
+            await asyncio.wait([self._task])
+        return self.of(query)
+
     def seek(self, query: Query, search: Search) -> None:
-        """Start the longer search, unless it is already for this query; cancel an older one."""
+        """Start the search, unless it is already for this query; cancel an older one."""
         if query == self._query and self._task is not None:
             return
         self.stop()
@@ -188,7 +197,7 @@ class RerankPrefetch:
         await asyncio.sleep(self._pause)
         with contextlib.suppress(Exception):
             return await search()
-        logger.info("The longer search failed; the first list stands")
+        logger.info("A search ahead of its request failed")
         return SearchResult()
 
 

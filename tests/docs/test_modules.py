@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 94889,
+    "server: lines": 94965,
     "server: files": 417,
     "corpus tools and lab: lines": 24385,
     "corpus tools and lab: files": 132,

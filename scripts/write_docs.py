@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from citewell.cli.app import root
+from citewell.features.checking.codes import CODES, PARTS, meaning_of, part_of
 from citewell.llm.providers import PROVIDERS
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, STORED
 from citewell.options.values import (
@@ -412,7 +413,32 @@ def manifest() -> str:
     return json.dumps(with_settings(json.loads(text)), indent=2, ensure_ascii=False) + "\n"
 
 
+CODES_HEAD = """\
+## Codes
+
+<!-- Written by `make docs`; edit `features/checking/codes.py` and what it names instead. -->
+
+| code | part | meaning |
+|---|---|---|
+"""
+
+
+def review_page() -> str:
+    """The page of the review with the table of its codes as they are now."""
+    page = (REPOSITORY / "docs/review.md").read_text(encoding="utf-8")
+    rows = (
+        f"| `{code}` | {part_of(code)} | {meaning_of(code)} |\n"
+        for code in sorted(CODES, key=_part_number)
+    )
+    return page.partition("## Codes\n")[0] + CODES_HEAD + "".join(rows)
+
+
+def _part_number(code: str) -> int:
+    return list(PARTS).index(part_of(code))
+
+
 PAGES = {
+    "docs/review.md": review_page,
     "docs/settings.md": settings_page,
     "docs/commands.md": commands_page,
     "docs/privacy.md": privacy_page,

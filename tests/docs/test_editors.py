@@ -49,7 +49,7 @@ def test_the_neovim_help_speaks_of_every_subcommand() -> None:
     doc = (REPOSITORY / "clients/neovim/doc/citewell.txt").read_text(encoding="utf-8")
     table = lua[lua.index("M.subcommands = {") : lua.index("\n}\n")]
     names = re.findall(r"^  (\w+) = \{$", table, re.MULTILINE)
-    assert len(names) == 11
+    assert len(names) == 12
     for name in names:
         assert f"*:Citewell-{name}*" in doc
         assert name in PAGE

@@ -6,9 +6,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93176,
-    "server: files": 406,
-    "corpus tools and lab: lines": 24331,
+    "server: lines": 94965,
+    "server: files": 417,
+    "corpus tools and lab: lines": 24385,
     "corpus tools and lab: files": 132,
     "files with fewer than 60 lines": 16,
     "class names that occur more than once": 4,

@@ -14,6 +14,7 @@ import { sweep } from "./managed";
 import { explain, showMenu } from "./menu";
 import { Panel } from "./panel";
 import type { ProblemParams } from "./protocol";
+import { reviewPaper } from "./review";
 import { openSample } from "./sample";
 import { DONT_SHOW_AGAIN, Silence } from "./silence";
 import { StatusItem } from "./statusitem";
@@ -53,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
     fillDocument: () => withServer(() => onDocument(server, "citewell.fillPlaceholders")),
     addEntries: () => withServer(() => onDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),
+    reviewPaper: () => withServer(() => reviewPaper(server)),
     checkReferences: () => withServer(() => server.execute("citewell.check")),
     checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),

@@ -49,6 +49,7 @@ function serverItems(engine: EngineStatus | undefined): Entry[] {
     { label: "$(list-unordered) References of this document", command: "citewell.showReferences" },
     { label: "$(wand) Fill the placeholders of this document", command: "citewell.fillDocument" },
     { label: "$(add) Add all missing entries", command: "citewell.addEntries" },
+    { label: "$(tasklist) Review this paper", command: "citewell.reviewPaper" },
     { label: "$(checklist) Check the references again", command: "citewell.checkReferences" },
     { label: "Search in", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(database) Library", description: library, command: "citewell.chooseLibrary" },

@@ -16,8 +16,16 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from citewell.corpus.aliases import GENERIC, Alias, alias_name, write_aliases
+from citewell.corpus.aliases import (
+    DOMINANT,
+    FEWEST,
+    GENERIC,
+    Alias,
+    alias_name,
+    write_aliases,
+)
 from citewell.corpus.columns import title_key
 from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER
@@ -26,6 +34,9 @@ from citewell_lab.training.split import is_tuning
 
 CONTEXTS = ("contexts_train2", "train", "contexts_no_gold2", "train_no_gold")
 """Files below `contexts`; those without a gold name works that the corpora lack."""
+WHOLE_PAPERS = (*CONTEXTS, "contexts_train3", "contexts_no_gold3")
+"""Files in which the papers that write a name are counted: all citations of a paper in LaTeX or
+Markdown are there, of one read from a PDF only some."""
 LONGEST = 3
 """Words of a name."""
 MOST_WORKS = 3
@@ -90,11 +101,10 @@ def uses_of(records: Iterable[dict[str, Any]], titles: dict[str, str]) -> dict[s
     """The uses of each name, by its lookup form."""
     found: dict[str, Uses] = {}
     for record in records:
-        title = titles.get(record.get("gold_id") or "", "") or record.get("gold_title") or ""
-        key = title_key(title)
+        key = title_key(_cited_title(record, titles))
         if not key:
             continue
-        paper = record.get("source_paper_id") or record.get("source_title") or record["id"]
+        paper = _paper_of(record)
         for name, shaped in names_before(record["sentence"]):
             plain = alias_name(name)
             if len(plain) < 2 or plain.isdigit():
@@ -128,6 +138,49 @@ def table_of(
             works.sort(key=lambda one: (-one.papers, one.key))
             kept[name] = tuple(works[:MOST_WORKS])
     return kept
+
+
+def with_mentions(
+    table: dict[str, tuple[Alias, ...]],
+    found: dict[str, Uses],
+    records: Iterable[dict[str, Any]],
+    titles: dict[str, str],
+) -> dict[str, tuple[Alias, ...]]:
+    """The table with the papers that write each dominant name, and those that cite its work."""
+    dominant = {
+        name: works[0].key
+        for name, works in table.items()
+        if works[0].papers >= max(FEWEST, DOMINANT * (len(found[name].papers) + 1))
+    }
+    writes: dict[str, set[str]] = defaultdict(set)
+    cites: dict[int, set[str]] = defaultdict(set)
+    for record in records:
+        if record.get("format") == "text":
+            continue
+        paper = _paper_of(record)
+        cites[title_key(_cited_title(record, titles))].add(paper)
+        text = f"{record.get('context_before', '')} {record['sentence']}"
+        for word in _TOKEN.findall(f"{text} {record.get('context_after', '')}"):
+            word = word.rstrip(".-/")
+            if _SHAPED.fullmatch(word) and (name := alias_name(word)) in dominant:
+                writes[name].add(paper)
+    return table | {
+        name: (
+            replace(
+                table[name][0], mentions=len(writes[name]), cited=len(writes[name] & cites[key])
+            ),
+            *table[name][1:],
+        )
+        for name, key in dominant.items()
+    }
+
+
+def _cited_title(record: dict[str, Any], titles: dict[str, str]) -> str:
+    return titles.get(record.get("gold_id") or "", "") or record.get("gold_title") or ""
+
+
+def _paper_of(record: dict[str, Any]) -> str:
+    return str(record.get("source_paper_id") or record.get("source_title") or record["id"])
 
 
 def records_of(
@@ -165,7 +218,10 @@ def main(data: Path, into: Path, contexts: tuple[str, ...], *, without_tuning: b
         for record in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")
     }
     records = list(records_of(data, contexts, tuning=not without_tuning))
-    known = table_of(uses_of(records, titles), longer_names(records))
+    found = uses_of(records, titles)
+    known = table_of(found, longer_names(records))
+    whole = records_of(data, WHOLE_PAPERS, tuning=not without_tuning)
+    known = with_mentions(known, found, whole, titles)
     path = into / "aliases.tsv"
     write_aliases(known, path)
     works = sum(map(len, known.values()))

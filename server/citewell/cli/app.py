@@ -78,6 +78,7 @@ COMMANDS = {
     "related": ("citewell.cli.find:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
+    "review": ("citewell.cli.review:review", "Review the citations of a whole paper."),
     "support": (
         "citewell.cli.support:support",
         "Ask a language model whether papers support the sentences.",

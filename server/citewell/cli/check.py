@@ -165,7 +165,7 @@ def check(
     diagnostics = [one for one in linted if _is_wanted(one.code, select, ignore)]
     if not claims.claims and not diagnostics:
         if form in ("json", "sarif") and not fix:
-            _write(_written(Results(policy), form, files, claims.problems) or "", out)
+            write_report(_written(Results(policy), form, files, claims.problems) or "", out)
         ctx.exit(BROKEN if claims.problems else OK)
     try:
         with Library(options, online=online) as library:
@@ -178,13 +178,13 @@ def check(
     except CitewellError as error:
         if form == "json":
             problems = [*claims.problems, error.problem]
-            _write(_written(Results(policy), form, files, problems) or "", out)
+            write_report(_written(Results(policy), form, files, problems) or "", out)
         raise
     results = Results(policy, tuple(checks), tuple(diagnostics))
     if not fix:
         text = _written(results, form, files, (*claims.problems, *found.problems), every=show_all)
         if text is not None or out is not None:
-            _write(text or _plain(results, show_all), out)
+            write_report(text or _plain(results, show_all), out)
         else:
             _show(console(), results, show_all)
     blocking = weighed(policy, checks, diagnostics)[Weight.BLOCKING]
@@ -283,7 +283,8 @@ def _check_edits(
         raise click.UsageError(f"{EDITS} change .bib files; name the file instead of -.")
 
 
-def _write(text: str, out: Path | None) -> None:
+def write_report(text: str, out: Path | None) -> None:
+    """Write a report to a file, or to standard output."""
     if out is not None:
         from citewell_lab.evaluation.results import write_atomically
 
@@ -344,7 +345,7 @@ def _check(library: Library, claims: Claims, seconds: float, *, addresses: bool)
     total = len(claims.claims)
     with ExitStack() as stack:
         long = library.online or total >= LONG
-        progress = stack.enter_context(_bar(total)) if long else no_progress
+        progress = stack.enter_context(progress_bar("checking", total)) if long else no_progress
         found = library.check_claims(claims.claims, seconds=seconds, progress=progress)
     show_problems(found.problems)
     if not addresses:
@@ -353,18 +354,18 @@ def _check(library: Library, claims: Claims, seconds: float, *, addresses: bool)
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Progress]:
-    """A bar on a terminal."""
+def progress_bar(words: str, total: int) -> Iterator[Progress]:
+    """A bar on a terminal, whose callbacks may change the total."""
     from rich import progress as rich
 
     out = console(err=True)
     columns = (
-        rich.TextColumn("checking"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TextColumn(words), rich.BarColumn(), rich.MofNCompleteColumn(),
         rich.TimeElapsedColumn(),
     )  # fmt: skip
     with rich.Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
-        task = bar.add_task("checking", total=total)
-        yield lambda stage, done, total: bar.update(task, completed=done)
+        task = bar.add_task(words, total=total)
+        yield lambda stage, done, total: bar.update(task, completed=done, total=total)
 
 
 def _written(

@@ -15,7 +15,7 @@ import msgspec
 from citewell.corpus.columns import fold_name
 from citewell.model import CitewellError, Problem
 
-FORMAT = "citewell-aliases-1"
+FORMAT = "citewell-aliases-2"
 SHORT = 5
 """Maximum length of an ambiguous name: "AMT" is a paper, and Mechanical Turk."""
 _SHORTEST = 3
@@ -32,6 +32,11 @@ GENERIC = frozenset(
 """Words that may follow a name without belonging to it: "the Adam optimizer"."""
 
 
+FEWEST, DOMINANT = 5, 0.8
+"""Citing papers that call a work so, and their share (one more counted against it) of all that use
+the name, from which the name stands for that work."""
+
+
 class Alias(msgspec.Struct, frozen=True):
     """A paper that others refer to by a name."""
 
@@ -40,7 +45,18 @@ class Alias(msgspec.Struct, frozen=True):
     papers: int
     """Number of citing papers that use the name for it."""
     of: int
-    """Number of citing papers that use the name for any paper."""
+    """Citing papers that use the name for any paper."""
+    mentions: int = -1
+    """Papers that write the name, cited or not; -1 for a name that does not stand for this work by
+    far (`FEWEST`, `DOMINANT`)."""
+    cited: int = 0
+    """Those of them that cite this paper anywhere."""
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether a paper that writes the name is expected to cite this one: the name stands for it
+        by far, and at least half of those who write it cite it."""
+        return 0 <= self.mentions <= 2 * self.cited
 
     @property
     def strength(self) -> float:
@@ -98,17 +114,18 @@ def alias_name(name: str) -> str:
 
 
 def read_aliases(path: Path) -> Aliases:
-    """The table in a file with lines of "name, title key in hexadecimal, papers, of", separated by
-    tabs. Raises `CitewellError`."""
+    """The table in a file with lines of "name, title key in hexadecimal" and the counts of an
+    `Alias`, separated by tabs; the last two may be missing. Raises `CitewellError`."""
     known: dict[str, list[Alias]] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
         if not lines or lines[0] != FORMAT:
             raise ValueError("its first line does not name the format")
         for line in lines[1:]:
-            name, key, papers, of = line.split("\t")
-            known.setdefault(name, []).append(Alias(int(key, 16), int(papers), int(of)))
-    except (OSError, ValueError) as error:
+            name, key, *counts = line.split("\t")
+            papers, of, *uses = map(int, counts)
+            known.setdefault(name, []).append(Alias(int(key, 16), papers, of, *uses))
+    except (OSError, ValueError, TypeError) as error:
         raise CitewellError(
             Problem(
                 "aliases-unreadable",
@@ -124,6 +141,7 @@ def write_aliases(known: Mapping[str, tuple[Alias, ...]], path: Path) -> None:
     """Write the table, names in alphabetical order."""
     lines = [
         f"{name}\t{one.key:016x}\t{one.papers}\t{one.of}"
+        + (f"\t{one.mentions}\t{one.cited}" if one.mentions >= 0 else "")
         for name in sorted(known)
         for one in sorted(known[name], key=lambda alias: (-alias.papers, alias.key))
     ]

@@ -13,7 +13,7 @@ from citewell.model.check import Check, Claim
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported
 from citewell.model.overview import LibraryCoverage, Summary
-from citewell.model.query import Direction
+from citewell.model.query import CitingPaper, Direction
 
 Tier = Literal["fast", "full", "deep"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, for a visible list.
@@ -94,6 +94,16 @@ class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
     links: tuple[LinkedPapers, ...] = ()
     problems: tuple[Problem, ...] = ()
     """The sources that did not answer."""
+
+
+class SuggestedWork(msgspec.Struct, frozen=True):
+    """A work that others cite together with references of a paper."""
+
+    work: Work
+    beside: int
+    """How many of the references they cite it with."""
+    papers: int
+    """How many papers do so."""
 
 
 class Engine(Protocol):
@@ -182,6 +192,16 @@ class Engine(Protocol):
     def citations(self, ids: Sequence[str]) -> list[int]:
         """Number of citations of each work, in order, from its record and the citation priors; 0 if
         unknown."""
+        ...
+
+    def suggest(self, paper: CitingPaper, k: int = 10) -> list[SuggestedWork]:
+        """Works that a paper lacks and that others cite together with its references, as far as the
+        citation priors know, best first."""
+        ...
+
+    def expected(self, names: Sequence[str]) -> list[Work | None]:
+        """For each name, the work that papers which write the name are expected to cite
+        (`corpus.aliases.Alias.is_expected`), in order; None where there is none."""
         ...
 
     def cluster(self, ids: Sequence[str], most: int) -> list[int]:

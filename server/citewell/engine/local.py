@@ -15,7 +15,14 @@ from citewell.corpus.card import coverage_of
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
-from citewell.engine.contract import Checks, EngineStatus, RelatedWorks, SourcesFound, Tier
+from citewell.engine.contract import (
+    Checks,
+    EngineStatus,
+    RelatedWorks,
+    SourcesFound,
+    SuggestedWork,
+    Tier,
+)
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
@@ -35,7 +42,7 @@ from citewell.model.check import Claim
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported, Usage
 from citewell.model.overview import Summary
-from citewell.model.query import Direction
+from citewell.model.query import CitingPaper, Direction
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
@@ -332,6 +339,13 @@ class LocalEngine:
 
     def citations(self, ids: Sequence[str]) -> list[int]:
         return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
+
+    def suggest(self, paper: CitingPaper, k: int = 10) -> list[SuggestedWork]:
+        return [] if self._signals is None else self._signals.suggested(paper, k)
+
+    def expected(self, names: Sequence[str]) -> list[Work | None]:
+        signals = self._signals
+        return [None if signals is None else signals.expected(name) for name in names]
 
     def cluster(self, ids: Sequence[str], most: int) -> list[int]:
         return self._groups.of(ids, most)

@@ -335,6 +335,13 @@ class RemoteEngine:
         failed=lambda problem, arguments: [0] * len(arguments.ids),
         retried=True,
     )
+    suggest = Method(Engine.suggest, "quick", failed=lambda problem, arguments: [], retried=True)
+    expected = Method(
+        Engine.expected,
+        "quick",
+        failed=lambda problem, arguments: [None] * len(arguments.names),
+        retried=True,
+    )
     cluster = Method(
         Engine.cluster,
         "quick",

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns, word_hash
 from citewell.corpus.library import Library
+from citewell.engine.contract import SuggestedWork
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
+from citewell.model.query import CitingPaper
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.dense import DenseRetriever
@@ -66,6 +68,26 @@ class LibrarySignals:
         cited = np.zeros(len(ids))
         cited[rows >= 0] = self.cited(rows[rows >= 0])
         return [round(float(count)) for count in cited]
+
+    def suggested(self, paper: CitingPaper, k: int) -> list[SuggestedWork]:
+        """Works that others cite together with the references of a paper, best first."""
+        found = [] if self._cited is None else self._cited.suggested(paper, k)
+        works = self._library.works([row for row, _, _ in found])
+        return [
+            SuggestedWork(work, beside, papers)
+            for work, (_, beside, papers) in zip(works, found, strict=True)
+        ]
+
+    def expected(self, name: str) -> Work | None:
+        """The work that a paper is expected to cite where it writes a name; None where the name has
+        no such work, or the library lacks it."""
+        known = [one for one, _ in self._aliases.shares(name)[:1] if one.is_expected]
+        if not known or self._columns is None:
+            return None
+        if self._keys is None:
+            self._keys = self._columns.keys()
+        rows = np.flatnonzero(self._keys == np.uint64(known[0].key))
+        return self._library.works(rows[:1].tolist())[0] if len(rows) else None
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """The papers' dense vectors, shape (n, d)."""

@@ -6,7 +6,16 @@ from typing import Literal
 
 import msgspec
 
-from citewell.operations import checking, compatible, exploring, filling, finding, papers, status
+from citewell.operations import (
+    checking,
+    compatible,
+    exploring,
+    filling,
+    finding,
+    papers,
+    reviewing,
+    status,
+)
 from citewell.operations.operation import Operation
 from citewell.operations.searching import search
 
@@ -37,6 +46,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("get_papers", "POST", "/v1/papers", papers.get_papers),
     Endpoint("get_paper", "GET", "/v1/papers/{id}", papers.get_paper),
     Endpoint("check", "POST", "/v1/check", checking.check),
+    Endpoint("review", "POST", "/v1/review", reviewing.review),
     Endpoint("fill", "POST", "/v1/fill", filling.fill),
     Endpoint("pick", "POST", "/v1/pick", finding.pick),
     Endpoint("verify", "POST", "/v1/verify", checking.verify),

@@ -52,6 +52,7 @@ BY_BEGINNING: Final[Mapping[str, int]] = {
     "explore-": 422,
     "file-": 422,
     "pdf-": 422,
+    "review-": 422,
     "aliases-": 503,
     "backend-": 503,
     "dense-": 503,

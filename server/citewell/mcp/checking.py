@@ -1,4 +1,4 @@
-"""The tool that checks references, page by page."""
+"""The tools that check references and review papers, page by page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import anyio
+import msgspec
 from mcp.server.mcpserver import Context
 from mcp_types import ResourceLink
 from pydantic import Field
@@ -31,6 +32,7 @@ from citewell.mcp.tool import (
     Cursor,
     DetailLevel,
     MaxTokens,
+    PaperPath,
     ToolCall,
     Write,
     choice,
@@ -49,6 +51,7 @@ from citewell.model.document import Document, Format
 from citewell.model.flavours import format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
+from citewell.operations.reviewing import ReviewRequest, answer_of, review
 from citewell.serving.queues import Kind
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import (
@@ -63,6 +66,7 @@ from citewell.usecases.check import (
     projects_in,
 )
 from citewell.usecases.find import from_cursor, to_cursor
+from citewell.usecases.review import ReviewTask
 
 _SOURCES = re.compile(r" Sources?: .*$")
 """The end of a message that names the disagreeing sources."""
@@ -70,6 +74,9 @@ REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
 """Verdicts by which the work is that of the record."""
 NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
 """Codes left to other tools, or found by the check itself."""
+REVIEW_FIELDS = frozenset(field.name for field in msgspec.structs.fields(ReviewRequest))
+REVIEW_TOKENS = 8000
+"""Length of a review, about."""
 NOTIFY_SECONDS = 5.0
 """Seconds between two progress messages while sources are queried."""
 
@@ -84,8 +91,8 @@ def _report_link(value: Answer) -> list[ResourceLink]:
     links=_report_link,
     only={"text", "changes", "online"},
     words={
-        "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "
-        "remove (with its citations), record (the fields of the one that was found), or a paper id."
+        "changes": "What becomes of entries, by key: mark (as checked), remove (with its "
+        "citations), record (take the one that was found), or a paper id."
     },
     asks=may_ask,
     writes=True,
@@ -103,7 +110,7 @@ def _report_link(value: Answer) -> list[ResourceLink]:
             findings=LIST,
             record=record(id=TEXT),
         ),
-        "faults": listed(place=TEXT, code=TEXT, message=TEXT),
+        "faults": LIST,
         "next_cursor": TEXT,
     },
 )
@@ -111,9 +118,7 @@ async def check_references(
     call: ToolCall,
     path: Annotated[
         str,
-        Field(
-            max_length=10_000, description="A .bib, a paper or a PDF, in a folder of the server."
-        ),
+        Field(max_length=10_000, description="A .bib, a paper or a PDF."),
     ] = "",
     write: Write = False,
     verified_too: Annotated[
@@ -124,7 +129,7 @@ async def check_references(
     max_tokens: MaxTokens = 6000,
 ) -> Answer:
     """Check whether references exist and are correct: invented ones, wrong fields, retractions,
-    preprints that are published by now; and `faults`: undefined or duplicate keys, duplicate works.
+    preprints that are published by now.
     Give one of `text` and `path`, or for the next page `cursor` alone. With `changes` it corrects
     entries of a .bib."""
     tools, request = call.tools, call.request()
@@ -301,6 +306,37 @@ async def telling(
         waiting.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+@tool(review, title="Review a paper", without=REVIEW_FIELDS, answer={"findings": LIST})
+async def review_paper(call: ToolCall, path: PaperPath) -> Answer:
+    """Review the citations of a paper: keys, references, what lacks a citation, consistency, and
+    works that its references suggest (no faults)."""
+    tools = call.tools
+    paper = tools.project(tools.roots.find(path))
+    task = ReviewTask(tools.engine, tools.options, [paper])
+    found = await call.run(lambda service, _, cancel: task.run(service.progress, cancel))
+    rows = [
+        {
+            name: value
+            for name, value in {
+                "place": f"{tools.roots.shown(one.path)}:{one.line}",
+                "code": one.code,
+                "message": one.message,
+                "hint": one.hint,
+                "weight": one.weight,
+                "id": one.work,
+            }.items()
+            if value
+        }
+        for one in found.findings
+    ]
+    kept = within(rows, REVIEW_TOKENS)
+    notes = notes_of(found.problems)
+    if kept < len(rows):
+        notes.append(f"{len(rows) - kept} more findings are omitted; `citewell review` lists them.")
+    answer = {"counts": answer_of(found).counts, "findings": rows[:kept]}
+    return {**answer, "notes": "\n".join(notes)} if notes else answer
 
 
 def reference_of(check: Check, detail: Detail) -> Answer:

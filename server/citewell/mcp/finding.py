@@ -80,7 +80,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 
 @tool(
     finding.find,
-    title="Find citations for a passage",
+    title="Find citations",
     without={"markup", "bib", "title", "abstract", "abstracts", "forms", "style", "choose"},
     asks=may_search,
     answer={
@@ -218,7 +218,7 @@ async def search_papers(
 
 @tool(
     exploring.explore_papers,
-    title="Explore the literature on a question",
+    title="Explore the literature",
     without={
         "author",
         "venue",
@@ -291,7 +291,7 @@ def _record_links(value: Answer) -> list[ResourceLink]:
 
 @tool(
     papers.get_papers,
-    title="Get records of papers",
+    title="Get records",
     links=_record_links,
     without={"forms", "style"},
     answer={

@@ -41,19 +41,15 @@ Cursor = Annotated[
     str,
     Field(max_length=100, description="The last page's `next_cursor`."),
 ]
-Write = Annotated[bool, Field(description="Change the file; otherwise only show the diff.")]
+Write = Annotated[bool, Field(description="Write it; otherwise only show the diff.")]
 DetailLevel = Annotated[Detail, Field(description="full: with abstract, ids and reasons.")]
 BibPath = Annotated[
     str,
-    Field(
-        max_length=10_000, description="The .bib file, in a folder of the server; it may be new."
-    ),
+    Field(max_length=10_000, description="The .bib file; it may be new."),
 ]
 PaperPath = Annotated[
     str,
-    Field(
-        max_length=10_000, description="The paper's .tex or .md file, in a folder of the server."
-    ),
+    Field(max_length=10_000, description="The paper's .tex or .md file."),
 ]
 NOT_CONFIRMED = "The user did not confirm the change: nothing is written. Do not try again unasked."
 R = TypeVar("R")

@@ -53,7 +53,7 @@ SHOWN = 5
 
 @tool(
     fill,
-    title="Fill the placeholders of a paper",
+    title="Fill placeholders",
     only={"choices", "threshold", "online"},
     words={
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
@@ -89,7 +89,7 @@ async def fill_document(
 ) -> Answer:
     """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
     add entries to its .bib. Call it first without `write`: it lists each placeholder `n` with its
-    candidates. For a passage that is in no file use find_citations."""
+    candidates."""
     tools, context = call.tools, call.context
     tools.may(write)
     online, choices = call.arguments["online"], call.arguments["choices"]
@@ -229,8 +229,7 @@ async def add_entry(
     ] = "",
     write: Write = False,
 ) -> Answer:
-    """Add the verified record of one paper to a .bib file, unless the file has it. For several use
-    add_entries."""
+    """Add the record of one paper to a .bib, unless it has it; for several use add_entries."""
     call.tools.may(write)
     done = await call.tools.run(partial(_add, call.tools, id, bib, key, write), "document")
     await notify_written(call.context, done["written"], bib)
@@ -254,8 +253,8 @@ async def add_entries(
     bib: BibPath,
     write: Write = False,
 ) -> Answer:
-    """Add the verified records of several papers to a .bib file in one change: all of them, or none
-    if an id is unknown."""
+    """Add the records of several papers to a .bib in one change: all, or none if an id is
+    unknown."""
     call.tools.may(write)
     done = await call.tools.run(partial(_add_all, call.tools, ids, bib, write), "document")
     await notify_written(call.context, done["written"], bib)
@@ -346,7 +345,7 @@ def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:
 
 
 @tool(
-    title="Fetch papers into the library",
+    title="Fetch papers",
     asks=may_ask,
     writes=True,
     answer={"size": TEXT, "fetched": INTEGER, "papers": INTEGER},

@@ -18,6 +18,7 @@ from citewell.corpus.library import Library
 from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
+from citewell.model.query import CitingPaper
 from citewell.retrieval.citation_priors import (
     SIGNALS,
     UNKNOWN,
@@ -152,6 +153,12 @@ class CitationContextRetriever(Retriever):
         if self._profiles is None:
             return None
         return self._profiles.signals(query, _own_key(query), self._key_of_row[rows])
+
+    def suggested(self, paper: CitingPaper, k: int) -> list[tuple[int, int, int]]:
+        """The rows of `k` papers that the references of a paper suggest, each with how many of the
+        references others cite it beside, and how many papers do so; best first."""
+        found = self._ask(Query(paper=paper)).suggested(k)
+        return [(int(self._row[one]), beside, papers) for one, beside, papers in found]
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for a query without a known word."""

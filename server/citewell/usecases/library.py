@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.verification import FixPlan
+    from citewell.features.checking.codes import CodeSelection
+    from citewell.features.checking.report import Policy
+    from citewell.features.review.report import Review
     from citewell.usecases.check import ChangePlan
     from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
@@ -318,6 +321,50 @@ class Library(Closing):
 
         def plan() -> FixPlan:
             planned = plan_fixes(checks, recheck, unsafe=unsafe, root=working_folder())
+            return replace(planned, again=plan)
+
+        return plan()
+
+    def review(
+        self,
+        paper: str | Path,
+        *,
+        selection: CodeSelection | None = None,
+        policy: Policy | None = None,
+        seconds: float = ONLINE_SECONDS,
+        progress: Progress = no_progress,
+        cancel: Cancel | None = None,
+    ) -> Review:
+        """Review a paper, all papers of a folder, or a .bib: all that is wrong with the citations,
+        and what may be missing. Nothing is changed.
+
+        `selection` are parts and codes (default: all), `policy` weighs the findings; sources of an
+        online library have `seconds` to answer. Raises `CitewellError` for what is no paper, and
+        where the library is missing.
+        """
+        from citewell.usecases.review import ReviewTask, papers_at
+
+        papers, bibs, problems = papers_at(Path(paper), self.options)
+        task = ReviewTask(
+            self.engine,
+            self.options,
+            papers,
+            bibs,
+            selection=selection,
+            policy=policy,
+            online=self.online,
+            seconds=seconds,
+        )
+        found = task.run(progress, cancel)
+        return replace(found, problems=tuple(dict.fromkeys((*problems, *found.problems))))
+
+    def consistent(self, paper: str | Path, selection: CodeSelection | None = None) -> ChangePlan:
+        """Plan what makes the bibliographies of a paper consistent, as far as that can be written
+        without its author (`write`)."""
+        from citewell.usecases.review import plan_consistency
+
+        def plan() -> ChangePlan:
+            planned = plan_consistency(Path(paper), self.options, selection, working_folder())
             return replace(planned, again=plan)
 
         return plan()

@@ -231,6 +231,7 @@ def test_status_log_and_restart(start_neovim: Any) -> None:
                 "log",
                 "messages",
                 "restart",
+                "review",
                 "status",
             ],
         ),
@@ -256,6 +257,7 @@ def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
         "find",
         "fill",
         "check",
+        "review",
         "explore",
         "fetch",
         "library",
@@ -303,3 +305,18 @@ def test_fetch_brings_what_is_asked_for_after_a_question(
     finally:
         server.close()
     assert (libraries / "default" / "CURRENT").exists()
+
+
+def test_a_review_lists_what_is_wrong_in_the_quickfix_window(start_neovim: Any) -> None:
+    files = {
+        "main.tex": "\\documentclass{article}\n\\begin{document}\nAs said \\cite{zuse}, \\cite{}.\n"
+        "\\bibliography{refs}\n\\end{document}\n",
+        "refs.bib": "@book{other, title = {Rechnender Raum}, author = {Zuse, Konrad}, "
+        "publisher = {Vieweg}, year = {1969}}\n",
+    }
+    editor = start_neovim(files, "main.tex")
+    editor.keys(":Citewell review<CR>")
+    editor.wait("vim.fn.getqflist({ title = 0 }).title == 'Citewell review'")
+    found = editor.lua("return vim.fn.getqflist()")
+    assert [one["lnum"] for one in found[:2]] == [3, 3]
+    assert "[undefined-key]" in found[0]["text"] and "[unresolved-placeholder]" in found[1]["text"]

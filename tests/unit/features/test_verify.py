@@ -14,10 +14,10 @@ from citewell.features.checking.check import (
     CODES,
     EntryBytes,
     check_diagnostics,
+    diagnose,
     question,
     verified,
 )
-from citewell.lsp.state.reports import diagnose
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.document import Level

@@ -25,6 +25,7 @@ REQUESTS = {
     "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=bibtex",
     "check": {"text": ENTRY + "@misc{y, title={Attention Is All You Need}, year={2031}}"},
+    "review": {"text": "A \\cite{a}.", "files": {"refs.bib": ENTRY}},
     "fill": {"text": PASSAGE, "files": {"refs.bib": ENTRY}, "threshold": 0},
     "pick": {"text": f"{INVENTED} [CITATION]."},
     "verify": {"sentence": INVENTED, "id": "fx:1"},
@@ -36,7 +37,7 @@ REQUESTS = {
     "api_health": "",
     "health_summary": "",
 }
-WITHOUT_PAPERS = {"places", "status", "pipeline", "reports", "health", "api_health",
+WITHOUT_PAPERS = {"places", "review", "status", "pipeline", "reports", "health", "api_health",
                   "health_summary"}  # fmt: skip
 
 

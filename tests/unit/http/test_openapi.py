@@ -63,6 +63,7 @@ REQUESTS = {
     "get_papers": {"ids": ["fx:1", "fx:0"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=csl",
     "check": {"entries": [ENTRY, "none"]},
+    "review": {"text": "A \\cite{a}.", "files": {"refs.bib": ENTRY}},
     "fill": {"text": "A \\cite<attention is all you need> \\cite{?}.", "texts": True},
     "pick": {"text": "Attention [CITATION]."},
     "verify": {"sentence": "Attention is all you need.", "id": "fx:1"},

@@ -85,7 +85,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     agent: Agent, mcp_engine: LocalEngine, tmp_path: Path,
     words: str, name: str, title: str, author: str, k: int, data: st.DataObject,
 ) -> None:  # fmt: skip
-    """All nine tools. What an answer quotes of the agent's own text is no reference."""
+    """All ten tools. What an answer quotes of the agent's own text is no reference."""
     detail = data.draw(st.sampled_from(["ids", "short", "full"]))
     (tmp_path / "p.md").write_text(
         f"See [@{plain(words) or 'x'} attention is all you need] and [@?].\n", encoding="utf-8"
@@ -93,7 +93,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     (tmp_path / "refs.bib").write_text("")
     entry = f"@article{{k, title={{{title}}}, author={{{author}}}, year={{2019}}}}"
     async with agent(tmp_path) as client:
-        assert len((await client.list_tools()).tools) == 9
+        assert len((await client.list_tools()).tools) == 10
         for tool, arguments in (
             ("search_papers", {"query": words, "k": k, "detail": detail}),
             ("search_papers", {"author": author, "k": k, "detail": detail}),
@@ -103,6 +103,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
             ("related_papers", {"id": name, "direction": data.draw(
                 st.sampled_from(["cites", "cited_by", "cocited"]))}),
             ("check_references", {"text": entry, "verified_too": True, "detail": detail}),
+            ("review_paper", {"path": "p.md"}),
             ("fill_document", {"path": "p.md", "threshold": 0, "choices": {"2": name}}),
             ("fill_document", {"path": "p.md", "threshold": 0}),
             ("add_entry", {"id": name, "bib": "refs.bib", "key": plain(title)[:20]}),

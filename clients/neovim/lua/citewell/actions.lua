@@ -95,6 +95,37 @@ local function quickfix(client, reports)
   return found
 end
 
+--- Review all citations of the paper of the current file, as a quickfix list by part.
+function M.review()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = client_of.get(bufnr)
+  if not client then
+    return
+  end
+  client_of.execute(client, 'citewell.review', { vim.uri_from_bufnr(bufnr) }, function(answer, err)
+    if err then
+      notify(err.message, vim.log.levels.ERROR)
+      return
+    end
+    local types = { blocking = 'E', ['to correct'] = 'W', note = 'I' }
+    local items = {}
+    for _, row in ipairs(answer.rows or {}) do
+      local item = vim.lsp.util.locations_to_items({ row }, client.offset_encoding)[1]
+      if item then
+        item.text = ('%s: %s [%s]'):format(row.group, row.message, row.code)
+        item.type = types[row.weight]
+        item.user_data = nil
+        items[#items + 1] = item
+      end
+    end
+    vim.fn.setqflist({}, ' ', { title = 'Citewell review', items = items })
+    notify('review: ' .. (answer.summary or 'nothing reviewed'))
+    if #items > 0 then
+      vim.cmd('botright copen')
+    end
+  end, bufnr)
+end
+
 ---@param items vim.quickfix.entry[]
 local function show(items)
   vim.fn.setqflist({}, ' ', { title = 'Citewell check', items = items })

@@ -76,6 +76,12 @@ M.subcommands = {
       return beginning(head, { 'online' })
     end,
   },
+  review = {
+    help = 'review all citations of the paper, and list what is wrong or missing',
+    run = function()
+      require('citewell.actions').review()
+    end,
+  },
   fetch = {
     help = 'fetch papers on a topic, or those that this file cites and the library lacks',
     run = function(arguments)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
 from citewell.documents.textfile import is_stream, read_stream, read_text
 from citewell.engine.pdf_papers import PdfPapers
-from citewell.features.checking.lint import SYNTAX
+from citewell.features.checking.lint import SYNTAX, LintPaper, lint_bib, lint_document
 from citewell.features.checking.lint_rule import shown_diagnostics
 from citewell.model import Problem
 from citewell.model.bib import BibEntry, BibFile
@@ -42,7 +43,7 @@ from citewell.model.flavours import CSL_SUFFIXES
 from citewell.model.system.files import FileError
 from citewell.model.titles import plain_title
 from citewell.model.words import VERDICTS, assurance
-from citewell.options.tree import DocumentOptions, PdfOptions
+from citewell.options.tree import DiagnosticsOptions, DocumentOptions, PdfOptions
 from citewell.verification.claims import (
     claim_of_entry,
     claims_of_bib,
@@ -490,6 +491,24 @@ def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
         yield _on_key(entry, UNCHECKED, why or "This reference could not be looked up.")
 
 
+def claim_diagnostics(check: Check) -> Iterator[Diagnostic]:
+    """The answer about a reference that is no entry, such as a \\bibitem, at its place."""
+    whole = check.claim.span or Span(0, 0)
+    data = {"key": check.claim.key}
+    for finding in check.findings:
+        yield Diagnostic(
+            code=finding.code,
+            span=finding.span or whole,
+            message=_words(finding, next(iter(check.evidence), "")),
+            level=_level(finding, check.verdict),
+            data=data,
+        )
+    if check.verdict is Verdict.NOT_FOUND:
+        words = " ".join(check.evidence[:2]) or "No record found."
+        level = Level.INFORMATION
+        yield Diagnostic(code=NOT_FOUND, span=whole, message=words, level=level, data=data)
+
+
 def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
     """The field of the entry for a finding; empty if the entry has none."""
     known = BIB_FIELDS.get(finding.field)
@@ -525,3 +544,36 @@ def _words(finding: FieldFinding, why: str) -> str:
         text += f" The record has “{shorten(finding.expected, 160)}”."
     text += f" ({assurance(finding.confidence)})"
     return f"{text}\n{why}" if why and why not in text else text
+
+
+def diagnose(
+    source: Document | BibFile,
+    projects: Sequence[Project],
+    options: DiagnosticsOptions,
+    check_of: CheckOf | None = None,
+    more: Iterable[Diagnostic] = (),
+) -> list[Diagnostic]:
+    """All that an editor underlines in a file, with `more`, in the order of its text, as far as the
+    author wants it: the lint, and what is known of its references."""
+    if not options.enabled:
+        return []
+    paper = LintPaper(projects)
+    found: Iterable[Diagnostic]
+    bib: BibFile | None
+    if isinstance(source, BibFile):
+        bib, found = source, lint_bib(source, paper)
+    else:
+        found = lint_document(source, paper)
+        # The document may hold its bibliography itself.
+        path = Path(source.path)
+        bib = next((project.bibs[path] for project in projects if path in project.bibs), None)
+    if check_of is not None and options.verification != "off":
+        if bib is not None:
+            listed = options.list_not_found
+            found = chain(found, verified(bib, check_of, options.severity, list_not_found=listed))
+        if not isinstance(source, BibFile):
+            found = chain(found, cited_inventions(source, projects, check_of, options.severity))
+    found = shown_diagnostics(chain(found, more), source, options.severity)
+    if not options.list_not_found:
+        found = summarised(found)
+    return sorted(found, key=lambda one: one.span)

@@ -21,7 +21,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
 from citewell.documents.textfile import is_stream
 from citewell.features.checking.check import ORDER, counts, tally
-from citewell.features.checking.lint import CODES as LINT_CODES
+from citewell.features.checking.codes import CODES, meaning_of
 from citewell.features.checking.lint import SYNTAX, lint
 from citewell.features.text.reference import ris_of_work
 from citewell.model import CitewellError, Problem, Work
@@ -32,8 +32,6 @@ from citewell.model.fields import JOURNAL_FIELDS
 from citewell.model.system.files import FileError
 from citewell.model.words import MARKED, VERDICTS, words_of
 from citewell.options.tree import DocumentOptions
-from citewell.verification.finding import MEANINGS
-from citewell.verification.finding import MEANINGS as CODES
 
 # Policies: what blocks a submission, what is to be corrected, and what is a note (`check
 # --policy`).
@@ -180,8 +178,8 @@ POLICIES = {
         correct=_BROKEN_PAPER | _UNTIDY_PAPER | {Verdict.WRONG_DETAIL.value},
     ),
 }
-NAMES = frozenset({*(verdict.value for verdict in Verdict), *MEANINGS, *LINT_CODES})
-"""All names allowed in a policy."""
+NAMES = frozenset({*(verdict.value for verdict in Verdict), *CODES})
+"""All that a policy may name."""
 
 
 def failing_from(verdict: str) -> Policy:
@@ -378,17 +376,12 @@ def to_sarif(
         "name": "citewell",
         "version": __version__,
         "semanticVersion": __version__ if __version__.count(".") == 2 else "0.0.0",
-        "rules": [{"id": rule, "shortDescription": {"text": _meaning(rule)}} for rule in rules],
+        "rules": [{"id": rule, "shortDescription": {"text": meaning_of(rule)}} for rule in rules],
     }
     counted = {verdict.value: count for verdict, count in tally(checks).items()}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results,
            "properties": {"counts": counted}}  # fmt: skip
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _meaning(rule: str) -> str:
-    verdict = rule.removeprefix("reference-")
-    return VERDICTS[Verdict(verdict)].meaning if verdict != rule else CODES.get(rule, rule)
 
 
 def _fingerprint(rule: str, check: Check) -> str:

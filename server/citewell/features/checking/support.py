@@ -277,11 +277,13 @@ def sentence_end(document: Document, offset: int) -> int | None:
         if found[0][0] not in ".!?":
             return None
         at = offset + found.start()
-        word = re.search(r"[\w.]*$", text[:at])
+        word = re.search(r"[\w.]*$", text[max(0, at - _LONGEST_SHORT) : at])
         if word is not None and word[0].lower() in _SHORT:
             continue
         return at
     return None
 
 
+_LONGEST_SHORT = 12
+"""More characters than an abbreviation has."""
 _SHORT = frozenset({"e.g", "i.e", "al", "cf", "etc", "vs", "fig", "sec", "eq", "resp", "approx"})

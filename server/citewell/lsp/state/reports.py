@@ -7,63 +7,30 @@ hover waits, computes and encodes the diagnostics.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking import check
-from citewell.features.checking.check import CheckOf, cited_inventions, summarised, verified
+from citewell.features.checking.check import CheckOf, diagnose
 from citewell.features.checking.lint import CODES as LINT_CODES
-from citewell.features.checking.lint import LintPaper, lint_bib, lint_document
-from citewell.features.checking.lint_rule import shown_diagnostics, unknown_codes
+from citewell.features.checking.lint_rule import unknown_codes
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.registry import left_diagnostics
 from citewell.lsp.state.report_wire import Report, encoded, result_id
 from citewell.model import Problem
 from citewell.model.bib import BibFile
-from citewell.model.document import Diagnostic, Document, Format, Level
+from citewell.model.document import Document, Format, Level
 from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 from citewell.options.values import nearest
 
-# All diagnostics of one file: the lint, and the checks of its references.
+# The codes of all that an editor underlines.
 
 CODES = (*LINT_CODES, *check.CODES)
 """All codes of the editor's diagnostics."""
-
-
-def diagnose(
-    source: Document | BibFile,
-    projects: Sequence[Project],
-    options: DiagnosticsOptions,
-    check_of: CheckOf | None = None,
-) -> list[Diagnostic]:
-    """The diagnostics of a file in the order of its text, at the author's levels."""
-    if not options.enabled:
-        return []
-    paper = LintPaper(projects)
-    found: Iterable[Diagnostic]
-    bib: BibFile | None
-    if isinstance(source, BibFile):
-        bib, found = source, lint_bib(source, paper)
-    else:
-        found = lint_document(source, paper)
-        # The document may contain its bibliography.
-        path = Path(source.path)
-        bib = next((project.bibs[path] for project in projects if path in project.bibs), None)
-    if check_of is not None and options.verification != "off":
-        if bib is not None:
-            listed = options.list_not_found
-            found = chain(found, verified(bib, check_of, options.severity, list_not_found=listed))
-        if not isinstance(source, BibFile):
-            found = chain(found, cited_inventions(source, projects, check_of, options.severity))
-    found = shown_diagnostics(found, source, options.severity)
-    if not options.list_not_found:
-        found = summarised(found)
-    return sorted(found, key=lambda one: one.span)
 
 
 def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:

@@ -1,0 +1,160 @@
+"""Names in a paper that stand for works of others, such as "BERTScore", and that it never cites.
+
+A name has capitals or a digit inside. It is left out where the paper introduces it, where a
+citation follows any of its uses, where a cited title or key has it, and where it is a venue.
+Which work a name stands for, and whether papers with the name cite it, the engine says
+(`Engine.expected`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.aliases import alias_name
+from citewell.documents.latex.plaintext import DROPPED
+from citewell.documents.prose import written_out
+from citewell.model import Work
+from citewell.model.bib import BibEntry
+from citewell.model.display_text import shorten
+from citewell.model.document import Diagnostic, Document, Format, Level, Span
+from citewell.model.titles import fold_name, normalise_title
+from citewell.model.venues import venue_ids
+
+_NAME = re.compile(
+    r"(?<![\w\\@/.-])(?=[\w+-]*[A-Z][\w+-]*[A-Z]|[\w+-]*[A-Za-z][\w+-]*\d|[A-Z][a-z]+[A-Z])"
+    r"[A-Za-z][A-Za-z0-9+-]{1,28}[A-Za-z0-9+](?![\w@])"
+)
+_LABELS = re.compile(
+    r"\\(?:begin|end|bibliography|bibliographystyle|usepackage|documentclass|gls\w*|"
+    + "|".join(sorted(DROPPED, key=len, reverse=True))
+    + r")\*?\s*(?:\[[^\[\]]*\]\s*){0,3}(?:\{[^{}]*\}){1,3}"
+    + r"|\]\([^()\s]*\)|https?://\S+"
+)
+"""Labels, file names and addresses, which are no prose."""
+_MACRO = re.compile(r"\\[A-Za-z]+")
+_BETWEEN = re.compile(r"[\s~{}()\[\]'’,\w\\-]{0,30}")
+"""Text that may stand between a name and its citation."""
+_OWN_WORDS = (
+    r"(?:\b(?:we|our|this\s+(?:paper|work|article|thesis))\b[^.]{0,90}"
+    r"\b(?:present|introduce|propose|call|name|describe|release|develop|term|dub|design|contribute)"
+    r"\w*\b[^.]{0,90}|\b(?:called|named|termed|dubbed|coined|denoted)\s+(?:as\s+)?\W{0,12})"
+)
+_OWN = re.compile(_OWN_WORDS + r"\Z", re.IGNORECASE)
+REACH = 200
+"""Characters before a name that say whether the paper introduces it."""
+
+
+class NameUse(msgspec.Struct, frozen=True):
+    """A name that may stand for a work, where it stands first."""
+
+    name: str
+    """As it is written."""
+    path: Path
+    span: Span
+
+
+def uncited_names(
+    documents: Mapping[Path, Document], entries: Iterable[BibEntry], title: str
+) -> list[NameUse]:
+    """The names in a paper beside which no citation stands and that it does not introduce, each
+    once, in reading order. `entries` are the cited ones, `title` is the paper's own."""
+    named = {alias_name(word) for word in re.findall(r"[\w+-]+", title)}
+    for entry in entries:
+        named.update(map(alias_name, re.findall(r"[\w+-]+", entry.get("title"))))
+        named.update(map(alias_name, re.split(r"[\d:_-]+", entry.key)))
+        named.add(alias_name(entry.key))
+    found: dict[str, NameUse] = {}
+    left_out: set[str] = set()
+    for path, document in documents.items():
+        if document.format is Format.BIBTEX:
+            continue
+        text = _prose(document)
+        starts = [citation.span.start for citation in document.citations]
+        for match in _NAME.finditer(text):
+            plain = alias_name(match[0])
+            use = NameUse(match[0], path, Span(match.start(), match.end()))
+            before = text[max(0, match.start() - REACH) : match.start()]
+            if _is_cited(document.text, match.end(), starts) or _OWN.search(before):
+                left_out.add(plain)
+            found.setdefault(plain, use)
+    return [
+        use
+        for plain, use in found.items()
+        if plain not in left_out and not _is_named(plain, named) and not venue_ids(use.name)
+    ]
+
+
+def _is_named(plain: str, named: set[str]) -> bool:
+    """Whether a name is among those of titles and keys, or is what one of these begins with."""
+    return plain in named or any(one.startswith(plain) for one in named if len(plain) > 3)
+
+
+def _prose(document: Document) -> str:
+    """The text of a document with blanks for all that is no prose; the offsets stay."""
+    text = document.text
+    letters = [*text]
+    spans = [*document.blanked, *(one.span for one in document.citations)]
+    spans += [one.span for one in document.placeholders]
+    spans += [Span(*found.span()) for found in _LABELS.finditer(text)]
+    spans += [Span(*found.span()) for found in _MACRO.finditer(text)]
+    if document.body is not None:
+        spans += [Span(0, document.body.start), Span(document.body.end, len(text))]
+    if document.front_matter is not None:
+        spans.append(document.front_matter)
+    for span in spans:
+        letters[span.start : span.end] = " " * (span.end - span.start)
+    return "".join(letters)
+
+
+def _is_cited(text: str, end: int, starts: Sequence[int]) -> bool:
+    """Whether a citation stands right after a name, with a few words between at most."""
+    from bisect import bisect_left
+
+    at = bisect_left(starts, end)
+    return at < len(starts) and _BETWEEN.fullmatch(text, end, starts[at]) is not None
+
+
+def name_diagnostics(
+    uses: Iterable[NameUse],
+    works: Iterable[Work | None],
+    documents: Mapping[Path, Document],
+    entries: Mapping[str, BibEntry],
+) -> Iterator[tuple[Path, Diagnostic]]:
+    """A finding for each name that stands for a work; `entries` are all of the paper by key. A name
+    that the paper writes out in words that the work's title lacks stands for something else."""
+    for use, work in zip(uses, works, strict=True):
+        if work is None or _is_another(use, work, documents):
+            continue
+        keys = [one.key for one in entries.values() if _is_of(one, work)]
+        author = work.authors[0].family if work.authors else ""
+        who = ", ".join(filter(None, (author, str(work.year or ""))))
+        hint = f"Cite {keys[0]!r} here." if keys else f"Cite it with \\cite<{use.name}>."
+        yield (
+            use.path,
+            Diagnostic(
+                code="name-uncited",
+                span=use.span,
+                message=f"{use.name} stands for “{shorten(work.title, 80)}” ({who}), which the "
+                "paper never cites.",
+                level=Level.INFORMATION,
+                data={"key": keys[0] if keys else "", "work": work.id, "hint": hint},
+            ),
+        )
+
+
+def _is_of(entry: BibEntry, work: Work) -> bool:
+    return normalise_title(entry.get("title")) == normalise_title(work.title)
+
+
+def _is_another(use: NameUse, work: Work, documents: Mapping[Path, Document]) -> bool:
+    words = set(normalise_title(work.title).split())
+    for document in documents.values():
+        for _, long in written_out(document.text, [use.name]):
+            telling = {word for word in normalise_title(long).split() if len(word) > 2}
+            if not telling & words and fold_name(long) != fold_name(use.name):
+                return True
+    return False

@@ -1,0 +1,341 @@
+"""Reviews a whole paper: what is wrong with its citations, and what may be missing.
+
+Read-only. The diagnostics of keys and references are those of an editor, so comments and settings
+that silence one there silence it here; all other findings can be silenced in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents.bib.reader import check_edits
+from citewell.documents.project.files import FileCache, SourceFiles, format_of
+from citewell.documents.project.includes import absolute
+from citewell.documents.project.paper_project import Project
+from citewell.documents.project.workspace import Workspace
+from citewell.documents.textfile import apply_edits
+from citewell.engine.contract import Engine
+from citewell.features.checking.check import (
+    CODES,
+    FABRICATED,
+    NOT_FOUND,
+    claim_diagnostics,
+    diagnose,
+    question,
+    question_digest,
+)
+from citewell.features.checking.codes import CodeSelection
+from citewell.features.checking.lint_rule import LintPaper
+from citewell.features.checking.report import POLICIES, Policy, Weight
+from citewell.features.checking.support import Uncited, uncited_at
+from citewell.features.citing.write import unified_diff
+from citewell.features.review.consistency import inconsistencies
+from citewell.features.review.figures import figures_of
+from citewell.features.review.names import name_diagnostics, uncited_names
+from citewell.features.review.report import Review, ReviewFinding, in_order, located
+from citewell.model import CitewellError, Problem
+from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Verdict
+from citewell.model.display_text import shorten
+from citewell.model.document import Diagnostic, Document, Format, Level, Span
+from citewell.model.query import MARK
+from citewell.model.titles import title_key
+from citewell.options import Options
+from citewell.sources.service import ONLINE_SECONDS
+from citewell.usecases.check import ChangePlan, CheckTask
+from citewell.usecases.find import Progress, no_progress
+from citewell.verification.claims import claims_of_thebibliography
+
+MOST_SENTENCES = 10
+"""Sentences without a citation that are reported of one paper."""
+MOST_SUGGESTED = 10
+FEWEST_BESIDE = 3
+"""References beside which others cite a suggested work, at least."""
+READING = "reading the paper"
+_CERTAIN = (
+    re.compile(
+        r"\b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)|\b(?i:according to) (?!(?:Lemma|Theorem"
+        r"|Equation|Eq|Section|Algorithm|Figure|Table|Appendix|Definition)\b)[A-Z]"
+    ),
+    re.compile(
+        r"\b(?:has|have)\s+(?!already)(?:\w+\s+)?been\s+(?:\w+\s+)?(?:shown|proposed|demonstrated"
+        r"|introduced|studied|observed|reported|argued|established|explored|investigated)\b"
+        r"|\b(?:proposed|introduced|pioneered)\s+by\b"
+    ),
+    re.compile(r"\b(?i:well[-\s]known|well[-\s]established|widely\s+(?:used|adopted|studied))\b"),
+)
+"""Phrases of sentences that want a citation, the most certain first: authors by name, what has been
+shown or proposed, what is well known. "Existing methods" and the like are too often the paper's own
+or those of the sentence before."""
+
+
+def papers_at(path: Path, options: Options) -> tuple[list[Project], list[BibFile], list[Problem]]:
+    """The papers of a file or a folder, the .bib files that none of them uses, and what could not
+    be read. Raises `CitewellError` for a file that is neither a paper nor a .bib."""
+    if path.is_dir():
+        roots = [absolute(path)]
+        cache = FileCache(options.documents)
+        workspace = Workspace(cache, roots=roots, bib_options=options.bib)
+        workspace.refresh(lambda path: None, opened=SourceFiles(roots).list())
+        papers = [one for one in workspace.projects if one.root_document.format != Format.BIBTEX]
+        used = {bib.path for project in papers for bib in project.bibliographies}
+        lone = [bib for bib in workspace.bibs() if bib.path not in used]
+        return papers, lone, [one for project in papers for one in project.problems]
+    kind = format_of(path)
+    if not path.is_file() or kind is None:
+        raise CitewellError(
+            Problem(
+                "review-no-paper",
+                f"{path.name} is no paper in LaTeX or Markdown, no .bib and no folder.",
+                "Name the main file of a paper, or its folder.",
+                path=str(path),
+            )
+        )
+    project = Project.open(path, options.documents, bib_options=options.bib)
+    if kind is Format.BIBTEX and project.root_document.format is Format.BIBTEX:
+        return [], list(project.bibliographies), list(project.problems)
+    return [project], [], list(project.problems)
+
+
+class ReviewTask:
+    """A review of some papers, and of .bib files that none of them uses."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: Options,
+        papers: Sequence[Project],
+        bibs: Sequence[BibFile] = (),
+        *,
+        selection: CodeSelection | None = None,
+        policy: Policy | None = None,
+        online: bool = False,
+        seconds: float = ONLINE_SECONDS,
+    ) -> None:
+        """With `online` the allowed sources are asked about references, for at most `seconds`."""
+        self._engine = engine
+        self._options = options
+        self._papers = papers
+        self._selection = selection or CodeSelection()
+        self._policy = policy or POLICIES["default"]
+        self._online, self._seconds = online, seconds
+        self._sources: dict[Path, Document | BibFile] = {}
+        self._holders: dict[Path, list[Project]] = defaultdict(list)
+        for paper in papers:
+            for path, source in (*paper.documents.items(), *paper.bibs.items()):
+                self._sources.setdefault(path, source)  # type: ignore[arg-type]
+                self._holders[path].append(paper)
+        self._sources.update((Path(bib.path), bib) for bib in bibs)
+        self._checks: dict[bytes, Check] = {}
+        self._suggested: set[str] = set()
+        self._more: dict[Path, list[Diagnostic]] = defaultdict(list)
+
+    def run(self, progress: Progress = no_progress, cancel: Cancel | None = None) -> Review:
+        """The review. Raises `Cancelled`, and `CitewellError` where the engine gives no answer."""
+        cancel = cancel or Cancel()
+        wants = self._selection.has_part
+        problems: tuple[Problem, ...] = ()
+        if wants("references"):
+            problems = self._check(progress, cancel)
+        progress(READING, 0, len(self._sources))
+        if wants("consistency"):
+            self._find_inconsistencies()
+        for paper in self._papers:
+            cancel.check()
+            if wants("names"):
+                self._find_names(paper)
+            if wants("sentences"):
+                self._find_sentences(paper)
+            if wants("suggestions"):
+                self._suggest(paper)
+        found: list[ReviewFinding] = []
+        for number, (path, source) in enumerate(self._sources.items()):
+            cancel.check()
+            progress(READING, number, len(self._sources))
+            found += self._of_source(path, source)
+        return Review(
+            findings=in_order(one for one in found if self._selection.has(one.code)),
+            figures=figures_of(self._papers),
+            policy=self._policy.name,
+            problems=problems,
+        )
+
+    def _bibs(self) -> Iterator[tuple[BibFile, LintPaper]]:
+        for path, source in self._sources.items():
+            if isinstance(source, BibFile):
+                yield source, LintPaper(self._holders[path])
+
+    def _check(self, progress: Progress, cancel: Cancel) -> tuple[Problem, ...]:
+        """Check what the papers cite."""
+        claims: dict[bytes, bytes] = {}
+        for bib, paper in self._bibs():
+            for entry in bib.entries:
+                found_claim = question(bib, entry) if _is_used(paper, entry) else None
+                if found_claim is not None:
+                    claims.setdefault(found_claim.digest, found_claim.encoded)
+        items = [
+            claim
+            for path, source in self._sources.items()
+            if isinstance(source, Document) and source.bibitems
+            for claim in claims_of_thebibliography(source.text, str(path))
+        ]
+        task = CheckTask(
+            self._engine,
+            [*claims.values(), *items],
+            online=self._online,
+            seconds=self._seconds,
+        )
+        found = task.run(progress, cancel)
+        self._checks = dict(zip(claims, found.checks, strict=False))
+        for check in found.checks[len(claims) :]:
+            self._more[Path(check.claim.path)] += claim_diagnostics(check)
+        return found.problems
+
+    def _find_inconsistencies(self) -> None:
+        for bib, paper in self._bibs():
+            used = [entry for entry in bib.entries if _is_used(paper, entry)]
+            found = inconsistencies(bib, used, keeps_case=paper.is_biblatex)
+            self._more[Path(bib.path)] += [one.diagnostic for one in found]
+
+    def _find_names(self, paper: Project) -> None:
+        cited = frozenset(paper.cited_keys())
+        entries: dict[str, BibEntry] = {}
+        for _, entry in paper.entries():
+            entries.setdefault(entry.key, entry)
+        title = paper.citing_paper().title
+        own = [entry for key, entry in entries.items() if key in cited]
+        uses = uncited_names(paper.documents, own, title)
+        works = self._engine.expected([use.name for use in uses])
+        for path, one in name_diagnostics(uses, works, paper.documents, entries):
+            self._add(path, one)
+
+    def _add(self, path: Path, one: Diagnostic) -> None:
+        """Report it once, though several papers may share the file."""
+        if all(
+            (one.code, one.span, one.message) != (o.code, o.span, o.message)
+            for o in self._more[path]
+        ):
+            self._more[path].append(one)
+
+    def _find_sentences(self, paper: Project) -> None:
+        found: dict[tuple[Path, int], tuple[int, Uncited]] = {}
+        for path, document in paper.documents.items():
+            for rank, pattern in enumerate(_CERTAIN):
+                for match in pattern.finditer(document.text):
+                    if (one := uncited_at(document, match.start())) is not None:
+                        found.setdefault((path, one.at), (rank, one))
+        ranked = sorted(found.items(), key=lambda item: item[1][0])
+        for (path, _), (_, one) in ranked[:MOST_SENTENCES]:
+            words = " ".join(one.sentence.replace(MARK, "").split())
+            self._add(
+                path,
+                Diagnostic(
+                    code="sentence-uncited",
+                    span=Span(one.at, one.at),
+                    message=f"The sentence refers to other work without a citation: “"
+                    f"{shorten(words, 160)}”",
+                    level=Level.INFORMATION,
+                    data={"hint": "Cite the work, or say that it is your own."},
+                ),
+            )
+
+    def _suggest(self, paper: Project) -> None:
+        titles = {title_key(entry.get("title")) for _, entry in paper.entries()}
+        found = self._engine.suggest(paper.citing_paper(), 3 * MOST_SUGGESTED)
+        new = [one for one in found if title_key(one.work.title) not in titles]
+        new = [one for one in new if one.beside >= FEWEST_BESIDE]
+        new = [one for one in new if one.work.id not in self._suggested]
+        self._suggested.update(one.work.id for one in new[:MOST_SUGGESTED])
+        for one in new[:MOST_SUGGESTED]:
+            work = one.work
+            who = ", ".join([*(author.family for author in work.authors[:1]), str(work.year or "")])
+            self._add(
+                paper.root,
+                Diagnostic(
+                    code="work-suggested",
+                    span=Span(0, 0),
+                    message=f"“{shorten(work.title, 120)}” ({who}) is cited together with "
+                    f"{one.beside} of the references, by {one.papers:,} papers.",
+                    level=Level.INFORMATION,
+                    data={"work": work.id},
+                ),
+            )
+
+    def _of_source(self, path: Path, source: Document | BibFile) -> Iterator[ReviewFinding]:
+        """The findings of one file, as far as its author wants them."""
+        blocks_not_found = self._policy.weight_of((Verdict.NOT_FOUND.value,)) is not Weight.NOTE
+        options = msgspec.structs.replace(
+            self._options.diagnostics,
+            enabled=True,
+            verification="all",
+            list_not_found=blocks_not_found,
+        )
+        holders = self._holders[path]
+        for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
+            # What is cited at a place is reported at its entry.
+            if one.code != FABRICATED:
+                yield located(one, str(path), source.text, self._weight(one, source))
+
+    def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
+        if one.code not in CODES:
+            return self._policy.weight_of((one.code,))
+        if one.level is Level.HINT and one.code != NOT_FOUND:
+            return Weight.NOTE
+        names = [one.code]
+        if one.code == NOT_FOUND:
+            names.append(Verdict.NOT_FOUND.value)
+        entry = source.by_key.get(one.data.get("key", "")) if isinstance(source, BibFile) else None
+        digest = question_digest(source, entry) if isinstance(source, BibFile) and entry else None
+        if digest is not None and digest in self._checks:
+            names.append(self._checks[digest].verdict.value)
+        return self._policy.weight_of(names)
+
+
+def plan_consistency(
+    path: Path, options: Options, selection: CodeSelection | None, folder: Path
+) -> ChangePlan:
+    """The edits that make the .bib files of a paper or folder consistent; diffs have paths as seen
+    from `folder`. An edit inside another one is left for the next run."""
+    papers, lone, _ = papers_at(path, options)
+    wanted = selection or CodeSelection()
+    bibs = {
+        bib.path: bib
+        for paper in papers
+        for bib in paper.bibliographies
+        if paper.may_write(Path(bib.path))
+    } | {bib.path: bib for bib in lone}
+    edits: list[FileEdit] = []
+    for bib in bibs.values():
+        paper = LintPaper([one for one in papers if Path(bib.path) in one.bibs])
+        used = [entry for entry in bib.entries if _is_used(paper, entry)]
+        found = inconsistencies(bib, used, keeps_case=paper.is_biblatex)
+        changes = [edit for one in found if wanted.has(one.code) for edit in one.edits]
+        apart: list[TextEdit] = []
+        for edit in sorted(changes, key=lambda one: one.span):
+            if not apart or edit.span.start >= apart[-1].span.end:
+                apart.append(edit)
+        if apart:
+            edits.append(FileEdit(bib.path, tuple(apart)))
+    texts = {edit.path: bibs[edit.path].text for edit in edits}
+    check_edits(edits, texts)
+    diffs = tuple(
+        unified_diff(
+            texts[edit.path],
+            apply_edits(texts[edit.path], edit.edits),
+            os.path.relpath(edit.path, folder).replace(os.sep, "/"),
+        )
+        for edit in edits
+    )
+    return ChangePlan(edits=tuple(edits), diffs=diffs, texts=texts)
+
+
+def _is_used(paper: LintPaper, entry: BibEntry) -> bool:
+    """Whether a paper uses an entry; of a file that no paper uses, all entries count."""
+    return not paper.projects or paper.nocite_all or paper.is_used(entry)

@@ -1,0 +1,95 @@
+"""What a bibliography writes in several ways, and the edits that make it one."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.textfile import apply_edits
+from citewell.features.review.consistency import inconsistencies
+
+LONG = "Advances in Neural Information Processing Systems"
+JMLR = "Journal of Machine Learning Research"
+
+
+def entry(key: str, kind: str = "inproceedings", **fields: str) -> str:
+    given = {"title": "{Trees in rows}", "author": "{Ash, Ann}", "year": "{2020}"} | fields
+    return f"@{kind}{{{key},\n" + "".join(f"  {n} = {v},\n" for n, v in given.items()) + "}\n"
+
+
+def found_in(*entries: str, keeps_case: bool = False) -> dict[str, tuple[str, ...]]:
+    bib = parse_bib("".join(entries), "refs.bib")
+    found = inconsistencies(bib, bib.entries, keeps_case=keeps_case)
+    return {one.code: one.keys for one in found}
+
+
+def venues(*names: str, field: str = "booktitle", kind: str = "inproceedings") -> list[str]:
+    return [entry(f"k{n}", kind, **{field: f"{{{name}}}"}) for n, name in enumerate(names)]
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        ((LONG, LONG, "NeurIPS"), ("k2",)),
+        ((LONG, LONG, "NIPS"), ("k2",)),
+        (("NeurIPS", "NIPS", "NeurIPS"), ("k1",)),
+        ((LONG, f"{LONG} 30", f"{LONG}, Volume 31"), None),
+        (("Proceedings of the 31st International Conference on Machine Learning",
+          "International Conference on Machine Learning"), None),
+        ((LONG, "NeurIPS Workshop on Trees"), None),
+        (("Orchard Days", "Orchard Nights"), None),
+    ],
+)  # fmt: skip
+def test_a_venue_has_one_spelling(names: tuple[str, ...], keys: tuple[str, ...] | None) -> None:
+    assert found_in(*venues(*names)).get("venue-spelling") == keys
+
+
+def test_a_journal_is_one_if_its_words_are_abbreviated() -> None:
+    same = venues(JMLR, JMLR, "J. Mach. Learn. Res.", field="journal", kind="article")
+    assert found_in(*same)["venue-spelling"] == ("k2",)
+    names = ("SIAM Journal on Computing", "SIAM J. Numer. Anal.")
+    assert "venue-spelling" not in found_in(*venues(*names, field="journal", kind="article"))
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "others", "keys"),
+    [
+        ("given-names", {"author": "{Ash, A. B.}"}, {}, ("a",)),
+        ("title-braces", {"title": "{{Trees in Rows}}"}, {}, ("a",)),
+        ("title-capitals", {"title": "{OrchNet for trees}"}, {}, ("a",)),
+        ("title-capitals", {"title": "{{OrchNet} for trees}"}, {}, None),
+        ("title-capitals", {"title": "{TREES IN ROWS}"}, {}, None),
+        ("pages-partly", {"booktitle": "{ICML}"}, {"booktitle": "{ICML}", "pages": "{1--2}"}, ("a",)),
+        ("doi-partly", {"booktitle": "{ICML}", "doi": "{10.1/a}"}, {"booktitle": "{ICML}"}, ("a",)),
+        ("doi-link", {"doi": "{https://doi.org/10.1/a}"}, {}, ("a",)),
+        ("doi-link", {"url": "{http://dx.doi.org/10.1/a}"}, {}, ("a",)),
+        ("doi-link", {"url": "{https://doi.org/10.1/a}"}, {}, None),
+        ("dates-partly", {"month": "jun"}, {}, ("a",)),
+        ("arxiv-kinds", {"eprint": "{2001.00001}", "archiveprefix": "{arXiv}"},
+         {"journal": "{arXiv preprint arXiv:2001.00002}"}, ("a",)),
+    ],
+)  # fmt: skip
+def test_what_differs_is_reported_once_with_its_keys(
+    code: str, fields: dict[str, str], others: dict[str, str], keys: tuple[str, ...] | None
+) -> None:
+    rest = [entry(key, **others) for key in ("b", "c", "d")]
+    assert found_in(entry("a", **fields), *rest).get(code) == keys
+    assert code not in found_in(*rest)
+
+
+def test_a_style_that_keeps_capitals_needs_no_braces() -> None:
+    assert found_in(entry("a", title="{OrchNet for trees}"), keeps_case=True) == {}
+
+
+def test_the_edits_make_all_entries_like_the_most() -> None:
+    text = "".join(venues(LONG, LONG, "NeurIPS")) + entry(
+        "x", "article", title='"OrchNet and {GPT} trees"', url="{http://dx.doi.org/10.1/a}"
+    )
+    bib = parse_bib(text, "refs.bib")
+    edits = sorted(
+        (edit for one in inconsistencies(bib, bib.entries) for edit in one.edits),
+        key=lambda edit: edit.span,
+    )
+    assert apply_edits(text, edits) == text.replace("{NeurIPS}", f"{{{LONG}}}").replace(
+        '"OrchNet and', '"{OrchNet} and'
+    ).replace("http://dx.doi.org/", "https://doi.org/")

@@ -35,7 +35,7 @@ _NOTHING = frozenset(("default", "additionalProperties"))
 
 MaxTokens = Annotated[
     int,
-    Field(ge=1, le=MAX_TOKENS, description="Length of the answer, about."),
+    Field(ge=1, le=MAX_TOKENS, description="Approximate limit."),
 ]
 Cursor = Annotated[
     str,

@@ -6,10 +6,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93121,
+    "server: lines": 93123,
     "server: files": 406,
-    "corpus tools and lab: lines": 24331,
-    "corpus tools and lab: files": 132,
+    "corpus tools and lab: lines": 24810,
+    "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 16,
     "class names that occur more than once": 4,
     "most files in one folder": 30,

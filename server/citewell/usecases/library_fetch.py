@@ -25,6 +25,8 @@ from citewell.sources.registry import may_download
 from citewell.usecases.find import Progress, no_progress
 
 FETCHING = "fetching"
+PLANNED_SOURCE = "openalex"
+"""The source of a selection that is planned for a paper."""
 EXAMPLE = "arxiv --category cs.CL --since 2024"
 T = TypeVar("T")
 _PREFIX = "citewell library fetch "
@@ -37,7 +39,9 @@ _ERROR = re.compile(r"^(?:error|Error): (.+?)(?: \[([\w-]+)\])?$")
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which works of which source are wanted; see `citewell library fetch`."""
 
-    source: str
+    source: str = PLANNED_SOURCE
+    paper: str = msgspec.field(name="for", default="")
+    """Path of a paper from whose references the selection is planned."""
     query: str = ""
     topic: tuple[str, ...] = ()
     venue: tuple[str, ...] = ()
@@ -53,13 +57,16 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def arguments(self) -> list[str]:
         """The request as arguments of the command line."""
         found = []
-        for name in self.__struct_fields__[1:]:
+        for name, option in zip(self.__struct_fields__[1:], _OPTIONS, strict=True):
             value = getattr(self, name)
             for one in value if isinstance(value, tuple) else (value,):
                 if one not in (None, ""):
                     # One word, so that no value is taken for an option.
-                    found.append(f"--{name.replace('_', '-')}={one}")
+                    found.append(f"--{option.replace('_', '-')}={one}")
         return [*found, "--", self.source]
+
+
+_OPTIONS = FetchRequest.__struct_encode_fields__[1:]
 
 
 class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +76,14 @@ class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
     works: int | None = None
     megabytes: float | None = None
     seconds: float | None = None
+    about: str = ""
+    """The selection in words, where it was planned."""
 
     @property
     def words(self) -> str:
         """ "openalex: 12,345 works, about 21 MB and 3 min"."""
+        if self.about:
+            return f"{self.source}: {self.about}"
         if self.works is None:
             return f"{self.source} does not report the number of works"
         minutes = max(1, round((self.seconds or 0) / 60))
@@ -120,19 +131,21 @@ def request_of(words: str) -> FetchRequest:
             if "source" in found:
                 raise CitewellError(_wrong(f"{part!r} does not belong to an option."))
             found["source"] = part
-        elif field not in FetchRequest.__struct_fields__[1:]:
+        elif field not in _OPTIONS:
             raise CitewellError(_wrong(f"There is no option {part!r}."))
         else:
             value = value or next(values, "")
-            several = isinstance(getattr(_EMPTY, field), tuple)
+            several = isinstance(getattr(_EMPTY, field, None), tuple)
             found[field] = (*found.get(field, ()), value) if several else value
+    if not found.keys() & {"source", "for"}:
+        raise CitewellError(_wrong("It names no source."))
     try:
         return msgspec.convert(found, FetchRequest, strict=False)
     except msgspec.ValidationError as error:
         raise CitewellError(_wrong(f"{error}.")) from None
 
 
-_EMPTY = FetchRequest(source="")
+_EMPTY = FetchRequest()
 
 
 def measure(options: Options, request: FetchRequest, cancel: Cancel | None = None) -> FetchSize:

@@ -24,7 +24,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format docs wheel vsix mcpb bench clean
+.PHONY: help demo test lint format docs site wheel vsix mcpb bench clean
 
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ format: $(VENV)/.test ## Bring the code into its form
 
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python scripts/write_docs.py
+
+site: $(VENV)/.test ## Build the documentation as a website in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q -f scripts/site/mkdocs.yml
 
 # The wheels go into the .vsix, and beside the Neovim plugin: what they install is of their own version.
 wheel: $(VENV)/.created ## Build the wheels that the editors' clients install: server and starter library

@@ -1,14 +1,8 @@
-"""Counts and times of a server in the text format of Prometheus.
-
-https://prometheus.io/docs/instrumenting/exposition_formats/
-"""
+"""Counts and times of a server, for Prometheus."""
 
 from __future__ import annotations
 
-import threading
-import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,149 +17,88 @@ from citewell.model import CitewellError, SearchResult
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.serving.problem_json import DATA_HEADERS
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STAGE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-MAX_SERIES = 500
-"""Maximum label combinations of one metric; further ones are counted under `other`."""
-
-Labels = tuple[str, ...]
-Gauge = Callable[[], float]
-
-
-class _Series:
-    """The values of one metric by its labels."""
-
-    def __init__(self, name: str, about: str, labels: Labels, bounds: Sequence[float] = ()) -> None:
-        self.name, self.about, self.labels, self.bounds = name, about, labels, bounds
-        self.values: dict[Labels, list[float]] = {}
-        """Of a counter its value; of a histogram its buckets, not cumulated, and the sum."""
-
-    def row(self, labels: Labels) -> list[float]:
-        if labels not in self.values and len(self.values) >= MAX_SERIES:
-            labels = ("other",) * len(labels)
-        size = len(self.bounds) + 2 if self.bounds else 1
-        return self.values.setdefault(labels, [0.0] * size)
-
-    def lines(self) -> Iterable[str]:
-        yield f"# HELP {self.name} {self.about}"
-        yield f"# TYPE {self.name} {'histogram' if self.bounds else 'counter'}"
-        for labels, row in sorted(self.values.items()):
-            pairs = dict(zip(self.labels, labels, strict=True))
-            if not self.bounds:
-                yield f"{self.name}{_labels(pairs)} {_number(row[0])}"
-                continue
-            total = 0.0
-            for bound, count in zip((*self.bounds, float("inf")), row, strict=False):
-                total += count
-                bucket = _labels({**pairs, "le": _number(bound)})
-                yield f"{self.name}_bucket{bucket} {_number(total)}"
-            yield f"{self.name}_sum{_labels(pairs)} {_number(row[-1])}"
-            yield f"{self.name}_count{_labels(pairs)} {_number(total)}"
 
 
 class Metrics:
-    """The metrics of one server. Thread-safe."""
+    """The metrics of one server. Thread-safe.
+
+    The labels are closed sets: endpoints, methods of the engine, stages, sources and problem codes.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._requests = _Series(
-            "citewell_requests_total", "Requests by endpoint and status.",
-            ("endpoint", "method", "status"),
-        )  # fmt: skip
-        self._seconds = _Series(
-            "citewell_request_seconds", "Time until the end of the answer.", ("endpoint",),
-            REQUEST_SECONDS,
-        )  # fmt: skip
-        self._calls = _Series(
-            "citewell_engine_calls_total", "Calls of the search processes by outcome.",
-            ("call", "outcome"),
-        )  # fmt: skip
-        self._stages = _Series(
-            "citewell_stage_seconds", "Time of the stages of searches.", ("stage",), STAGE_SECONDS
+        # Not needed by a server without metrics.
+        from prometheus_client import (
+            CollectorRegistry,
+            Counter,
+            Gauge,
+            Histogram,
+            disable_created_metrics,
         )
-        self._dropped = _Series(
-            "citewell_dropped_total", "Parts of searches that failed or were late, by problem.",
-            ("code",),
-        )  # fmt: skip
-        self._cache = _Series(
-            "citewell_source_cache_total",
-            "Requests to sources by how the cache on disk answered them.",
-            ("source", "outcome"),
-        )
-        self._gauges: dict[str, tuple[str, Gauge]] = {}
-        began = time.time()
-        self.gauge("process_start_time_seconds", "Unix time of the start.", lambda: began)
 
-    def gauge(self, name: str, about: str, value: Gauge) -> None:
+        disable_created_metrics()
+        registry = self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "citewell_requests", "Requests by endpoint and status.",
+            ("endpoint", "method", "status"), registry=registry,
+        )  # fmt: skip
+        self._seconds = Histogram(
+            "citewell_request_seconds", "Time until the end of the answer.", ("endpoint",),
+            buckets=REQUEST_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._calls = Counter(
+            "citewell_engine_calls", "Calls of the search processes by outcome.",
+            ("call", "outcome"), registry=registry,
+        )  # fmt: skip
+        self._stages = Histogram(
+            "citewell_stage_seconds", "Time of the stages of searches.", ("stage",),
+            buckets=STAGE_SECONDS, registry=registry,
+        )  # fmt: skip
+        self._dropped = Counter(
+            "citewell_dropped", "Parts of searches that failed or were late, by problem.",
+            ("code",), registry=registry,
+        )  # fmt: skip
+        self._cache = Counter(
+            "citewell_source_cache",
+            "Requests to sources by how the cache on disk answered them.",
+            ("source", "outcome"), registry=registry,
+        )  # fmt: skip
+        Gauge(
+            "process_start_time_seconds", "Unix time of the start.", registry=registry
+        ).set_to_current_time()
+
+    def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a value that is read whenever the metrics are."""
-        self._gauges[name] = (about, value)
+        from prometheus_client import Gauge
+
+        Gauge(name, about, registry=self._registry).set_function(value)
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
         """Count a request that was answered, or refused."""
-        with self._lock:
-            self._requests.row((endpoint, method, str(status)))[0] += 1
-            _observe(self._seconds, (endpoint,), seconds)
+        self._requests.labels(endpoint, method, status).inc()
+        self._seconds.labels(endpoint).observe(seconds)
 
     def call(self, name: str, outcome: str) -> None:
         """Count a call of a search process; `outcome` is "ok" or the code of the problem."""
-        with self._lock:
-            self._calls.row((name, outcome))[0] += 1
+        self._calls.labels(name, outcome).inc()
 
     def search(self, milliseconds: Mapping[str, float], dropped: Iterable[str]) -> None:
         """Count the stages of one search, and the codes of what it had to leave out."""
-        with self._lock:
-            for stage, spent in milliseconds.items():
-                _observe(self._stages, (stage,), spent / 1e3)
-            for code in dropped:
-                self._dropped.row((code,))[0] += 1
+        for stage, spent in milliseconds.items():
+            self._stages.labels(stage).observe(spent / 1e3)
+        for code in dropped:
+            self._dropped.labels(code).inc()
 
     def source_cache(self, source: str, outcome: str) -> None:
         """Count a request to a source: `outcome` is one of `sources.cache_counts.Outcome`."""
-        with self._lock:
-            self._cache.row((source, outcome))[0] += 1
+        self._cache.labels(source, outcome).inc()
 
     def text(self) -> str:
-        """All metrics in the text format."""
-        found: list[str] = []
-        with self._lock:
-            for series in (
-                self._requests,
-                self._seconds,
-                self._calls,
-                self._stages,
-                self._dropped,
-                self._cache,
-            ):
-                found += series.lines()
-        for name, (about, value) in self._gauges.items():
-            found += [
-                f"# HELP {name} {about}",
-                f"# TYPE {name} gauge",
-                f"{name} {_number(value())}",
-            ]
-        return "\n".join(found) + "\n"
+        """Return all metrics in the text format."""
+        from prometheus_client import generate_latest
 
-
-def _observe(series: _Series, labels: Labels, value: float) -> None:
-    row = series.row(labels)
-    row[bisect_left(series.bounds, value)] += 1
-    row[-1] += value
-
-
-def _labels(pairs: Mapping[str, str]) -> str:
-    escaped = (f'{name}="{_escaped(value)}"' for name, value in pairs.items())
-    return "{" + ",".join(escaped) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-def _number(value: float) -> str:
-    if value == float("inf"):
-        return "+Inf"
-    return str(int(value)) if value == int(value) else repr(round(value, 6))
+        return generate_latest(self._registry).decode()
 
 
 # An engine whose calls, stages of searches and requests to sources are counted.
@@ -226,7 +159,9 @@ def metrics_routes(metrics: Metrics | None) -> list[Route]:
     if metrics is None:
         return []
 
+    from prometheus_client import CONTENT_TYPE_LATEST
+
     async def shown(request: Request) -> Response:
-        return Response(metrics.text(), media_type=MEDIA_TYPE, headers=DATA_HEADERS)
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST, headers=DATA_HEADERS)
 
     return [Route("/metrics", shown)]

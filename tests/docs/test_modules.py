@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93123,
-    "server: files": 406,
+    "server: lines": 93247,
+    "server: files": 407,
     "corpus tools and lab: lines": 24810,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 16,

@@ -83,13 +83,13 @@ def test_the_plan_says_in_words_what_would_be_fetched_and_fetches_nothing(
     done = run("fetch", "--for", paper)
     assert done.returncode == 1, done.stderr
     known = 3
-    asked = 3 if paper == "paper.md" else 4
-    said = " ".join(done.stderr.split())
-    assert "About 232 works on Growth of Trees from 2000 on, most cited first" in said
-    assert "with what your references cite, and the latest of Journal of Trees" in said
-    assert f"4 requests to OpenAlex, which knows {known} of your {asked} references." in said
-    assert "No key of OpenAlex is set" in said
-    assert "Nothing was fetched: add --yes" in said
+    cited = 3 if paper == "paper.md" else 4
+    message = " ".join(done.stderr.split())
+    assert "About 232 works on Growth of Trees from 2000 on, most cited first" in message
+    assert "with what your references cite, and the latest of Journal of Trees" in message
+    assert f"4 requests to OpenAlex, which knows {known} of your {cited} references." in message
+    assert "No key of OpenAlex is set" in message
+    assert "Nothing was fetched: add --yes" in message
     assert not (Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
     # The uncited entry and the sentences of the paper stay here.
     sent = unquote(" ".join(server.requests))
@@ -106,10 +106,12 @@ def test_after_the_yes_references_come_first_then_their_references_then_the_most
     assert {40, 42, 43, 3, 5, 7} <= found
     # A page is kept whole: of the topics it holds the hundred most cited works.
     assert found - {40, 42, 43, 3, 5, 7} == set(range(250, 450, 2))
-    asked = [unquote(path) for path in server.requests]
-    (first,) = [path for path in asked if "W1040|W1042|W1043|W1005" in path]
-    assert asked.index(first) < next(
-        n for n, path in enumerate(asked) if "topics.id:T10,primary_location.source.id:S8" in path
+    requests = [unquote(path) for path in server.requests]
+    (first,) = [path for path in requests if "W1040|W1042|W1043|W1005" in path]
+    assert requests.index(first) < next(
+        n
+        for n, path in enumerate(requests)
+        if "topics.id:T10,primary_location.source.id:S8" in path
     )
 
 
@@ -193,7 +195,7 @@ def test_a_killed_fetch_goes_on_with_the_same_plan(
     done = run("fetch", "--for", "paper.tex", "--yes")
     assert done.returncode == 0, done.stderr
     after = [unquote(path) for path in server.requests[before:]]
-    # Neither the references nor the pages before the kill are asked for again.
+    # Neither the references nor the pages before the kill are requests for again.
     assert not any("doi:" in path or "title.search" in path for path in after)
     assert not any("W1040|" in path for path in after)
     assert numbers(environment) == {37, 39, 41, 43, *range(0, 450, 2)}
@@ -206,6 +208,6 @@ def test_a_refresh_asks_for_new_works_on_the_topics(
     before = len(server.requests)
     done = run("refresh")
     assert done.returncode == 0, done.stderr
-    (asked,) = [unquote(path) for path in server.requests[before:]]
-    assert "topics.id:T10,publication_year:>1999,from_publication_date:" in asked
-    assert "source.id" not in asked
+    (request,) = [unquote(path) for path in server.requests[before:]]
+    assert "topics.id:T10,publication_year:>1999,from_publication_date:" in request
+    assert "source.id" not in request

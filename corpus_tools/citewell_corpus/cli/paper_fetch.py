@@ -41,8 +41,8 @@ def agreed_selection(
     """The selection for the literature of a paper; None without a yes, and for a dry run, whose
     estimate is shown.
 
-    Looks up the paper's references at OpenAlex, which must be allowed. The plan is kept for the
-    same references, so that an interrupted fetch goes on with it. Raises `CitewellError`.
+    Looks up the paper's references at OpenAlex, which must be allowed. The plan is kept, so that
+    an interrupted fetch of the same references continues with it. Raises `CitewellError`.
     """
     from citewell.sources.adapters.openalex import OpenAlex
     from citewell.sources.registry import may_download

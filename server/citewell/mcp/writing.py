@@ -358,8 +358,8 @@ async def fetch_papers(
         str,
         Field(
             max_length=1_000,
-            description="Arguments of `citewell library fetch`: arxiv --category cs.CL --max 500; "
-            "or --for paper.tex, for the literature around what a paper cites.",
+            description="Arguments of `citewell library fetch`: arxiv --category cs.CL --max 500, "
+            "or --for paper.tex.",
         ),
     ],
     write: Annotated[

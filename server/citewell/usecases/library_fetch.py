@@ -172,6 +172,29 @@ def fetch(
     return _run(options, arguments, Fetched, progress, cancel)
 
 
+FEWEST_REFERENCES, LEAST_HELD = 10, 0.3
+"""A paper with as many references, of which the library holds a smaller share, is offered the
+fetch of its literature."""
+NO_PAPER = "all"
+"""Stands for every paper in `sources.no_offer`."""
+
+
+def offer_of(paper: Path, held: int, references: int, options: Options) -> Problem | None:
+    """The offer to fetch the literature around a paper; None where the library holds enough of its
+    references, or where the author wants no offer."""
+    declined = options.sources.no_offer
+    if NO_PAPER in declined or str(paper) in declined:
+        return None
+    if references < FEWEST_REFERENCES or held >= LEAST_HELD * references:
+        return None
+    return Problem(
+        "fetch-offered",
+        f"The library holds {held:,} of the {references:,} references of {paper.name}.",
+        f"Fetch the literature of this paper: `:Citewell fetch paper`, or `citewell library fetch "
+        f"--for {paper.name}`; the setting `sources.no_offer` ends this message.",
+    )
+
+
 def suggestions(options: Options, paper: Path, cancel: Cancel | None = None) -> list[str]:
     """Requests in words that would bring what a paper or `.bib` cites and the library lacks, the
     most useful one first. Asks no source. Raises as `measure` does."""

@@ -172,6 +172,8 @@ class ReferenceChecks:
         self._background = background
         self.on_news: Callable[[], None] = lambda: None
         """Called when more is known."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when nothing is being looked up any more."""
         self.answers = CheckCache()
         self._queue: dict[bytes, None] = {}
         """The digests of what is looked up, in the order of `_checking`."""
@@ -239,6 +241,8 @@ class ReferenceChecks:
             for start in range(0, _size(part), CHUNK):
                 await self._want(await self._unknown(part, start))
             self._seen[path] = (part.bib, part.keys)
+            if not self._queue:
+                self.on_settled()
 
     def again(self) -> None:
         """Forget what the author cancelled, and what failed: ask about it at the next occasion."""
@@ -352,6 +356,7 @@ class ReferenceChecks:
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
+            self.on_settled()
 
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress

@@ -203,6 +203,9 @@ LONG_LIST = 8
 """A list cut after at least this many names reflects a journal style, not an invention."""
 
 
+_GROUPS = frozenset({"collaboration", "collaborations", "consortium", "investigators"})
+
+
 class Difference(StrEnum):
     SAME = "same"
     CUT = "cut"
@@ -254,6 +257,10 @@ def compare_people(
     `others` follow the given names; with `more`, the record names the first authors only, and
     names given after those are not compared.
     """
+    if not any(map(is_group, known)):
+        # Many records name the people of a collaboration alone; the reference stands for them.
+        people = tuple(author for author in given if not is_group(author))
+        given, others = people, others or len(people) < len(given)
     if not given or not known:
         return AuthorComparison(Difference.UNKNOWN)
     if tuple(given) == tuple(known) and not any(map(_may_be_several, given)):
@@ -316,6 +323,11 @@ def compare_people(
         in_place=all(place in (n, None) for n, place in enumerate(partner)),
         known=len(known),
     )
+
+
+def is_group(author: Author) -> bool:
+    """True for the name of a group of authors: "LIGO Scientific Collaboration"."""
+    return author.display.rpartition(" ")[2].lower() in _GROUPS
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:

@@ -8,7 +8,7 @@ MAX_LINES = 600
 BOUNDS = {
     "server: lines": 93299,
     "server: files": 407,
-    "corpus tools and lab: lines": 24810,
+    "corpus tools and lab: lines": 24872,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 16,
     "class names that occur more than once": 4,

@@ -205,9 +205,15 @@ def test_a_refresh_asks_for_new_works_on_the_topics(
     server: BulkServer, environment: dict[str, str], run: Run
 ) -> None:
     assert run("fetch", "--for", "paper.tex", "--max", "12", "--yes").returncode == 0
+    (state,) = (Path(environment["CITEWELL_LIBRARY_PATH"]) / ".fetched").glob("*/fetch.json")
+    fetched = json.loads(state.read_bytes())
+    state.write_text(json.dumps(fetched | {"begun": "2026-01-02"}), encoding="utf-8")
+    (age,) = [line for line in run("status").stdout.splitlines() if line.startswith("fetched:")]
+    assert "works from OpenAlex on 2026-01-02" in age
+    assert age.endswith("days ago; `citewell library refresh` adds what is new")
     before = len(server.requests)
     done = run("refresh")
     assert done.returncode == 0, done.stderr
     (request,) = [unquote(path) for path in server.requests[before:]]
-    assert "topics.id:T10,publication_year:>1999,from_publication_date:" in request
+    assert "topics.id:T10,publication_year:>1999,from_publication_date:2026-01-02" in request
     assert "source.id" not in request

@@ -306,6 +306,7 @@ def show_coverage(found: Coverage) -> None:
     click.echo(f"The library holds {found.held} of {found.references} references ({share:.0f}%).")
     _table("venue", found.by_venue[:MOST_VENUES], len(found.by_venue))
     _table("year", found.by_year, len(found.by_year))
+    _table("kind", found.by_kind, len(found.by_kind))
     if found.missing:
         click.echo("\nMissing:")
         for one in found.missing[:MOST_MISSING]:

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93299,
+    "server: lines": 93307,
     "server: files": 407,
     "corpus tools and lab: lines": 24872,
     "corpus tools and lab: files": 134,

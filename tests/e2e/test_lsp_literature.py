@@ -12,6 +12,10 @@ import pytest
 from lsprotocol import types
 from tests.fakes.bulk import NAMES, BulkServer
 
+from citewell.options import Options
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import FileSource
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 COUNT = 12
@@ -59,8 +63,22 @@ class Author:
         editor.client.protocol.fm.features[types.WINDOW_SHOW_MESSAGE_REQUEST] = ask
 
 
-async def start(start_editor: Any, *answers: str, **client: Any) -> tuple[Any, Author]:
-    editor = await start_editor(files={"refs.bib": BIB, "paper.tex": PAPER}, **client)
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """A folder with a library of another field."""
+    held = tmp_path / "held.jsonl"
+    held.write_text('{"id": "a", "title": "Learning to sit still", "source": "x"}\n')
+    build_library(
+        tmp_path / "libraries" / "default",
+        add=[FileSource(path=str(held), format="records")],
+        builders=default_builders(Options()),
+    )
+    return tmp_path / "libraries"
+
+
+async def start(start_editor: Any, libraries: Path, *answers: str, **client: Any) -> Any:
+    files = {"refs.bib": BIB, "paper.tex": PAPER}
+    editor = await start_editor(files=files, library=libraries, **client)
     author = Author(editor, *answers)
     editor.open("paper.tex")
     return editor, author
@@ -72,10 +90,10 @@ def shows_problems(capabilities: types.ClientCapabilities) -> None:
 
 
 async def test_the_offer_leads_through_permission_and_plan_to_the_fetched_works(
-    start_editor: Any, user: Path, server: BulkServer
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer
 ) -> None:
     answers = ("Fetch the Literature", "Allow", "Fetch")
-    editor, author = await start(start_editor, *answers, capabilities=shows_problems)
+    editor, author = await start(start_editor, libraries, *answers, capabilities=shows_problems)
     await editor.wait_for(lambda: len(author.questions) == 1, 20)
     assert author.questions[0] == OFFER
     await editor.wait_for(lambda: len(author.questions) == 3, 20)
@@ -92,9 +110,9 @@ async def test_the_offer_leads_through_permission_and_plan_to_the_fetched_works(
     ("answer", "kept"), [("Not for This Paper", "paper.tex"), ("Never", "all"), ("Not now", "")]
 )
 async def test_a_declined_offer_sends_nothing_and_is_not_repeated(
-    start_editor: Any, user: Path, server: BulkServer, answer: str, kept: str
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer, answer: str, kept: str
 ) -> None:
-    editor, author = await start(start_editor, answer, capabilities=shows_problems)
+    editor, author = await start(start_editor, libraries, answer, capabilities=shows_problems)
     await editor.wait_for(lambda: len(author.questions) == 1, 20)
     await editor.wait_for(lambda: kept in user.read_text(), 10)
     assert ("no_offer" in user.read_text()) is bool(kept)
@@ -107,9 +125,9 @@ async def test_a_declined_offer_sends_nothing_and_is_not_repeated(
 
 
 async def test_another_editor_shows_one_line_with_the_command_and_can_end_it(
-    start_editor: Any, user: Path, server: BulkServer
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer
 ) -> None:
-    editor, author = await start(start_editor)
+    editor, author = await start(start_editor, libraries)
     await editor.wait_for(lambda: any(OFFER in one for one in editor.messages), 20)
     (message,) = [one for one in editor.messages if OFFER in one]
     assert "`:Citewell fetch paper`" in message

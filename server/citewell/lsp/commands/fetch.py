@@ -110,6 +110,8 @@ class LiteratureOffer:
         self._consent, self._checks, self._accept = consent, checks, accept
         self._offered: set[Path] = set()
         self._task: asyncio.Task[None] | None = None
+        self._again = False
+        """References were checked meanwhile."""
         checks.on_settled = self._settled
 
     async def paper_of(self, uri: str) -> Path | None:
@@ -118,8 +120,14 @@ class LiteratureOffer:
         return None if snapshot is None else snapshot.state.project.root
 
     def _settled(self) -> None:
+        self._again = True
         if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._consider())
+            self._task = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        while self._again:
+            self._again = False
+            await self._consider()
 
     async def _consider(self) -> None:
         for path, opened in self._buffers.opened().items():

@@ -30,7 +30,7 @@ from citewell.options.values import (
     settings,
 )
 from citewell.privacy import SWITCHES
-from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, SOURCES, what_is_sent
+from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, source_title
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -39,8 +39,8 @@ COMMANDS_HEAD = """\
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Global options come before the command. Problems are written to standard error, with a code
-([problems.md](problems.md)) and a hint; results are written to standard output.
+Global options come before the command; `-h` or `--help` after it shows its help. Results are
+written to standard output, [problems](problems.md) to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -49,6 +49,10 @@ Global options come before the command. Problems are written to standard error, 
 | 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
 """
+
+
+_HELP_FLAG = re.compile(r"(?:\n\nOptions:)?\n  -h, --help +Show this message and exit\.(?=\n\n|$)")
+"""The last option of each command, with the heading where it is the only one."""
 
 
 def commands(
@@ -71,7 +75,8 @@ def commands_page() -> str:
         context = click.Context(
             command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
         )
-        parts.append(f"\n## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+        text = _HELP_FLAG.sub("", command.get_help(context).rstrip())
+        parts.append(f"\n## {name}\n\n```text\n{text}\n```\n")
     return "".join(parts)
 
 
@@ -80,9 +85,8 @@ PRIVACY_HEAD = f"""\
 
 <!-- Written by `make docs`; edit the tables in the code instead. -->
 
-Citewell works on your machine. It connects to nothing else, and writes nothing outside the folders
-below, unless a setting or a command of yours says so. Tests trace the system calls of its commands
-and of the packages that these use.
+Citewell works on your machine. It connects to nothing else, and writes nothing outside these
+folders, unless one of your settings or commands says so.
 
 ## Stored on this machine
 
@@ -97,15 +101,12 @@ and of the packages that these use.
 
 """
 FOLDERS = """
-On Linux and macOS, only you can read the folders for data and cache; what an older version left
-open to others is closed when it is written again. A library that several people share belongs
-elsewhere (`library.path`). The cache may be deleted at any time. A command also uses the system's
-temporary folder, and removes what it put there when it ends. `fill`, `check --fix`, editors, and
-agents with `--allow-write` write into your project, and options such as `--json` the files that
-they name.
+On Linux and macOS, only you can read the folders for data and cache. Keep a shared library
+elsewhere (`library.path`). You may delete the cache at any time. Commands remove their temporary
+files. `fill`, `check --fix`, editors, and agents with `--allow-write` write into your project.
 
-No command runs code of the working folder: no process imports from there, and no settings of a
-project can name a program or a recipient. What a command starts ends with it, even if it is killed.
+No command runs code of the working folder, and no settings of a project can name a program or a
+recipient.
 
 ## Sent, and when
 
@@ -116,7 +117,7 @@ SETTINGS = (
         "huggingface.co",
         "the name of a model",
         "when `retrieval.encoders`, `retrieval.cross_encoder` or `llm.model` names one that is not "
-        "on this machine; never again once it is",
+        "on this machine",
     ),
     (
         "a Qdrant server",
@@ -128,7 +129,7 @@ SETTINGS = (
         "a Ray cluster",
         "that of the option",
         "titles and abstracts of the library",
-        "by `library build --ray HOST:PORT`; `--ray local` is this machine alone",
+        "by `library build --ray HOST:PORT`",
     ),
     ("GROBID", "that of the setting", "the whole PDF", "when `pdf.grobid` names it"),
     (
@@ -145,10 +146,10 @@ SETTINGS = (
     ),
 )
 SWITCHED = """
-## Packages of others
+## Third-party packages
 
-Some packages report their use, look for updates or download lists by themselves. Citewell sets
-these variables in each of its processes before such a package can be imported, whatever they were:
+Some packages report usage, look for updates or download lists. Citewell sets these variables in
+each of its processes:
 
 """
 
@@ -159,29 +160,35 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def privacy_page() -> str:
     """The page as Markdown."""
-    sources = [
-        (title, host, sends, "when `sources.allow` names it")
-        for title, host, sends in what_is_sent(tuple(SOURCES))
-    ]
-    bulk = [
-        (name, "its own", "nothing of yours", "by `library fetch`, when allowed")
-        for name in DOWNLOADS
-    ]
-    models = [
+    models = [one for one in PROVIDERS.values() if one.name != "transformers"]
+    recipients = (
         (
-            one.title,
-            urlsplit(one.base).hostname or "its own",
+            "each allowed source",
+            "[its host](sources.md#the-sources)",
+            "identifiers, titles, first authors and years of references; search words",
+            "when `sources.allow` names it",
+        ),
+        (
+            " and ".join(source_title(name) for name in DOWNLOADS),
+            "its own",
+            "nothing of yours",
+            "by `library fetch`, when allowed",
+        ),
+        (
+            "a language model",
+            ", ".join(
+                f"{urlsplit(one.base).hostname or 'its own'} ({one.title})" for one in models
+            ),
             "the passage, titles and abstracts",
             "when `llm.provider` names it",
-        )
-        for one in PROVIDERS.values()
-        if one.name != "transformers"
-    ]
+        ),
+        *SETTINGS,
+    )
     stored = _table(
         ("folder", "name", "contents", "written"),
         [(one.folder, f"`{one.name}`", one.contents, one.written) for one in STORED],
     )
-    sent = _table(("to", "host", "what", "when"), [*sources, *bulk, *models, *SETTINGS])
+    sent = _table(("to", "host", "what", "when"), recipients)
     switched = _table(
         ("package", "variables"),
         [
@@ -190,7 +197,15 @@ def privacy_page() -> str:
         ],
     )
     return "".join(
-        (PRIVACY_HEAD, stored, FOLDERS, sent, f"\n{NEVER} {ALWAYS}\n", SWITCHED, switched)
+        (
+            PRIVACY_HEAD,
+            stored,
+            FOLDERS,
+            sent,
+            f"\n**Sources.** {NEVER} {ALWAYS}\n",
+            SWITCHED,
+            switched,
+        )
     )
 
 
@@ -216,20 +231,17 @@ rrf_k = 30
 ```
 
 A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
-the value from the other places; on the command line it is an error. For settings that name a
-recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
-places say. `citewell doctor` shows where each setting was set.
+the value from the other places; on the command line it is an error. A wrong recipient
+(`llm.provider`, `sources.allow`) means none, whatever the other places say. `citewell doctor` shows
+where each setting was set.
 
-The user data folder, with the libraries, the learned history and the usage of
-language models, is `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on
-macOS and `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA`
-names.
+The user data folder has the libraries, the learned history and the usage of language models
+([folders](privacy.md#stored-on-this-machine)).
 
-A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
-"not in workspaces": those that send data, run a program, or name a provider, an address or a
-private path. Settings marked "in workspaces below the paper" may name only paths inside the folder
-of the paper's main file, links followed: no `..`, no `~`, no absolute path. All other settings only
-affect what is found, shown and written into the paper's own files.
+A `citewell.toml` travels with other people's manuscripts. It cannot set settings marked "not in
+workspaces", which send data, run a program, or name an address or a private path. Settings marked
+"in workspaces below the paper" may name only paths inside the folder of the paper's main file,
+symbolic links followed.
 """
 
 
@@ -243,8 +255,7 @@ def settings_page() -> str:
         if above != section:
             section = above
             parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
-            parts.append("\n| setting | in the editor | value | default | meaning |")
-            parts.append("\n|---|---|---|---|---|\n")
+            parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
         parts.append(_row(setting))
     return "".join(parts)
 
@@ -261,7 +272,6 @@ def _row(setting: Setting) -> str:
     note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
-        f"`{setting.wire}`",
         value,
         _default(setting.default),
         setting.help + note,

@@ -94,12 +94,11 @@ def _show_merged(found: Explanation) -> None:
 def quarantine_command(
     ctx: click.Context, ids: tuple[str, ...], release_all: bool, name: str, as_json: bool
 ) -> None:
-    """Show the papers of a library that searches leave out because an author's name is none: an
-    e-mail address, markup, an affiliation, several people in one, "et al.".
+    """Show the papers that searches leave out because of a malformed author name: an e-mail
+    address, markup, an affiliation, several people in one, "et al.".
 
-    They stay in the library: `citewell library explain` shows them, and checks know them. A paper
-    leaves the quarantine when a record with sound names is merged with it, or with --release, which
-    holds for later builds, too.
+    `citewell library explain` and checks still know them. A paper leaves the quarantine when a
+    record with valid names is merged with it, or permanently with --release.
     """
     from citewell.corpus.library import Library
     from citewell_corpus.status import quarantined_works, release
@@ -134,10 +133,10 @@ def _show_quarantined(heading: str, works: Sequence[QuarantinedWork]) -> None:
 @JSON
 @click.pass_context
 def snapshot_command(ctx: click.Context, address: str, folder: Path, as_json: bool) -> None:
-    """Copy what the back end at ADDRESS holds into FOLDER.
+    """Copy the contents of the back end at ADDRESS into FOLDER.
 
-    A server makes a snapshot, which is one file; `edge:FOLDER` is copied as a folder, while no
-    other program has it open. The library itself is a folder that you can copy.
+    A server makes a snapshot of one file; `edge:FOLDER` is copied as a folder, which no other
+    program may have open. The library itself is a folder that you can copy.
     """
     from citewell.retrieval.backend.connection import open_backend
     from citewell.retrieval.backend.contract import backend_error
@@ -162,9 +161,9 @@ def snapshot_command(ctx: click.Context, address: str, folder: Path, as_json: bo
 @JSON
 @click.pass_context
 def restore_command(ctx: click.Context, snapshot: Path, address: str, as_json: bool) -> None:
-    """Write what `citewell library snapshot` copied to SNAPSHOT into the back end at ADDRESS.
+    """Restore the SNAPSHOT of `citewell library snapshot` in the back end at ADDRESS.
 
-    A server writes it beside what it has, then searches it in its place. A folder must be free.
+    A server keeps its contents until the snapshot is written. A folder must not exist.
     """
     from citewell.retrieval.backend.connection import restore
 
@@ -184,11 +183,11 @@ def restore_command(ctx: click.Context, snapshot: Path, address: str, as_json: b
 @JSON
 @click.pass_context
 def forget_command(ctx: click.Context, /, identifiers: tuple[str, ...], as_json: bool) -> None:
-    """Remove papers from the library `accepted`, which keeps what you accepted from sources.
+    """Remove papers from the library `accepted`, which keeps records that you accepted from
+    sources.
 
-    An ID is one that `citewell library explain` takes. Your bibliographies stay as they are.
-    `citewell library remove --name accepted` removes all such papers. Exits with 1 when one of
-    them is not there.
+    An ID is one that `citewell library explain` takes. Your bibliographies do not change.
+    `citewell library remove --name accepted` removes all of them. Exits with 1 if one is missing.
     """
     from citewell.corpus.layout import ACCEPTED, is_library
     from citewell.corpus.library import Library

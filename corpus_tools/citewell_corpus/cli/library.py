@@ -98,23 +98,22 @@ def add(
 ) -> None:
     """Add papers and build, from files or folders.
 
-    Formats are detected from the content: see `citewell library formats`. A source added before is
-    read again if it changed. Bad records are counted and skipped. The report names what was merged
-    with what; --json lists all pairs of sources. --kind and --language belong to the files that are
-    added with them: they hold whenever these are read again.
+    Formats are detected from the content (`citewell library formats`). A source that was added
+    earlier is read again if it changed. Bad records are counted and skipped. The report shows
+    what was merged; --json lists all pairs of sources. --kind and --language stay the filters
+    of these files.
 
-    `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
-    `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
-    in what changed there.
+    `zotero:` is the library of a running Zotero with Better BibTeX, `zotero:NAME` one of its
+    collections, `zotero:2/NAME` a collection of group 2. Add it again to update it.
 
-    `starter` says whether the starter library is installed; nothing of it is built.
+    `starter` shows whether the starter library is installed.
 
-    Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So do
-    your own papers: add their .tex or Markdown files, or a folder of them with `--format
-    manuscripts`. They give no records: an unfinished paper is never offered.
+    Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So
+    do your own papers: add their .tex or Markdown files, or a folder of them with `--format
+    manuscripts`. They give no records.
 
-    A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
-    show how others cite. It is found in the library by its DOI, arXiv id or title.
+    A PDF (extra `pdf`) is identified by its DOI, arXiv id or title. Its full text is searched,
+    and its references show how others cite.
     """
     from citewell.corpus.layout import STARTER
     from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
@@ -145,7 +144,7 @@ def add(
 )  # fmt: skip
 @click.option(
     "--jobs", default=0, type=click.IntRange(0), metavar="N",
-    help="Processes that read files and write indexes; default: one a core with --input, else one.",
+    help="Processes; default: one for each core with --input, else one.",
 )  # fmt: skip
 @click.option(
     "--ray", default="", metavar="ADDRESS",
@@ -156,9 +155,8 @@ def add(
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
     "--to", "address", default="", metavar="ADDRESS",
-    help="Write the library into a back end, `edge:FOLDER` or `qdrant://HOST:PORT/NAME`: as it is, "
-    "or with --input once it is built; resumes what was interrupted. With --fresh: beside what a "
-    "server has, and then in its place.",
+    help="Write the library into a back end, `edge:FOLDER` or `qdrant://HOST:PORT/NAME`; with "
+    "--input once it is built. With --fresh: beside the contents of a server, then in their place.",
 )  # fmt: skip
 @record_filters
 @NAME
@@ -180,11 +178,11 @@ def build(
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Also adds the vectors of encoders that the settings name now. --kind and --language become the
-    filters of all sources, from now on; `--kind any` and `--language any` remove them.
+    Also adds the vectors of configured encoders. --kind and --language become the filters of
+    all sources; `--kind any` and `--language any` remove them.
 
-    --input is for the files of a bulk data set, such as the snapshot of OpenAlex. They are read by
-    several processes, and an interrupted build continues with the files that were not read.
+    --input is for the files of a bulk data set, such as the snapshot of OpenAlex. Several
+    processes read them, and an interrupted build continues with the remaining files.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
     from citewell.retrieval.backend.contract import is_server

@@ -86,11 +86,11 @@ LONG = 400
 @click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
 @click.option(
     "--mark", multiple=True, metavar="KEY",
-    help="Mark this entry as checked: what is reported of it is a note from now on.",
+    help="Mark this entry as checked: its findings become notes.",
 )  # fmt: skip
 @click.option(
     "--replace", "replaced", multiple=True, metavar="KEY[=ID]",
-    help="Replace this entry by its record, or by that of the paper that was meant.",
+    help="Replace this entry by its record, or by the paper with this ID.",
 )  # fmt: skip
 @click.option(
     "--remove", multiple=True, metavar="KEY",
@@ -98,7 +98,7 @@ LONG = 400
 )  # fmt: skip
 @click.option(
     "--write", is_flag=True,
-    help="With --fix, --mark, --replace or --remove, write what they show as a diff.",
+    help="Write the changes of --fix, --mark, --replace or --remove.",
 )  # fmt: skip
 @click.option(
     "--unsafe-fixes", is_flag=True,
@@ -134,13 +134,11 @@ def check(
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers (the references that they cite are checked), PDFs, Word and
-    OpenDocument texts, lists of references as text, or folders with papers; - reads standard input,
-    and arXiv:ID the source of a paper on arXiv, if you allowed arXiv. Each reference is looked up
-    in the library: is it a known work, and do title, authors, year, venue and identifiers agree
-    with its record? A work that the library does not hold is "not found", which is no accusation.
-    Nothing is sent anywhere without --online, which asks the sources that you have allowed alone,
-    and --check-urls, which asks the hosts of the references' own addresses.
+    FILES are .bib files, papers (the references that they cite), folders of papers, PDFs, Word
+    and OpenDocument texts, or lists of references as text; - reads standard input, and arXiv:ID
+    reads a paper on arXiv, if arXiv is allowed. Each reference is compared with its record in
+    the library. A work that the library lacks is "not found", which is no evidence against it.
+    Only --online and --check-urls send anything.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """

@@ -86,10 +86,9 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) -> None:
     """Check the installation, the services and their speed.
 
-    Every file of the library is read and compared with its checksum. Nothing is sent anywhere
-    without --online. The picture of --graph shows retrievers, fusion, ranker, cross-encoder,
-    language model and sources as configured, and how long each took in a search of its own. Exits
-    with 1 if there is a problem.
+    Compares every file of the library with its checksum. Sends nothing without --online.
+    --graph draws the configured retrievers, fusion, ranker, cross-encoder, language model and
+    sources, with the time of each in a sample search. Exits with 1 if there is a problem.
     """
     session: Session = ctx.obj
     loaded = session.load()

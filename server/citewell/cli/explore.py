@@ -51,10 +51,10 @@ def _exports(command: Any) -> Any:
     help="Number of papers.",
 )  # fmt: skip
 @click.option("--rounds", default=0, show_default=True, type=click.IntRange(0, 3),
-              help="How often to ask again with what was found, in several passes.")  # fmt: skip
+              help="Number of further rounds of searches with the best papers.")  # fmt: skip
 @click.option(
     "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
-    show_default=True, help="What decides between about equally relevant papers.",
+    show_default=True, help="Order of about equally relevant papers.",
 )  # fmt: skip
 @click.option("--year-from", type=int, metavar="YEAR", help="Only papers from this year or later.")
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers from this year or earlier.")
@@ -62,19 +62,19 @@ def _exports(command: Any) -> Any:
 @click.option("--venue", default="", metavar="NAME", help="Only papers from this venue.")
 @click.option(
     "--keep", "kept", multiple=True, metavar="ID",
-    help="A paper that answers the question; others like it are looked for (repeatable).",
+    help="A paper that answers the question, to find others like it (repeatable).",
 )  # fmt: skip
 @click.option("--reject", "rejected", multiple=True, metavar="ID",
-              help="A paper that does not; no edition of it is listed (repeatable).")  # fmt: skip
+              help="A paper that does not, left out in all editions (repeatable).")  # fmt: skip
 @click.option(
     "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
-    help="A .bib whose keys --keep and --reject take, too (repeatable). Default: the only .bib of "
-    "the folder.",
+    help="A .bib with keys for --keep and --reject (repeatable). Default: the only .bib of the "
+    "folder.",
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--overview", is_flag=True,
-    help="Say what the first 100 papers are about, in sentences of their abstracts.",
+    help="Group the first 100 papers by theme, with sentences of their abstracts.",
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show the rank of each paper in each pass.")
 @click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
@@ -93,13 +93,13 @@ def _exports(command: Any) -> Any:
 def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     """Search the literature on a question.
 
-    TEXT is a question or a topic, as for `citewell find`. With --rounds, Citewell asks again after
-    the first search with the best papers: as references, as queries, and along their citations.
-    Nothing but records of the library (and, with --online, of the allowed sources) is listed.
-    --overview groups the first 100 by theme. A terminal lists the best paper last, above the
-    prompt. A pipe gets a line for each paper, the best one first: id, title, authors, year, venue
-    and why, separated by tabs; the overview goes to standard error then. Exits with 1 if nothing is
-    found; --again exits with 0 if nothing is new.
+    TEXT is a question or a topic, as for `citewell find`. With --rounds, Citewell searches
+    again with the best papers: as references, as queries, and along their citations. Only
+    records of the library and, with --online, of the allowed sources are listed.
+
+    A terminal lists the best paper last, above the prompt. A pipe gets a line for each paper,
+    the best first: id, title, authors, year, venue and reason, separated by tabs. Exits with 1
+    if nothing is found; --again exits with 0 if nothing is new.
     """
     from citewell.usecases.explore.saved import databases, new_papers, read_saved, saved_text
 

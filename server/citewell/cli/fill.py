@@ -85,13 +85,14 @@ def fill(
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
-    words is replaced by the paper that they name, and its entry is added to the right .bib unless
-    it is already there. One without words stays open, and its best papers are listed: choose with
-    --interactive. With --online the words of placeholders that would stay open are sent to the
-    sources that you have allowed, and papers of theirs that are cited are kept (`sources.keep`).
-    The change is shown as a diff, and written after confirmation. Exits with 1 if a
-    placeholder is left open or nothing is written.
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder
+    with words becomes a citation of the paper that they name, with an entry in the right .bib.
+    A placeholder without words stays open, with its best papers listed: choose with
+    --interactive. With --online, the words of placeholders that would stay open are sent to the
+    allowed sources; cited records of theirs are kept (`sources.keep`).
+
+    The change is shown as a diff and written after confirmation. Exits with 1 if a placeholder
+    stays open or nothing is written.
     """
     from citewell.features.citing.write import write_plan
     from citewell.usecases.fill import learn_fill

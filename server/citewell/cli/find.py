@@ -134,12 +134,13 @@ def find(
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
-    that wants a citation; with a filter it may be left out. A DOI, an arXiv or Anthology id, or an
-    address is looked up: it names one paper or none. With --online TEXT is sent to the sources that
-    you have allowed; papers of theirs that --bibtex writes are kept (`sources.keep`). A pipe gets a
-    line for each paper: key, title, authors, year, venue and why, separated by tabs.
-    Exits with 1 if nothing is found.
+    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a
+    sentence that needs a citation. A DOI, an arXiv or Anthology id, or an address names one
+    paper or none. With --online, TEXT is sent to the allowed sources; records of theirs that
+    --bibtex writes are kept (`sources.keep`).
+
+    A pipe gets a line for each paper: key, title, authors, year, venue and reason, separated by
+    tabs. Exits with 1 if nothing is found.
     """
     from citewell.features.text.evidence import reason, understood_text, why
     from citewell.usecases.find import Found
@@ -309,10 +310,10 @@ def related(
 ) -> None:
     """List papers linked to others by citations.
 
-    IDS are ids or keys of a search, keys of your .bib, DOIs or arXiv ids. Papers with links to most
-    of them come first. Only the citations that the library's sources record and those that ship
-    with Citewell are known. A line has id, title, authors, year and the links, separated by tabs.
-    Exits with 1 if nothing is found.
+    An ID is an id or key of a search, a key of your .bib, a DOI or an arXiv id. Papers with
+    links to most of them come first. Only the citations from the library's sources and those
+    that ship with Citewell are known. A line has id, title, authors, year and links, separated
+    by tabs. Exits with 1 if nothing is found.
     """
     from citewell.features.citing.known_works import all_named
     from citewell.usecases.find import DIRECTIONS, related_works

@@ -27,7 +27,7 @@ from citewell.mcp.client_setup import (
 )
 @click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
 @click.option("--user", is_flag=True, help="Change the user's settings, not those of this folder.")
-@click.option("--remove", is_flag=True, help="Take Citewell out of the settings.")
+@click.option("--remove", is_flag=True, help="Remove Citewell from the settings.")
 @click.option("--write", is_flag=True, help="Write the file; otherwise the change is only shown.")
 def setup(
     client: str | None,
@@ -39,10 +39,9 @@ def setup(
 ) -> None:
     """Enter Citewell in the settings of a client of the Model Context Protocol.
 
-    Shows the change as a diff; --write makes it. All else in the file stays as it is, comments
-    included, and --remove takes back what was entered. Claude Code, Cursor, VS Code and Gemini CLI
-    have settings for each folder, which are the default; Claude Desktop, Codex and Zed have those
-    of the user. Without CLIENT the entry is printed for any other client.
+    Shows the change as a diff; --write makes it. The rest of the file stays as it is, comments
+    included. Claude Code, Cursor, VS Code and Gemini CLI have settings in each folder; Claude
+    Desktop, Codex and Zed have those of the user. Without CLIENT, the entry is printed.
     """
     folder = Path.cwd()
     if client is None:

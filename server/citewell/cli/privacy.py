@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 def sources(ctx: click.Context, as_json: bool) -> None:
     """List scholarly sources, and allow or forbid them.
 
-    None is queried until you allow it. Without a command: each source, whether it is allowed, and
-    what it would receive.
+    None is queried until you allow it. Without a command, lists each source, whether it is
+    allowed, and what it would receive.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -199,7 +199,7 @@ NEVER = "whole files, other parts of the text, your keys, file names"
 def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
     """Show the configured language model, what it receives and what it has cost.
 
-    Nothing is sent without --ask, and then nothing of yours. Exits with 1 if there is a problem.
+    Sends nothing without --ask, and then nothing of yours. Exits with 1 if there is a problem.
     """
     session: Session = ctx.obj
     options = session.load().options
@@ -351,8 +351,8 @@ def _show_model(found: dict[str, Any]) -> None:
 def history(ctx: click.Context, count: int, as_json: bool) -> None:
     """Show or erase what was learned from your choices.
 
-    Which suggested papers you accepted, and which you passed over for them: kept on this machine
-    alone, in one file, unless `learning.enabled` is off. Without a command: the latest of them.
+    The history of suggestions that you accepted or passed over is one file on this machine,
+    unless `learning.enabled` is off. Without a command, shows the latest events.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -381,8 +381,7 @@ def history(ctx: click.Context, count: int, as_json: bool) -> None:
 def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> None:
     """Erase everything, or what concerns a paper or a project.
 
-    What is erased is overwritten in the file. With both --paper and --project, what concerns
-    either goes.
+    The file is overwritten. --paper and --project together erase what concerns either.
     """
     store = _store()
     events = store.read()

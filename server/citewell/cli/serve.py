@@ -23,8 +23,8 @@ from citewell.cli.terminal import Session
 def lsp(session: Session, tcp: str, stdio: bool) -> None:
     """Serve an editor over the Language Server Protocol.
 
-    Editors start this themselves. Settings come from the files, the environment, the editor, and
-    the flags before the command, which win.
+    Editors start this themselves. Settings come from the files, the environment, the editor,
+    and, with the highest precedence, the flags before the command.
     """
     host, port = ("", 0)
     if tcp:
@@ -70,7 +70,7 @@ def address(text: str, flag: str) -> tuple[str, int]:
 @click.option(
     "--no-confirm",
     is_flag=True,
-    help="Change files without a question to the user, which clients that can show otherwise.",
+    help="Change files without asking the user.",
 )
 @click.option(
     "--http",
@@ -105,9 +105,9 @@ def mcp(
     """Serve an agent over the Model Context Protocol.
 
     Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves;
-    `citewell mcp setup` enters it in their settings (see docs/mcp.md). Nothing is written unless
-    --allow-write is given. With --http, a token in the environment variable CITEWELL_MCP_TOKEN, or
-    in the system's keyring (`keyring set citewell mcp`), is asked of every request.
+    `citewell mcp setup` enters it in their settings (see docs/mcp.md). Nothing is written
+    without --allow-write. With --http, each request must carry the token in the environment
+    variable CITEWELL_MCP_TOKEN or the keyring (`keyring set citewell mcp`), if there is one.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -185,11 +185,11 @@ def serve(
 ) -> None:
     """Serve a web page, and programs over HTTP.
 
-    One line of JSON on standard output has the address (`url`): a browser shows the page there (see
-    docs/page.md), and its /openapi.json describes the requests of programs (see docs/http.md). No
-    request changes a file. A token in --token-file, in the environment variable CITEWELL_HTTP_TOKEN
-    or in the system's keyring (`keyring set citewell http`) is asked of every request for data. For
-    agents there is `citewell mcp`.
+    The first line of standard output is JSON with the address (`url`): a browser shows the page
+    there (docs/page.md), and /openapi.json describes the requests of programs (docs/http.md).
+    No request changes a file. Each request for data must carry the token in --token-file, the
+    environment variable CITEWELL_HTTP_TOKEN or the keyring (`keyring set citewell http`), if
+    there is one. Agents use `citewell mcp`.
     """
     from citewell.http import serve as serve_http
     from citewell.serving.guard import HTTP_TOKEN, find_token

@@ -34,10 +34,10 @@ def support(
 ) -> None:
     """Ask a language model whether papers support the sentences that cite them.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are read too. The model reads each
-    citing sentence and the abstract of the cited paper (the library's, else the entry's), and says
-    yes, no or unclear with the abstract's own words. That is one opinion of a summary and no reason
-    to accuse anybody: nothing depends on it. Exits with 1 if the model could not be asked.
+    PAPER is a LaTeX or Markdown file; the files that it includes are read too. The model reads
+    each citing sentence and the abstract of the cited paper, and answers yes, no or unclear
+    with a quote. This is one opinion of a summary; nothing depends on it. Exits with 1 if the
+    model could not be asked.
     """
     from citewell.documents.project.files import format_of
     from citewell.documents.project.paper_project import Project

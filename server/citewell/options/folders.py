@@ -24,13 +24,13 @@ STORED = (
     Stored(
         "data",
         "libraries",
-        "libraries, the works fetched for them, and the records of sources that you accepted",
-        "by `citewell library`, and when you accept such a record",
+        "libraries, the works fetched for them, and accepted records of sources",
+        "by `citewell library`, and when you accept a record",
     ),
     Stored(
         "data",
         "history.sqlite",
-        "which papers you accepted or dismissed, and where; no word of a manuscript",
+        "papers that you accepted or dismissed; no word of a manuscript",
         "when you accept a paper ([learning from use](learning.md))",
     ),
     Stored(
@@ -42,25 +42,25 @@ STORED = (
     Stored(
         "data",
         "programs",
-        "versions of prompts, with the examples that `tune` put into them",
+        "prompts with the examples that `tune` added",
         "by `citewell tune`",
     ),
     Stored(
         "cache",
         "arrays",
-        "what ships compressed, unpacked, and tables computed of libraries",
+        "unpacked data of the package, and tables computed from libraries",
         "at the first search",
     ),
     Stored("cache", "checks.sqlite", "results of checks of references", "by checks with sources"),
     Stored(
         "cache",
         "sources",
-        "answers of sources, and when they may be asked again",
+        "answers of sources, and pauses that they asked for",
         "when a source is asked",
     ),
-    Stored("cache", "evaluation", "libraries that `eval` has made", "by `citewell eval`"),
-    Stored("cache", "mcp-write.lock", "nothing: a lock of agents that write", "by `citewell mcp`"),
-    Stored("cache", "torch", "nothing, unless a model is compiled", "by models of torch"),
+    Stored("cache", "evaluation", "libraries made by `eval`", "by `citewell eval`"),
+    Stored("cache", "mcp-write.lock", "an empty lock file", "by `citewell mcp`"),
+    Stored("cache", "torch", "compiled models", "by models of torch"),
     Stored("settings", "config.toml", "your settings", "by you, and by `citewell sources allow`"),
 )
 """Everything that is written beyond the files that you name; a traced run of each command keeps

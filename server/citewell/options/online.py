@@ -40,13 +40,13 @@ def about(
 
 
 class SourceOptions(Struct, frozen=True, kw_only=True):
-    """Which scholarly sources may be asked over the network: none until you allow them."""
+    """Scholarly sources; none is queried until you allow it."""
 
     allow: Annotated[
         tuple[str, ...],
         about(
-            "Allowed sources, such as crossref, arxiv, or all; empty: nothing leaves this "
-            "machine. [What each provides and receives](sources.md).",
+            "Allowed sources, such as crossref, arxiv, or all; empty: nothing is sent. "
+            "[What each receives](sources.md).",
             trusted_only=True,
             closed_if_wrong=True,
         ),
@@ -80,8 +80,8 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     keep: Annotated[
         bool,
         about(
-            "Keep the records of online papers that you cite in the library `accepted`, and search "
-            "it without network access. [More](sources.md#accepted-records).",
+            "Keep records of sources that you cite in the library `accepted`. "
+            "[More](sources.md#accepted-records).",
             trusted_only=True,
         ),
     ] = True
@@ -109,16 +109,15 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
 
 
 class LlmOptions(Struct, frozen=True, kw_only=True):
-    """Which language model may see the manuscript, what it is asked, and what it may cost."""
+    """The language model: provider, tasks and limits."""
 
     provider: Annotated[
         Literal[
             "none", "ollama", "llamacpp", "vllm", "transformers", "openai", "anthropic", "litellm"
         ],
         about(
-            "Provider that receives the passage around a citation: a server on this machine, a "
-            "model in the process (`transformers`, needs the `neural` extra), a company, or "
-            "any provider of LiteLLM. [What each receives](llm.md).",
+            "Provider of the language model, which receives the passage around a citation. "
+            "[More](llm.md).",
             trusted_only=True,
             closed_if_wrong=True,
         ),
@@ -126,8 +125,8 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     model: Annotated[
         str,
         about(
-            'The provider\'s name for the model: "qwen3:8b", "claude-sonnet-4-5"; a '
-            'folder or Hugging Face name for `transformers`; "groq/llama-3.3-70b" for `litellm`.',
+            'The provider\'s name of the model: "qwen3:8b"; a folder or Hugging Face name for '
+            '`transformers`; "groq/llama-3.3-70b" for `litellm`.',
             pattern=r"[^\s]{0,300}",
             trusted_only=True,
         ),
@@ -135,7 +134,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     base_url: Annotated[
         str,
         about(
-            "URL of the server, if not the default: http://127.0.0.1:8080/v1.",
+            "URL of the server, such as http://127.0.0.1:8080/v1; default: the provider's.",
             pattern=r"(?:https?://[^\s/@]+(?:/\S*)?)?",
             trusted_only=True,
         ),
@@ -152,18 +151,18 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     pick: Annotated[
         bool,
         about(
-            "`fill` and “cite the best paper” let the model choose among the papers found.",
+            "Let the model choose among the papers found, in `fill` and “cite the best paper”.",
             trusted_only=True,
         ),
     ] = True
     pick_depth: Annotated[
-        int, about("Number of papers that it chooses from.", ge=1, le=50, trusted_only=True)
+        int, about("Number of papers that the model chooses from.", ge=1, le=50, trusted_only=True)
     ] = 8
     pick_threshold: Annotated[
         float,
         about(
-            "`fill` uses the model's choice if its confidence without the model is at least "
-            "this; `citewell tune` finds [the best threshold for your model](llm.md).",
+            "Minimum confidence of the ranker in the model's choice; `citewell tune` finds "
+            "[the best value for your model](llm.md).",
             ge=0,
             le=1,
             trusted_only=True,
@@ -172,35 +171,32 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     verify: Annotated[
         bool,
         about(
-            "`fill` asks whether the abstract of each paper supports the sentence and shows "
-            "the answer; for information only.",
+            "Show in `fill` whether the model finds each sentence supported by the abstract.",
             trusted_only=True,
         ),
     ] = False
     rerank: Annotated[
         Literal["none", "listwise", "pointwise"],
         about(
-            "How the model reranks the best papers of an explicit search (`find`, `fill`, "
-            "“cite the best”): in one request, in one request per paper, or not at all.",
+            "Let the model rerank the best papers of an explicit search: in one request "
+            "(`listwise`), or in one for each paper (`pointwise`).",
             trusted_only=True,
         ),
     ] = "none"
     rerank_depth: Annotated[
-        int, about("Number of top papers that it reranks.", ge=2, le=50, trusted_only=True)
+        int, about("Number of papers that the model reranks.", ge=2, le=50, trusted_only=True)
     ] = 10
     reformulate: Annotated[
         bool,
         about(
-            "The model writes additional queries for an explicit search; their results join "
-            "the list.",
+            "Let the model write additional queries for an explicit search.",
             trusted_only=True,
         ),
     ] = False
     explore: Annotated[
         bool,
         about(
-            "`explore` lets the model read the question, write queries, and write the overview; "
-            "the rules check each.",
+            "Let the model read the question, write queries and the overview in `explore`.",
             trusted_only=True,
         ),
     ] = True
@@ -216,7 +212,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     timeout_ms: Annotated[
         int,
         about(
-            "Time limit for the model in ms; after that, the list is used without it.",
+            "Time limit for the model in ms; a late answer is left out.",
             ge=1,
             le=600_000,
             trusted_only=True,
@@ -225,8 +221,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     request_tokens: Annotated[
         int,
         about(
-            "Maximum tokens of one request, including the answer; candidates beyond this are "
-            "left out.",
+            "Maximum tokens of a request and its answer; further candidates are left out.",
             ge=500,
             le=200_000,
             trusted_only=True,
@@ -238,8 +233,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     daily_tokens: Annotated[
         int,
         about(
-            "Maximum tokens per day, input and output, for models that do not run on this "
-            "machine; 0: no limit.",
+            "Maximum tokens per day, for models on other machines; 0: no limit.",
             ge=0,
             le=10**12,
             trusted_only=True,

@@ -30,7 +30,7 @@ Network = Annotated[
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """What `citewell serve` allows its clients."""
+    """Access, limits and logs of `citewell serve` and `citewell mcp --http`."""
 
     allow_origins: Annotated[
         tuple[Origin, ...],
@@ -42,16 +42,14 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     allow_hosts: Annotated[
         tuple[HostName, ...],
         about(
-            'Additional names of the server in the Host header, such as "cite.example.org"; '
-            "also of `citewell mcp --http`.",
+            'Additional host names of the server, such as "cite.example.org".',
             trusted_only=True,
         ),
     ] = ()
     rate_limit: Annotated[
         int,
         about(
-            "Maximum requests per minute from one client address, also of `citewell mcp --http`; "
-            "0: no limit.",
+            "Maximum requests per minute from one client address; 0: no limit.",
             ge=0,
             le=1_000_000,
             trusted_only=True,
@@ -60,8 +58,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     workers: Annotated[
         int,
         about(
-            "Number of search processes of `citewell serve` and `citewell mcp --http`; each takes "
-            "the memory of one engine, less what they map from the same files.",
+            "Number of search processes; they share the files of the library in memory.",
             ge=1,
             le=64,
             trusted_only=True,
@@ -70,25 +67,21 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     metrics: Annotated[
         bool,
         about(
-            "Answer `GET /metrics` with counts and times in the format of Prometheus, also of "
-            "`citewell mcp --http`. "
-            "[More](http.md#metrics).",
+            "Answer `GET /metrics` in the format of Prometheus. [More](http.md#metrics).",
             trusted_only=True,
         ),
     ] = False
     log_format: Annotated[
         Literal["text", "json"],
         about(
-            "Format of the log on standard error, also of `citewell mcp --http`; "
-            '"json": one object a line, and a line for each request.',
+            'Format of the log on standard error; "json" includes a line for each request.',
             trusted_only=True,
         ),
     ] = "text"
     base_path: Annotated[
         str,
         about(
-            "Path below which a reverse proxy shows the server, such as /citewell; also of "
-            "`citewell mcp --http`.",
+            "Path of the server behind a reverse proxy, such as /citewell.",
             pattern=r"(?:/[A-Za-z0-9._~-]{1,100}){0,10}",
             trusted_only=True,
         ),
@@ -96,16 +89,16 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     proxies: Annotated[
         tuple[Network, ...],
         about(
-            "Addresses of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto headers "
-            "are believed, also by `citewell mcp --http`; default: none.",
+            "Addresses of reverse proxies with trusted X-Forwarded-For and X-Forwarded-Proto "
+            "headers.",
             trusted_only=True,
         ),
     ] = ()
     read_only: Annotated[
         bool,
         about(
-            "Serve a public demo: no sources, no language model, no learning, smaller requests, "
-            "and a rate limit. [More](http.md#public-demo).",
+            "Serve a public demo: no sources, language model or learning, and tighter limits. "
+            "[More](http.md#public-demo).",
             trusted_only=True,
         ),
     ] = False
@@ -115,7 +108,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 class CompletionOptions(Struct, frozen=True, kw_only=True):
-    """What the completion list holds."""
+    """The completion list."""
 
     limit: Annotated[int, about("Number of papers listed for a placeholder.", ge=1, le=200)] = 20
 
@@ -124,15 +117,14 @@ DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
 
 
 class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
-    """What the editor underlines."""
+    """Diagnostics in the editor."""
 
     enabled: Annotated[bool, about("Report problems with citations and entries.")] = True
     severity: Annotated[
         dict[str, DiagnosticLevel],
         about(
-            "Severity by code or code prefix (`author`): "
-            '`{"unused-entry": "off", "missing-field": "hint"}`. The codes are in '
-            "diagnostics.md."
+            "Severity by [code](diagnostics.md) or code prefix (`author`): "
+            '`{"unused-entry": "off", "missing-field": "hint"}`.'
         ),
     ] = {}
     delay_ms: Annotated[
@@ -142,8 +134,8 @@ class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
     verification: Annotated[
         Literal["all", "cited", "off"],
         about(
-            "Which entries are verified: those in open .bib files or cited by open documents, "
-            "only the cited ones, or none."
+            "Verify the entries of open .bib files and those cited in open documents, only the "
+            "cited ones, or none."
         ),
     ] = "all"
     list_not_found: Annotated[
@@ -177,27 +169,27 @@ Feature = Literal[
 
 
 class FeatureOptions(Struct, frozen=True, kw_only=True):
-    """What the editor is offered: each part can be turned off, or left to another tool beside."""
+    """Features of the editor, each with a switch."""
 
     coexist: Annotated[
         Literal["none", "texlab", "latexWorkshop"],
         about(
-            "Another tool that serves LaTeX and .bib files. Citewell leaves to it what it "
-            "does, unless `features.switches` says otherwise. Markdown is not affected. [What "
-            "remains](editors.md)."
+            "Another language server for LaTeX and .bib files. Citewell turns off the features "
+            "that it has, unless `features.switches` keeps them. Markdown is not affected. "
+            "[What remains](editors.md)."
         ),
     ] = "none"
     switches: Annotated[
         dict[Feature, bool],
         about(
-            'Features that are on or off whatever other tool there is: `{"rename": false}`. '
-            "[The features](editors.md#beside-texlab-or-latex-workshop)."
+            'Features that are always on or off: `{"rename": false}`. '
+            "[Names](editors.md#beside-texlab-or-latex-workshop)."
         ),
     ] = {}
 
 
 class HoverOptions(Struct, frozen=True, kw_only=True):
-    """What the card of a reference shows."""
+    """The card of a reference."""
 
     style: Annotated[
         str,
@@ -212,27 +204,27 @@ class HoverOptions(Struct, frozen=True, kw_only=True):
 
 
 class InlayOptions(Struct, frozen=True, kw_only=True):
-    """What is shown within the text, beside what the author wrote."""
+    """Inlay hints in the text."""
 
     citations: Annotated[bool, about("Show author and year after each cited key.")] = True
     verification: Annotated[bool, about("Show the check result after each .bib entry.")] = True
 
 
 class LensOptions(Struct, frozen=True, kw_only=True):
-    """What is shown above each entry of a .bib."""
+    """Code lenses above each entry of a .bib."""
 
     citations: Annotated[bool, about("Show how often the entry is cited.")] = True
     source: Annotated[bool, about("Show which library record matches the entry.")] = True
 
 
 class PdfOptions(Struct, frozen=True, kw_only=True):
-    """What reading one PDF may cost; one that costs more is a problem, and the others are read."""
+    """Reading of PDF files, and its limits for one file."""
 
     grobid: Annotated[
         str,
         about(
-            "Address of a GROBID server that reads PDFs instead, such as http://localhost:8070; it "
-            "receives the whole file. [What it does](pdf.md#grobid).",
+            "Address of a GROBID server that reads PDFs, such as http://localhost:8070; it "
+            "receives the whole file. [More](pdf.md#grobid).",
             pattern=r"(?:https?://[^\s/@]+(?:/\S*)?)?",
             trusted_only=True,
             closed_if_wrong=True,
@@ -244,7 +236,7 @@ class PdfOptions(Struct, frozen=True, kw_only=True):
     memory_mb: Annotated[
         int,
         about(
-            "Memory limit of the process that reads, in MB (Linux and macOS).",
+            "Memory limit of the reading process in MB (Linux and macOS).",
             ge=100,
             le=100_000,
             trusted_only=True,
@@ -270,7 +262,7 @@ Marker = Annotated[
 
 
 class LibraryOptions(Struct, frozen=True, kw_only=True):
-    """Which library of papers answers."""
+    """The library that is searched."""
 
     path: Annotated[
         Path | None,
@@ -279,35 +271,32 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
     name: Annotated[
         str, about("Name of the library to search.", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
     ] = "default"
-    starter: Annotated[
-        bool, about("Search the installed starter library too, below the library named.")
-    ] = True
+    starter: Annotated[bool, about("Also search the installed starter library.")] = True
     url: Annotated[
         str,
         about(
-            "Back end that proposes candidates by words and by meaning in place of the embedded "
-            "indexes: `qdrant://HOST:PORT/NAME` (with TLS: `qdrants://`) or `edge:FOLDER`, written "
-            "by `citewell library build --to` (extra `qdrant`). Empty: none.",
+            "Back end that finds candidates in place of the embedded indexes: "
+            "`qdrant://HOST:PORT/NAME` (with TLS: `qdrants://`) or `edge:FOLDER`, written by "
+            "`citewell library build --to` (extra `qdrant`).",
             trusted_only=True,
         ),
     ] = ""
 
 
 class RetrievalOptions(Struct, frozen=True, kw_only=True):
-    """How candidates are found and fused."""
+    """Retrieval and ranking of candidates."""
 
     bm25: Annotated[bool, about("Search by words (BM25).")] = True
     dense: Annotated[
         bool,
         about(
-            "Search by meaning (dense vectors of the shipped encoder, which citation context and "
-            "the trained ranker need)."
+            "Search by meaning (dense vectors); citation context and the trained ranker need it."
         ),
     ] = True
     encoders: Annotated[
         tuple[str, ...],
         about(
-            'Encoders that search by meaning beside that of Citewell: "onnx", '
+            'Additional encoders that search by meaning: "onnx", '
             '"allenai/specter2", or another Hugging Face model such as "intfloat/e5-small-v2" '
             "(extras `onnx`, `specter2`, `neural`). `citewell library build` adds their vectors.",
             trusted_only=True,
@@ -315,19 +304,19 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     ] = ()
     citation_context: Annotated[
         bool,
-        about("Search by how others cite; needs `retrieval.dense`, whose vectors it uses."),
+        about("Search by how others cite; needs `retrieval.dense`."),
     ] = True
     ranker: Annotated[
         Literal["learned", "none"],
-        about("How candidates are ordered: by the trained ranker, or by the fusion alone."),
+        about("Order candidates by the trained ranker, or by fusion alone."),
     ] = "learned"
     cross_encoder: Annotated[
         str,
         about(
             "Cross-encoder that reranks the best papers of an explicit search (hover, code "
             "actions, `find`, `fill`): a folder, or a Hugging Face name such as "
-            '"cross-encoder/ms-marco-MiniLM-L6-v2". ONNX files need the `onnx` extra, others '
-            "`neural`. Empty: none.",
+            '"cross-encoder/ms-marco-MiniLM-L6-v2". ONNX files need the extra `onnx`, others '
+            "`neural`.",
             trusted_only=True,
         ),
     ] = ""
@@ -337,33 +326,27 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     cross_encoder_ms: Annotated[
         int,
         about(
-            "Time limit for the cross-encoder in ms; after that, the list is not reranked.",
+            "Time limit for the cross-encoder in ms; a late one is left out.",
             ge=1,
             le=600_000,
         ),
     ] = 2000
     reformulate: Annotated[
         Literal["none", "rules"],
-        about(
-            "Also search by the passage's most specific words and with its acronyms written "
-            "out; the results join the candidates."
-        ),
+        about("Also search for the rarest words of the passage and for its expanded acronyms."),
     ] = "none"
     fusion: Annotated[Literal["rrf", "max"], about("Fusion method.")] = "rrf"
     rrf_k: Annotated[int, about("The constant k of reciprocal rank fusion.", ge=0, le=100_000)] = 60
     depth: Annotated[int, about("Number of candidates from each retriever.", ge=1, le=10_000)] = 400
     timeout_ms: Annotated[
         int,
-        about(
-            "Time limit for each retriever in ms; slower retrievers are left out.", ge=1, le=600_000
-        ),
+        about("Time limit for each retriever in ms; a late one is left out.", ge=1, le=600_000),
     ] = 2000
     idle_minutes: Annotated[
         float,
         about(
-            "Minutes without a request after which the search process ends and frees its memory; "
-            "the next request starts it again. 0: never. Where `sources.allow` names sources, it "
-            "stays: it holds their records.",
+            "Minutes without a request before the search process ends; the next request restarts "
+            "it. 0: never. With allowed sources it stays, because it holds their records.",
             ge=0,
             le=10_080,
         ),
@@ -376,7 +359,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):
-    """What counts as a citation and as a placeholder."""
+    """Citations and placeholders."""
 
     cite_commands: Annotated[
         tuple[CiteCommand, ...], about("Additional LaTeX cite commands, without backslash.")
@@ -394,7 +377,7 @@ class DocumentOptions(Struct, frozen=True, kw_only=True):
 
 
 class BibOptions(Struct, frozen=True, kw_only=True):
-    """How entries are written."""
+    """New entries in a .bib."""
 
     key_pattern: Annotated[str, about("Pattern of new citation keys.")] = "{author}{year}{word}"
     target: Annotated[
@@ -407,34 +390,32 @@ class BibOptions(Struct, frozen=True, kw_only=True):
     venue: Annotated[
         Literal["written", "recorded"],
         about(
-            "Venues of new entries: as authors write them, abbreviated where the .bib abbreviates; "
-            'or as the record has them, "NeurIPS 2020, December 6-12, 2020, virtual" included.'
+            "Write venues as authors do, abbreviated as in the .bib, or as the record does: "
+            '"NeurIPS 2020, December 6-12, 2020, virtual".'
         ),
     ] = "written"
     save: Annotated[
         bool,
         about(
-            "Write a .bib that is not open in the editor at once. Otherwise the editor changes it "
-            "and leaves it unsaved, which fails while another program writes it."
+            "Save a .bib that is not open in the editor. Off: the editor leaves the change unsaved."
         ),
     ] = True
 
 
 class ZoteroOptions(Struct, frozen=True, kw_only=True):
-    """Where Zotero with Better BibTeX answers; asked by `citewell library add zotero:`, and by the
-    editor where `zotero.live` is on."""
+    """A running Zotero with Better BibTeX."""
 
     live: Annotated[
         bool,
         about(
-            "Complete, show and insert keys of the running Zotero, without an exported file.",
+            "Complete, show and insert keys of the running Zotero, without an export.",
             trusted_only=True,
         ),
     ] = False
     collection: Annotated[
         str,
         about(
-            'Limit to one collection: "NAME", or "2/NAME" in group 2; empty: your whole library.',
+            'Collection: "NAME", or "2/NAME" in group 2; default: your whole library.',
             trusted_only=True,
         ),
     ] = ""
@@ -462,20 +443,17 @@ class ZoteroOptions(Struct, frozen=True, kw_only=True):
 
 
 class FillOptions(Struct, frozen=True, kw_only=True):
-    """What `citewell fill` writes without being asked."""
+    """Filling of placeholders."""
 
     unattended: Annotated[
         bool,
-        about(
-            "Also fill placeholders without words if the confidence of the best paper reaches "
-            "`fill.threshold`. Off: they stay open, with the best papers listed."
-        ),
+        about("Fill placeholders without words, too, if the best paper reaches `fill.threshold`."),
     ] = False
     threshold: Annotated[
         float,
         about(
-            "Minimum confidence to fill a placeholder without words unattended. [Measured "
-            "precision](finding.md#what-fill-writes).",
+            "Minimum confidence to fill a placeholder without words. "
+            "[Measured precision](finding.md#what-fill-writes).",
             ge=0,
             le=1,
         ),
@@ -486,14 +464,13 @@ class FillOptions(Struct, frozen=True, kw_only=True):
 
 
 class LearningOptions(Struct, frozen=True, kw_only=True):
-    """What is learned from the suggestions that you accept and dismiss."""
+    """Learning from the suggestions that you accept and dismiss."""
 
     enabled: Annotated[
         bool,
         about(
-            "Store, on this machine only, which suggestions you accept and dismiss, and use "
-            "them for ranking. Off: nothing is stored or used. [What is stored, and how to "
-            "erase it](learning.md).",
+            "Store on this machine which suggestions you accept and dismiss, and use this for "
+            "ranking. [What is stored, and how to erase it](learning.md).",
             trusted_only=True,
         ),
     ] = True

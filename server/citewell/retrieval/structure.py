@@ -28,7 +28,7 @@ from citewell.retrieval.query_grammar.words import is_sentence, topic_of
 # The text becomes tokens; at each token the rules of `RULES` are tried in order, and the
 # first that fits takes its tokens as one part. What no rule takes is the topic. Names count only if
 # the library knows them, so that "markov" in "markov decision process" stays a word. No text fails
-# and none is read beyond a bound. docs/queries.md has the grammar.
+# and none is read beyond a bound. docs/queries.md lists the forms.
 
 MOST_PARTS = 24
 """Parts of one text; what follows is topic."""

@@ -37,7 +37,7 @@ class Metrics:
             disable_created_metrics,
         )
 
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
             "citewell_requests", "Requests by endpoint and status.",

@@ -121,8 +121,9 @@ PATH = click.Path(path_type=Path)
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     """Measure how well citations are found.
 
-    PAPERS are .tex or Markdown files: each citation in them is taken out and looked for again.
-    Without PAPERS, a data set is asked. Exits with 1 if any offered paper is not in the library.
+    PAPERS are .tex or Markdown files: each citation in them is removed and searched for.
+    Without PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the
+    library.
     """
     session: Session = ctx.obj
     if flags["listing"]:

@@ -232,10 +232,10 @@ def _read(program: str, version: str, folder: Path | None) -> Version:
 def tune(ctx: click.Context, /, **flags: Any) -> None:
     """Improve the prompts of the language model.
 
-    Each citation in PAPERS (or of a data set) is taken out, and the model is asked for it among
-    the papers found. While it falls short of the threshold, an optimizer of DSPy makes another
-    version from a half of the papers; it is kept only if it wins on others by more than chance.
-    The passages go to the model that `llm.provider` names, and nowhere else.
+    Each citation in PAPERS (or of a data set) is removed, and the model chooses among the
+    papers found. While the metric is below the threshold, an optimizer of DSPy makes another
+    version from half of the papers, which is kept only if it is significantly better on others.
+    The passages are sent only to the model of `llm.provider`.
     """
     from citewell_lab.tuning.metric import MetricWeights
 
@@ -342,9 +342,9 @@ def _page(tuning: Tuning) -> str:
 def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
 
-    Recall, reciprocal rank, latency and estimated cost of each, with 95% intervals over papers,
-    beside the ranker's own order. Where a model gives no answer the ranker's order counts. The
-    passages go to the models that you name, and nowhere else. Exits with 1 if a model answered
+    Reports recall, reciprocal rank, latency and estimated cost of each model, with 95%
+    intervals over papers, beside the ranker's own order, which also replaces missing answers.
+    The passages are sent only to the models that you name. Exits with 1 if a model answered
     nothing.
     """
     from citewell_lab.tuning.compare_models import compare_models as run

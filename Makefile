@@ -86,7 +86,7 @@ bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
 	sh scripts/bench.sh
 
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) $(WHEELS) examples/agents/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(WHEELS) clients/examples/agents/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
 # A stamp is newer than pyproject.toml once the environment holds what the target needs, so a
 # second run installs nothing.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install the frameworks of examples/agents into an environment of their own, which the tests of the
+# Install the frameworks of clients/examples/agents into an environment of their own, which the tests of the
 # examples use.
 set -eu
 python=$1
@@ -8,6 +8,6 @@ case $python in
   /*) ;;
   */*) python=$PWD/$python ;;
 esac
-cd "$(dirname "$0")/../examples/agents"
+cd "$(dirname "$0")/../clients/examples/agents"
 "$python" -m venv .venv && .venv/bin/python -m pip install -q --disable-pip-version-check \
   -r requirements.txt || { rm -rf .venv; say "the index lacks some of the packages"; }

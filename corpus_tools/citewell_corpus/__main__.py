@@ -2,5 +2,5 @@
 
 from citewell_corpus.cli import main
 
-if __name__ == "__main__":  # and not in a process of a build, which imports this module
+if __name__ == "__main__":  # not in a process of a build, which imports this module
     main()

@@ -119,8 +119,8 @@ def build_library(
     progress: Progress | None = None,
     pdf: PdfReading | None = None,
 ) -> BuildReport:
-    """Create or update the library in the folder `path` from its sources and `add`, without
-    the sources named in `remove`; the report.
+    """Create or update the library in the folder `path` from its sources and `add`, without the
+    sources named in `remove`; return the report.
 
     Reads only new or changed sources, and rebuilds indexes made by other builders. `fresh` rebuilds
     everything; `compact` merges all segments into one; `jobs` processes read the files of patterns
@@ -258,7 +258,8 @@ class _Build:
         known: dict[str, FileSource],
         wanted: dict[str, FileSource],
     ) -> tuple[BuildPlan, list[StagedSource]]:
-        """Without the added sources that gave nothing: the report names them, and none is kept."""
+        """The plan without added sources that gave nothing: the report names them, and none is
+        stored."""
         empty = {
             source.imported.name
             for source in staged
@@ -345,7 +346,7 @@ class _Build:
     def _finish_segment(
         self, plan: BuildPlan, folder: Path, count: int, origins: tuple[str, ...]
     ) -> NewUse:
-        """Index, seal and move one segment, unless that was done before; with no row dead."""
+        """Index, seal and move one segment, unless that was done before; no row is dead."""
         marker = self.staging / f"{folder.name}.sealed.json"
         if marker.is_file():
             sealed = msgspec.json.decode(marker.read_bytes(), type=NewUse)
@@ -404,7 +405,7 @@ def _current(path: Path) -> str:
 
 
 def _plain(facts: Any) -> dict[str, Any]:
-    """A fingerprint in the form in which JSON restores it."""
+    """A fingerprint as JSON restores it."""
     plain = msgspec.json.decode(msgspec.json.encode(dict(facts)))
     assert isinstance(plain, dict)
     return plain

@@ -21,7 +21,7 @@ from citewell_corpus.stages.importing import ImportedSource, StagedSource
 from citewell_corpus.stages.merging import MergeCounts, Merged
 
 _ONLY_IDS = (MergedIdsImporter.name, DeletedPapersImporter.name)
-"""Formats of files that name works by their ids and describe none."""
+"""Formats of files that name works by their ids without describing them."""
 
 
 class BuildReport(MergeCounts, kw_only=True):
@@ -30,12 +30,12 @@ class BuildReport(MergeCounts, kw_only=True):
     library: str
     snapshot: str = ""
     up_to_date: bool = False
-    """No source had changed; nothing was written."""
+    """Whether no source had changed, and nothing was written."""
     works: int = 0
     titles: int = 0
     segments: int = 0
     quarantined: int = 0
-    """Works of the library with a malformed name, which no search finds."""
+    """Works of the library with a malformed name, excluded from searches."""
     sources: list[ImportedSource] = msgspec.field(default_factory=list)
     problems: list[Problem] = msgspec.field(default_factory=list)
     seconds: dict[str, float] = msgspec.field(default_factory=dict)
@@ -52,11 +52,11 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, str]
     stamps: dict[str, str]
     removed: tuple[str, ...] = ()
-    """Sources of the base that the library loses."""
+    """Sources to be removed from the base."""
     compact: bool
     indexes: dict[str, dict[str, Any]]
     renew: tuple[str, ...]
-    """Segments whose indexes other builders made."""
+    """Segments with indexes made by other builders."""
 
 
 def manifest_of(
@@ -68,7 +68,8 @@ def manifest_of(
     works: int,
     previous: str,
 ) -> Manifest:
-    """The manifest of the new snapshot, which has `works` rows; `previous` is the one before it."""
+    """The manifest of the new snapshot, which has `works` rows; `previous` is the id of the one
+    before it."""
     uses = dict(base.manifest.sources) if base is not None else {}
     for name in plan.removed:
         uses.pop(name, None)
@@ -99,7 +100,7 @@ def manifest_of(
 
 
 def _merged(uses: dict[str, SourceUse], merged: Merged, base: Library | None, works: int) -> int:
-    """The duplicates of all sources.
+    """Number of duplicates in all sources.
 
     Each record that gave no work of its own is one: merges of a source that is read again would be
     added once more. Only files of ids have records that are no duplicates either.
@@ -117,7 +118,7 @@ class ChangedSources(msgspec.Struct):
     fingerprints: dict[str, str] = msgspec.field(default_factory=dict)
     stamps: dict[str, str] = msgspec.field(default_factory=dict)
     problems: list[Problem] = msgspec.field(default_factory=list)
-    """Of the sources that cannot be read, whose papers the library keeps."""
+    """Problems of the unreadable sources, whose papers the library keeps."""
 
 
 def changed_sources(
@@ -127,7 +128,7 @@ def changed_sources(
     *,
     every: bool = False,
 ) -> ChangedSources:
-    """Those of `wanted` that differ from what the library holds; with `every`, all that exist.
+    """Those of `wanted` that differ from the library's; with `every`, all that exist.
 
     Raises `LibraryError` if one is missing that the library does not hold.
     """

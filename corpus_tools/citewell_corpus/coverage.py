@@ -33,7 +33,7 @@ _NO_PAPERS = frozenset({"online", "software", "www", "electronic", "manual", "da
 
 
 class Share(msgspec.Struct, frozen=True):
-    """Number of references in one group, and how many the library has."""
+    """Number of references in one group, and of those in the library."""
 
     name: str
     held: int
@@ -116,7 +116,7 @@ def _shares(counts: dict[str, list[int]]) -> tuple[Share, ...]:
 
 
 def is_held(library: Library, entry: BibEntry, work: Work) -> bool:
-    """Whether the library has a record of the work that an entry describes."""
+    """Whether the library has a record of an entry's work."""
     if library.lookup(doi=work.doi, arxiv=work.arxiv):
         return True
     return any(same_work(entry, one) for one in library.lookup(title=work.title))
@@ -162,7 +162,7 @@ def _venue_of(work: Work) -> str:
 
 
 def _commands(missing: list[tuple[Work, str]]) -> Iterator[str]:
-    """A fetch for each venue that lacks several papers, most papers first."""
+    """A fetch for each venue with several missing papers, most papers first."""
     counts = Counter(venue for _, venue in missing)
     anthology = sum(count for venue, count in counts.items() if venue.lower() in _ANTHOLOGY)
     named: list[tuple[int, str]] = []

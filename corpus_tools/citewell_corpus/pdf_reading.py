@@ -1,4 +1,4 @@
-"""Reads PDFs for a build, and says which paper each one is: by the library, then by sources."""
+"""Reads PDFs for a build, and identifies their papers: by the library, then by sources."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from citewell.options import Options
 from citewell.options.tree import PdfOptions
 
 SECONDS = 20.0
-"""How long the sources are asked about one file."""
+"""Time limit in seconds of the sources for one file."""
 _HEAD = 3_000
-"""Characters of the first page in which the title and the authors stand."""
+"""Characters of the first page that contain the title and the authors."""
 _TELLING = 13
 
 
@@ -28,13 +28,14 @@ class Lookup(Protocol):
 
 
 class PdfReading:
-    """What PDFs of one build are read with. To be closed, or used in a `with` statement."""
+    """The reader and the look-ups for PDFs of one build. To be closed, or used in a `with`
+    statement."""
 
     def __init__(self, options: PdfOptions | None = None, online: Lookup | None = None) -> None:
         self._reader = PdfPapers(options)
         self._online = online
         self.library: Lookup | None = None
-        """Of the library that is added to, set when it is open."""
+        """Look-up in the library being extended, set when it is open."""
 
     def __enter__(self) -> PdfReading:
         return self
@@ -48,15 +49,15 @@ class PdfReading:
         self.close()
 
     def close(self) -> None:
-        """End the process that reads."""
+        """End the reading process."""
         self._reader.close()
 
     def read(self, path: Path) -> PdfPaper | Problem:
-        """The paper in a file, or why it cannot be read."""
+        """Read the paper in a file; return the problem if it cannot be read."""
         return self._reader.read(path)
 
     def identify(self, paper: PdfPaper) -> Work | None:
-        """The record of the paper; None where neither library nor sources know it.
+        """The record of the paper; None if neither library nor sources have it.
 
         A record counts only if its title is at the head of the first page, which also holds
         identifiers of other papers. Of several records, the one with most authors there.
@@ -72,7 +73,7 @@ class PdfReading:
 
 
 def _answers(look: Lookup, paper: PdfPaper) -> Iterator[Sequence[Work]]:
-    """What is known under each identifier and title, the surest first."""
+    """The records for each identifier and title, the surest first."""
     for doi in paper.dois:
         yield look(doi=doi)
     for arxiv in paper.arxivs:
@@ -92,7 +93,7 @@ def _authors_in(work: Work, head: str) -> int:
 
 
 def sources_lookup(options: Options) -> Lookup:
-    """The sources that the user has allowed. Raises `CitewellError` where there are none."""
+    """Look-up at the allowed sources. Raises `CitewellError` if there are none."""
     from citewell.engine.online import OFF, missing_package, shared
     from citewell.sources.contract import Matched, SourceQuery
 

@@ -41,7 +41,7 @@ class SilentProgress:
 
 
 Report = Callable[[int], None]
-"""Called with the number of further steps that are done."""
+"""Called with the number of further finished steps."""
 Task = Callable[[Report], None]
 """Can be pickled; reports its steps."""
 

@@ -1,7 +1,7 @@
 """Vectors computed on a Ray cluster (extra `ray`).
 
-It pays for transformer encoders: one of them takes 20 to 50 ms of a core for a paper, the static
-encoder .1 ms, which stays where the build runs.
+It is worthwhile for transformer encoders, which take 20 to 50 ms of a core for a paper. The static
+encoder takes .1 ms and runs locally.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.registry import load_encoder
 
 BATCH = 256
-"""Papers that are sent to a worker at once."""
+"""Papers sent to a worker at once."""
 BATCHES = 8
 """Batches of each worker between two of the build's checkpoints."""
 CORES = 2
-"""Cores of a worker that has no GPU."""
+"""Cores of a worker without a GPU."""
 LOCAL = "local"
-"""The address of a cluster of this machine alone, which ends with the build."""
+"""The address of a cluster on this machine only, which ends with the build."""
 CONNECT_SECONDS = 10.0
 _ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
 }
-"""Read when Ray is imported: the cluster listens on this machine alone, and asks for a token."""
+"""Read when Ray is imported: the cluster listens on this machine only, and requires a token."""
 _NO_NETWORK = {
     "http_proxy": "http://127.0.0.1:9",
     "https_proxy": "http://127.0.0.1:9",
     "no_proxy": "localhost,127.0.0.1,::1",
 }
-"""Environment of the cluster's processes, one of which asks clouds whether it runs there."""
+"""Environment of the cluster's processes, one of which would query clouds whether it runs there."""
 _RETRIES = 3
 
 
 @contextmanager
 def on_ray(builders: Sequence[IndexBuilder], address: str) -> Iterator[list[IndexBuilder]]:
-    """The builders of a build, with their encoders on the cluster at `address`; as they are for "".
+    """The builders of a build, with their encoders on the cluster at `address`; unchanged for "".
 
     `address` is what `ray.init` takes: "HOST:PORT", "ray://HOST:PORT", "auto" or "local". Raises
     `LibraryError` without Ray or a cluster, and where no encoder would use it.
@@ -65,9 +65,9 @@ def on_ray(builders: Sequence[IndexBuilder], address: str) -> Iterator[list[Inde
     with ExitStack() as stack:
         folder = None
         if address == LOCAL:
-            # Paths of sockets are short: the folder is that of the system, whatever TMPDIR says.
+            # Socket paths are short: the folder is the system's, whatever TMPDIR is.
             parent = "/tmp" if os.name == "posix" else None
-            # Ray's agents outlive a process that is killed.
+            # Ray's agents survive a killed process.
             folder = stack.enter_context(temporary_folder(parent, end_users=True))
         ray = _connected(address, folder)
         stack.callback(ray.shutdown)
@@ -75,10 +75,10 @@ def on_ray(builders: Sequence[IndexBuilder], address: str) -> Iterator[list[Inde
 
 
 class RayEncoder(Encoder):
-    """An encoder of which each worker of a cluster loads a copy."""
+    """An encoder with a copy on each worker of a cluster."""
 
     def __init__(self, encoder: Encoder, ray: Any) -> None:
-        """`encoder` is the one of this machine, which says what the workers' must be."""
+        """`encoder` is the local one, with which the workers' must agree."""
         self.name, self.dim, self.fingerprint = encoder.name, encoder.dim, encoder.fingerprint
         self._here = encoder
         self._ray = ray
@@ -92,7 +92,7 @@ class RayEncoder(Encoder):
         raise TypeError("A connection to a cluster belongs to one process.")
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
-        """Shape (n, dim). Raises `LibraryError` where the workers fail or load another encoder."""
+        """Shape (n, dim). Raises `LibraryError` if the workers fail or load another encoder."""
         batches = [list(papers[at : at + BATCH]) for at in range(0, len(papers), BATCH)]
         if not batches:
             return np.zeros((0, self.dim), np.float32)
@@ -173,7 +173,7 @@ def _connected(address: str, folder: Path | None) -> Any:
         }  # fmt: skip
     try:
         _look_for(address)
-        # The workers import from the folder that is current now.
+        # The workers import from the current folder.
         with _variables(_NO_NETWORK if folder is not None else {}), chdir(sys.prefix):
             ray.init(address, **given)
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -184,7 +184,7 @@ def _connected(address: str, folder: Path | None) -> Any:
 
 @contextmanager
 def _variables(given: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables of the processes that are started within the block."""
+    """Set environment variables for the processes started within the block."""
     before = {name: os.environ.get(name) for name in given}
     os.environ.update(given)
     try:
@@ -195,7 +195,7 @@ def _variables(given: Mapping[str, str]) -> Iterator[None]:
 
 
 def _look_for(address: str) -> None:
-    """Raise `OSError` where nothing listens: Ray itself tries for minutes, and writes of it."""
+    """Raise `OSError` if nothing listens: Ray itself retries for minutes, with output."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()

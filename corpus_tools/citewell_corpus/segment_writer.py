@@ -41,7 +41,7 @@ Row = tuple[Work, Iterable[str]]
 
 
 class WrittenCatalogue(msgspec.Struct, frozen=True):
-    """What `write_catalogue` wrote."""
+    """The result of `write_catalogue`."""
 
     count: int
     titles: int
@@ -159,7 +159,7 @@ def _train(samples: Iterable[bytes]) -> bytes:
 
 def seal(folder: Path, segment: str, count: int, origins: tuple[str, ...],
          indexes: Mapping[str, Mapping[str, Any]]) -> str:  # fmt: skip
-    """Write segment.json with the hashes of all files, flushed to disk; returns its own hash."""
+    """Write segment.json with the hashes of all files, flushed to disk; return its own hash."""
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != SEGMENT:

@@ -25,7 +25,7 @@ from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.segment_writer import write_whole
 
 _LOOKED_AT = 5
-"""Files of a pattern that are tried to find its format."""
+"""Number of files of a pattern tried to find its format."""
 
 
 class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,7 +54,7 @@ class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def leaves_out(self, work: Work) -> str:
-        """Why the work is not read, such as "kind book"; empty for one that is."""
+        """The reason why the work is not read, such as "kind book"; empty if it is."""
         if self.kinds and work.kind not in self.kinds:
             return f"kind {work.kind}"
         if self.languages and work.language not in self.languages:
@@ -112,7 +112,7 @@ def _write(library: Path, known: _Sources) -> None:
 
 
 def source_at(text: str, format: str = "") -> FileSource:
-    """The source that a user names by its path.
+    """The source with a path from the user.
 
     Raises `LibraryError`: source-missing, source-unknown.
     """
@@ -125,9 +125,9 @@ def source_at(text: str, format: str = "") -> FileSource:
 
 
 def plain_path(text: str) -> Path:
-    """The absolute path without `..`, so that a file is one source however its path is written.
+    """The absolute path without `..`, so that a file is one source in any spelling.
 
-    Links are not followed: a `..` behind one stays, because the folder above is that of its target.
+    Links are not followed: a `..` after one stays, because it refers to the parent of its target.
     """
     path = Path(text).expanduser().absolute()
     plain = Path(path.anchor)
@@ -140,7 +140,7 @@ def plain_path(text: str) -> Path:
 
 
 def _recognised(path: Path) -> Importer | None:
-    """The importer of the path; of a pattern, that of the first file which has one."""
+    """The importer of the path; of a pattern, that of the first recognised file."""
     if not is_pattern(path):
         return find_importer(path)
     found = (find_importer(file) for file in matching_files(path)[:_LOOKED_AT])
@@ -231,8 +231,8 @@ _ZOTERO_BYTES = 1 << 30
 
 
 def fetch_zotero(text: str, base: str, folder: Path) -> Path:
-    """Fetch what "zotero:", "zotero:COLLECTION" or "zotero:GROUP/COLLECTION" names into a file of
-    `folder`, which is replaced in one step; its path.
+    """Export "zotero:", "zotero:COLLECTION" or "zotero:GROUP/COLLECTION" into a file of `folder`,
+    which is replaced in one step; return its path.
 
     A group is given by its number in Zotero. Raises `LibraryError`: zotero-away if Zotero does not
     respond, zotero-refused if it lacks Better BibTeX or the collection.

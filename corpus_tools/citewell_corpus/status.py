@@ -54,9 +54,9 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     titles: int = 0
     merged: int = 0
     quarantined: int = 0
-    """Works with a malformed name, which no search finds."""
+    """Works with a malformed name, excluded from searches."""
     rows: int = 0
-    """Live and dead rows; many dead ones make `library build --compact` worth while."""
+    """Live and dead rows; many dead ones make `library build --compact` worthwhile."""
     segments: int = 0
     size: int = 0
     """Bytes on disk, unfinished builds included."""
@@ -68,7 +68,7 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     fetched: list[LastFetch] = msgspec.field(default_factory=list)
     """The fetches among the sources, the oldest first."""
     card: Card | None = None
-    """What a bundled library contains and lacks."""
+    """Contents and gaps of a bundled library."""
     first: int = 0
     last: int = 0
     """Years of the first and the last work; 0 if unknown."""
@@ -191,7 +191,7 @@ def _sources(path: Path, status: LibraryStatus) -> list[Problem]:
     return problems
 
 
-# The quarantine of a library: works with malformed author names, kept but left out of searches.
+# The quarantine of a library: works with malformed author names, stored but excluded from searches.
 
 
 class QuarantinedWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +202,7 @@ class QuarantinedWork(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The malformed name."""
     reason: str
-    """Such as "e-mail address"."""
+    """For example "e-mail address"."""
     added_from: tuple[str, ...]
     """Sources of the library that contain a record of it."""
 
@@ -227,7 +227,7 @@ def quarantined_works(library: Library) -> list[QuarantinedWork]:
 
 def release(path: Path, ids: Sequence[str] | None = None) -> list[QuarantinedWork]:
     """Let searches find quarantined works of the library in the folder `path`, also after later
-    builds: those with these ids, or all of them. The works released.
+    builds: those with these ids, or all of them. Return the released works.
 
     Nothing is read or indexed again. Raises `LibraryError`: missing, locked, damaged.
     """

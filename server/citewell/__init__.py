@@ -7,7 +7,7 @@ from citewell.privacy import switch_reports_off
 
 switch_reports_off()  # before anything else can be imported
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
+TYPE_CHECKING = False  # like `typing`, which takes longer to import than all of this
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Checks

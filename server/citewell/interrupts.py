@@ -1,4 +1,4 @@
-"""Runs a command line so that an interrupt ends it quietly, at whatever moment it comes."""
+"""Runs a command line so that an interrupt ends it quietly, at any moment."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import time
 
 from citewell.privacy import SAFE_PATH
 
-TYPE_CHECKING = False  # as `typing` has it, which a start does not wait for
+TYPE_CHECKING = False  # like `typing`, which would delay the start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def run_command(module: str) -> None:
-    """Call `run` of a module with the process's arguments and exit with its code; 130 where an
-    interrupt ends it, at whatever moment."""
-    try:  # whatever can be interrupted, the import of `signal` included
+    """Call `run` of a module with the process's arguments and exit with its code; 130 after an
+    interrupt at any moment."""
+    try:  # everything that can be interrupted, including the import of `signal`
         import signal
 
         os.environ.update(SAFE_PATH)
         sys.unraisablehook = _interrupting(sys.unraisablehook)
-        # A command that is ended puts away what an interrupted one does.
+        # A terminated command cleans up like an interrupted one.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if os.environ.pop("CITEWELL_ENDS_WITH_INPUT", ""):
             from citewell.model.system.child_process import end_with_input
@@ -39,8 +39,8 @@ def run_command(module: str) -> None:
 
 
 def _end_at_signals() -> None:
-    """Let signals end this process at once: an exception that they raise while Python shuts down is
-    caught nowhere."""
+    """Let signals end this process at once: nothing catches an exception that they raise while
+    Python shuts down."""
     import signal
 
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -51,8 +51,8 @@ def _end_at_signals() -> None:
 def _interrupting(
     report: Callable[[sys.UnraisableHookArgs], object],
 ) -> Callable[[sys.UnraisableHookArgs], None]:
-    """A hook that raises an interrupt again where Python had to drop it: in the callback of a weak
-    reference, or in a finaliser. All else goes to `report`."""
+    """A hook that repeats an interrupt which Python had to drop: in the callback of a weak
+    reference, or in a finaliser. Everything else goes to `report`."""
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
@@ -75,4 +75,4 @@ def _interrupt() -> None:
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:
-        os.kill(os.getpid(), signal.SIGINT)  # a signal also ends a call that waits
+        os.kill(os.getpid(), signal.SIGINT)  # a signal also ends a blocking call

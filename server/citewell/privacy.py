@@ -1,12 +1,12 @@
-"""Keeps the packages that Citewell uses from reporting, updating and downloading by themselves.
+"""Keeps the packages that Citewell uses from reporting, updating and downloading on their own.
 
-They read these variables when they are imported, so that `citewell` itself sets them, and each
-process that it starts inherits them. docs/privacy.md lists them.
+They read these variables when they are imported. `citewell` sets them, and each process that it
+starts inherits them. docs/privacy.md lists them.
 """
 
 import os
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than this
+TYPE_CHECKING = False  # like `typing`, which takes longer to import than this
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SWITCHES: "Mapping[str, Mapping[str, str]]" = {
     "any package that honours it": {"DO_NOT_TRACK": "1"},
     # Reports to its vendor, and writes an id of the machine into the user's cache.
     "onnxruntime": {"ORT_DISABLE_TELEMETRY": "1"},
-    # Asks its host for a list of agents, and for its own newest version.
+    # Requests a list of agents, and its own newest version, from its host.
     "huggingface_hub": {
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_UPDATE_CHECK": "1",
@@ -30,11 +30,11 @@ SWITCHES: "Mapping[str, Mapping[str, str]]" = {
 }
 """Environment variables by the package that reads them."""
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-"""Environment of all processes that we start, and of our commands: nothing is imported from the
-working folder, which may be a stranger's."""
+"""Environment of all processes that Citewell starts, and of its commands: nothing is imported from
+the working folder, which may be untrusted."""
 
 
 def switch_reports_off() -> None:
-    """Set the variables of this process, whatever they were."""
+    """Set the variables of this process, whatever their values."""
     for variables in SWITCHES.values():
         os.environ.update(variables)

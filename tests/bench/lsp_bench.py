@@ -1,9 +1,9 @@
 """Latency and memory of the language server over stdio, beside the bare transport.
 
-    python tests/bench/lsp_bench.py --library FOLDER/NAME [--json out.json] [--only placeholder,...]
+    python tests/bench/lsp_bench.py --library FOLDER/NAME [--json out.json] [--only hover,...]
 
-Every figure is taken at the client's end of the pipe, by a bare JSON-RPC client. Keys, and other
-servers beside this one: `peers_bench.py`.
+Every figure is taken at the client's end of the pipe, by a bare JSON-RPC client. Papers for what is
+typed: `typing_bench.py`. Keys, and other servers beside this one: `peers_bench.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parent))
 from lsp_growth import bench_growth
 from lsp_navigation import bench_navigation, bench_one_line, bench_workspace
-from lsp_paper import bench_paper
 from rpc_client import RpcClient, percentiles
 
 TOPICS = """neural machine translation with attention
@@ -82,8 +81,6 @@ WORDS = [
 
 MAX_SECONDS = 60.0
 """A figure is taken from fewer requests when they take longer than this in all."""
-OPENED_BEFORE = 1.0
-"""Seconds between opening a paper and its first request, where these are not one moment."""
 
 
 def make_bib(entries: int) -> str:
@@ -281,60 +278,6 @@ def bench_start(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def bench_cold(arguments: argparse.Namespace) -> dict[str, Any]:
-    """From spawn, and from the first request, to the first list of papers: asked for in the moment
-    in which the paper is opened, and `OPENED_BEFORE` seconds later."""
-    from_spawn, from_request, from_later_request, processor = [], [], [], []
-    for number in range(2 * arguments.cold + 1):
-        is_later = number > arguments.cold
-        with project() as (folder, main):
-            client = RpcClient(citewell_command(arguments))
-            client.initialize(folder)
-            editor = Editor(client, main)
-            if is_later:
-                time.sleep(OPENED_BEFORE)
-            editor.type_line(f"as shown \\cite<{TOPICS[0]}>")
-            sent = time.perf_counter()
-            if not editor.complete():
-                raise SystemExit("the first completion is empty: is there a library?")
-            now = time.perf_counter()
-            if is_later:
-                from_later_request.append(now - sent)
-            elif number:  # the first may write bytecode and caches
-                from_spawn.append(now - client.spawned)
-                from_request.append(now - sent)
-                (worker,) = psutil.Process(client.process.pid).children()
-                processor.append(processor_ms(worker))
-            client.close()
-    return {
-        "from spawn": percentiles(from_spawn),
-        "from request": percentiles(from_request),
-        "from request, the paper opened before": percentiles(from_later_request),
-        "processor_ms of the worker, mean": round(statistics.mean(processor), 1),
-    }
-
-
-def bench_placeholder(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Twenty papers for a placeholder, each request with other words."""
-    rng = random.Random(1)
-    sizes: list[int] = []
-    with project() as (folder, main):
-        client = RpcClient(citewell_command(arguments))
-        client.initialize(folder)
-        editor = Editor(client, main)
-
-        def task(_number: int) -> None:
-            words = rng.choice(TOPICS).split() + rng.sample(WORDS, 2)
-            editor.type_line(f"as shown \\cite<{' '.join(words)}>")
-            sizes.append(len(editor.complete()))
-
-        result: dict[str, Any] = measure(task, arguments.count)
-        result["items"] = statistics.median(sizes)
-        result["rss_mb"] = rss_mb(client.process.pid)
-        client.close()
-    return result
-
-
 def bench_hover(arguments: argparse.Namespace) -> dict[str, Any]:
     """Hover over a key, alone and while four searches run all the time."""
     bib = make_bib(1000)
@@ -438,9 +381,6 @@ def bench_shown(arguments: argparse.Namespace) -> dict[str, Any]:
 
 BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "start": bench_start,
-    "cold": bench_cold,
-    "placeholder": bench_placeholder,
-    "paper": bench_paper,
     "hover": bench_hover,
     "shown": bench_shown,
     "navigation": bench_navigation,
@@ -455,7 +395,6 @@ def main() -> None:
     parser.add_argument("--library", type=Path, help="folder of a built library")
     parser.add_argument("--count", type=int, default=200, help="requests per figure")
     parser.add_argument("--starts", type=int, default=10)
-    parser.add_argument("--cold", type=int, default=5, help="cold starts per figure")
     parser.add_argument("--bib-sizes", type=int, nargs="*", default=[1000, 20000])
     parser.add_argument("--growth-sizes", type=int, nargs="*", default=[1000, 20_000])
     parser.add_argument("--only", default="", help=f"some of {', '.join(BENCHES)}")

@@ -20,6 +20,8 @@ CLIENT_SOURCES = sorted(
 )
 VAGUE = re.compile(r"The same\b|It is read\b|What (?:[^.:;,]+ )?says?\b")
 """Openings that make a reader look elsewhere for the subject."""
+HEADLESS = re.compile(r"(?:What|Of)\b")
+"""Openings without a subject: a docstring opens with a noun phrase or a verb."""
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -39,6 +41,16 @@ def test_no_docstring_opens_vaguely(path: Path) -> None:
         if VAGUE.match(text)
     ]
     assert not found, "say what it returns"
+
+
+def test_every_docstring_opens_with_its_subject() -> None:
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{line}: {text.splitlines()[0]}"
+        for path in MODULES
+        for line, text in docstrings(path.read_text(encoding="utf-8"))
+        if HEADLESS.match(text)
+    ]
+    assert not found, "open with a noun phrase or a verb"
 
 
 def comments(source: str) -> list[str]:

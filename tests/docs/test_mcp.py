@@ -12,7 +12,6 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text(encod
 
 
 async def test_every_tool_has_a_row_and_every_row_is_a_tool() -> None:
-    pytest.importorskip("mcp")
     from citewell.engine.local import LocalEngine
     from citewell.mcp.server import create_server
     from citewell.options import Options
@@ -67,7 +66,7 @@ def test_the_server_card_starts_what_there_is() -> None:
     (package,) = CARD["packages"]
     assert CARD["version"] == package["version"] == __version__
     extras = [one["value"] for one in package["runtimeArguments"]]
-    assert extras == [f"citewell[mcp]=={__version__}", f"citewell-starter=={__version__}"]
+    assert extras == [f"citewell-starter=={__version__}"]
     command, *options = package["packageArguments"]
     assert command["value"] == mcp.name
     known = {name for option in mcp.params for name in option.opts}

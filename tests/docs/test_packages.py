@@ -79,7 +79,6 @@ def test_the_plugin_starts_what_there_is() -> None:
 
 
 async def test_the_skill_is_short_and_names_what_there_is() -> None:
-    pytest.importorskip("mcp")
     from citewell.engine.local import LocalEngine
     from citewell.mcp.server import create_server
     from citewell.options import Options
@@ -126,7 +125,6 @@ def test_the_bundle_holds_what_it_starts() -> None:
 
 
 async def test_the_bundle_serves_each_of_its_folders(tmp_path: Path) -> None:
-    pytest.importorskip("mcp")
     from mcp.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 

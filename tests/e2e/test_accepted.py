@@ -210,7 +210,6 @@ async def test_a_completion_of_a_source_is_found_by_the_running_server_and_by_th
 async def test_an_entry_that_an_agent_adds_is_found_without_network(
     environment: dict[str, str], run: Run, tmp_path: Path, fake_sources: Any
 ) -> None:
-    pytest.importorskip("mcp")
     from mcp.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 

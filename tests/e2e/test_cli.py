@@ -131,6 +131,18 @@ class TestFind:
         assert bib.problems == ()
         assert len({entry.key for entry in bib.entries}) == 5
 
+    def test_each_line_of_a_file_is_answered_in_its_order(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "queries.txt"
+        file.write_text("long short-term memory\n\ngraph attention networks\n")
+        run = citewell("find", "--file", file, "--json", "-k", "2")
+        titles = [one["hits"][0]["work"]["title"] for one in json.loads(run.stdout)]
+        assert titles == ["Long Short-Term Memory", "Graph Attention Networks"]
+        lines = citewell("find", "--file", file, "-k", "1").stdout.splitlines()
+        assert lines[::2] == ["# long short-term memory", "# graph attention networks"]
+        assert citewell("find", "--file", file, "words").returncode == 2
+
     def test_years_bound_the_answer(self, citewell: Run) -> None:
         run = citewell("find", "neural networks", "--year-from", "2016", "--json")
         years = [hit["work"]["year"] for hit in json.loads(run.stdout)["hits"]]

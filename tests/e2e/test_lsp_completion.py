@@ -242,6 +242,28 @@ async def test_an_empty_placeholder_is_completed_from_its_context(start_editor):
     assert "SQuAD" in items[0].detail
 
 
+async def test_the_list_prepared_for_a_typed_command_is_that_of_its_place(start_editor):
+    editor = await start_editor(files={"refs.bib": ""})
+    squad = "the reading comprehension data set of Wikipedia questions "
+    editor.open("main.tex", paper(squad + "\\cite<|"))
+    opened = await editor.complete("main.tex", trigger="<")
+    assert "SQuAD" in opened[0].detail
+    text = paper(squad)
+    editor.open("typed.tex", text)
+    at = text.index(squad) + len(squad)
+    at = await editor.type_slowly("typed.tex", at, "\\cite")
+    # The author takes it back, writes of something else and begins again.
+    editor.replace("typed.tex", text.index(squad), at, "graph attention networks ")
+    at = text.index(squad) + len("graph attention networks ")
+    at = editor.type("typed.tex", at, "\\cite<")
+    other = await editor.complete("typed.tex", at, trigger="<")
+    assert "SQuAD" not in other[0].detail
+    editor.replace("typed.tex", text.index(squad), at, squad)
+    at = await editor.type_slowly("typed.tex", text.index(squad) + len(squad), "\\cite<")
+    typed = await editor.complete("typed.tex", at, trigger="<")
+    assert [item.label for item in typed] == [item.label for item in opened]
+
+
 async def test_a_work_that_the_bib_holds_is_offered_under_its_own_key_and_not_added_again(
     start_editor,
 ):

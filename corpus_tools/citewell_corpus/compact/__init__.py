@@ -1,1 +1,1 @@
-"""Writes compact segments: a library in few bytes, without the text of abstracts."""
+"""Writes compact segments: small libraries, without the text of abstracts."""

@@ -1,4 +1,4 @@
-"""Writes a library with one compact segment, whose bytes follow from its works alone."""
+"""Writes a library with one compact segment; its bytes depend only on the works."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from citewell_corpus.compact.records import write_records
 from citewell_corpus.compact.terms import TELLING, write_terms
 from citewell_corpus.processes import Progress
 
-# Writes the vectors of a compact segment by product quantisation.
+# Product quantisation of the vectors of a compact segment.
 
 _SAMPLE = 65_536
 _ROUNDS = 20
@@ -49,7 +49,7 @@ _SEED = 1
 
 
 def group_sizes(dim: int, groups: int) -> list[int]:
-    """Components in each group: as even as can be, the larger groups first."""
+    """Components in each group, as even as possible, larger groups first."""
     small, more = divmod(dim, groups)
     return [small + 1] * more + [small] * (groups - more)
 
@@ -57,7 +57,7 @@ def group_sizes(dim: int, groups: int) -> list[int]:
 def write_vectors(
     folder: Path, vectors: NDArray[np.int8], sizes: Sequence[int]
 ) -> NDArray[np.float32]:
-    """Write the codes of all rows; the cosine of each with its original, shape (rows,)."""
+    """Write the codes of all rows; return the cosine of each with its original, shape (rows,)."""
     count, dim = vectors.shape
     chosen = np.random.default_rng(_SEED).permutation(count)[:_SAMPLE]
     sample = _unit(vectors[np.sort(chosen)])
@@ -123,7 +123,7 @@ def read_vectors(folder: Path, dim: int) -> tuple[list[str], NDArray[np.int8]]:
     """Ids of works and their vectors by the transformer, of any length, shape (n, dim).
 
     `folder` holds `ids.txt.gz`, an id a line, and `codes.npy`, uint8 (n, dim / 2): two numbers a
-    byte, the low half first, more by 8 than they are. Raises `OSError` and `ValueError`.
+    byte, the low half first, each increased by 8. Raises `OSError` and `ValueError`.
     """
     names = gzip.decompress((folder / "ids.txt.gz").read_bytes()).decode().split()
     codes = np.load(folder / "codes.npy", allow_pickle=False)
@@ -136,17 +136,17 @@ def read_vectors(folder: Path, dim: int) -> tuple[list[str], NDArray[np.int8]]:
 
 
 VECTOR_BYTES = 40
-"""Bytes in which the vector of a work is kept."""
+"""Bytes of the stored vector of a work."""
 
 
 class CompactReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written."""
+    """The counts of a written library."""
 
     works: int
     abstracts: int
-    """Works of which an abstract was read."""
+    """Number of works with an abstract."""
     cosine: float
-    """Mean likeness of the kept vectors to the original ones."""
+    """Mean cosine of the stored and the original vectors."""
 
 
 def write_compact_library(
@@ -162,9 +162,9 @@ def write_compact_library(
     """Write the works of the library `base` into the folder `into` as one compact segment.
 
     `read` is a folder with vectors of works by the transformer (`read_vectors`), which take the
-    place of the dense index's.
-    `base` must have one segment without dead rows and a dense index; abstracts and extra fields
-    of provenance stay behind. What was in `into` is replaced when all is written.
+    place of the dense index's. `base` must have one segment without dead rows and a dense index;
+    abstracts and extra fields of provenance are left out. The content of `into` is replaced at the
+    end.
     """
     scratch = into.with_name(f".{into.name}.part")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -242,7 +242,7 @@ def write_compact_library(
 def _seal(
     folder: Path, count: int, name: str, indexes: dict[str, dict[str, object]]
 ) -> SegmentRecord:
-    """Write segment.json; the segment is named by what its files hold."""
+    """Write segment.json; the segment is named after the content of its files."""
     files = {
         path.relative_to(folder).as_posix(): FileRecord(
             size=path.stat().st_size, blake2b=file_digest(path)

@@ -21,12 +21,12 @@ from citewell.model.names import family_key, forms_of
 from citewell.retrieval.arrays import save_array
 from citewell.retrieval.facets import venue_term_hashes
 
-# Joins frequent word pairs of titles into one token, so that a title takes fewer tokens.
+# Joining of frequent word pairs in titles into one token, so that a title has fewer tokens.
 
 LEAST = 30
 """Minimum occurrences of a pair for a joint token to save space."""
 ROUNDS = 2
-"""In the second round phrases grow: "of" "the art" becomes "of the art"."""
+"""In the second round phrases grow: "of" and "the art" become "of the art"."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -34,7 +34,7 @@ def join_phrases(
     tokens: NDArray[np.int64], rows: NDArray[np.int64], names: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The tokens of all titles with frequent pairs joined, and the row of each; new tokens are
-    added to `names`, as their words with a blank between."""
+    added to `names`, as their words separated by a blank."""
     for _ in range(ROUNDS):
         tokens, rows = _join(tokens, rows, names)
     return tokens, rows
@@ -55,7 +55,7 @@ def _join(
     rank[np.lexsort((found, -often))] = np.arange(len(found))
     at = np.minimum(np.searchsorted(found, pair), len(found) - 1)
     wanted = inside & (found[at] == pair)
-    # Of pairs that share a token the more frequent one is joined, of equal ones the first.
+    # Of pairs with a common token, the more frequent one is joined; of equal ones, the first.
     own = np.where(wanted, rank[at], _NEVER)
     before = np.concatenate([np.full(1, _NEVER), own[:-1]])
     after = np.concatenate([own[1:], np.full(1, _NEVER)])
@@ -75,7 +75,7 @@ def _join(
 
 
 BLOCK = 128
-"""Records that are compressed together."""
+"""Records compressed together."""
 _LEVEL = 19
 _DICTIONARY = 131_072
 _SAMPLES = 3_000
@@ -84,7 +84,7 @@ _LONGEST_RUN = 255
 
 
 def write_records(folder: Path, works: Iterable[Work], origins: Sequence[str]) -> int:
-    """Write all works into `folder`, in order and without their abstracts; how many there are."""
+    """Write all works into `folder`, in order and without their abstracts; return their number."""
     state = _State()
     for work in works:
         state.add(work)
@@ -109,7 +109,7 @@ def write_records(folder: Path, works: Iterable[Work], origins: Sequence[str]) -
 
 
 class _State:
-    """What one pass over the works gathers."""
+    """The data gathered in one pass over the works."""
 
     def __init__(self) -> None:
         self.labels, self.sources = Labels(), Labels()
@@ -173,7 +173,8 @@ def _renumbered(
 def _runs(
     values: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-    """Varints of the runs that are short enough, bytes of each, and which are too long."""
+    """Varints of the runs that are short enough, the bytes of each, and a mask of those too
+    long."""
     data, sizes = encode_varints(values)
     starts = np.concatenate([[0], ends])
     through = starts_of(sizes)[starts]

@@ -1,4 +1,4 @@
-"""Writes the BM25 index of a compact segment: titles whole, telling words of abstracts."""
+"""Writes the BM25 index of a compact segment: whole titles, and distinctive words of abstracts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from citewell.retrieval.bm25_segment import (
 )
 
 TELLING = 12
-"""Words of an abstract that are kept, those that score highest."""
+"""Number of words kept of an abstract, those with the highest scores."""
 _FACT = 255
 """Marks a posting of a fact among the codes."""
 
@@ -115,7 +115,7 @@ class _PostingCounts:
         self.count += len(works)
 
     def frequency(self, terms: int) -> NDArray[np.int64]:
-        """In how many works each term stands."""
+        """Number of works with each term."""
         total = np.zeros(terms, np.int64)
         for term, _, _, _ in self.parts:
             total += np.bincount(term, minlength=terms)
@@ -123,7 +123,7 @@ class _PostingCounts:
 
 
 def _codes(often: NDArray[np.float64], in_title: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Code of each frequency: the nearest of its half of the table."""
+    """Code of each frequency: the nearest in its half of the table."""
     out = np.zeros(len(often), np.uint8)
     for begin, end, which in ((0, TITLE_FROM, ~in_title), (TITLE_FROM, 16, in_title)):
         levels = FREQUENCIES[begin:end]
@@ -138,7 +138,7 @@ def _telling(
     """Drop terms that occur only in an abstract and are not among its highest-weighted ones."""
     term, row, code, score = part
     abstract = np.flatnonzero(code < TITLE_FROM)
-    # A word of one paper alone is a slip more often than a name.
+    # A word in a single paper is more often a typo than a name.
     abstract = abstract[frequency[term[abstract]] > 1]
     gain = score[abstract] * idf[term[abstract]]
     order = np.lexsort((term[abstract], -gain, row[abstract]))
@@ -153,9 +153,9 @@ def _telling(
 def _numbers(
     names: list[bytes], frequency: NDArray[np.int64], kept: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The column of each term, -1 for one left out, and the terms in the order of the columns.
+    """The column of each term, -1 if left out, and the terms in the order of the columns.
 
-    Columns rise with the hash; of two terms with one hash the more frequent one stays.
+    Columns ascend with the hash; of two terms with the same hash, the more frequent one is kept.
     """
     used = np.flatnonzero(kept)
     order = sorted(

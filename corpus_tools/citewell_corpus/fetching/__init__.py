@@ -1,1 +1,1 @@
-"""Fetching many works of a source at once, to build a library from them."""
+"""Bulk download of works from a source, to build a library from them."""

@@ -17,7 +17,7 @@ Request = Callable[[type[Source], Ask, Callable[[bytes], T]], Awaitable[T | NoMa
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which works of a source are wanted. Names within a field are alternatives."""
+    """A selection of a source's works. Names within a field are alternatives."""
 
     query: str = ""
     topics: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     authors: tuple[str, ...] = ()
     institutions: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    """Of arXiv: "cs.CL"."""
+    """Categories of arXiv: "cs.CL"."""
     since: int | None = None
     """First year."""
     until: int | None = None
@@ -45,12 +45,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FetchedPage(msgspec.Struct, frozen=True):
-    """One answer: its records and the way to the next one."""
+    """One answer: its records and the cursor of the next one."""
 
     records: tuple[bytes, ...]
     """Lines of the feed's format, without line ends."""
     cursor: str
-    """What the next request names; empty after the last page."""
+    """Cursor for the next request; empty after the last page."""
     total: int | None = None
     """Number of works in the selection, if the source reports it."""
 
@@ -60,36 +60,36 @@ class Feed(Protocol):
 
     name: str
     source: type[Source]
-    """How it is asked: address, pace, keys."""
+    """Its rules for requests: address, rate, keys."""
     format: str
     """Name of the importer that reads the lines."""
     extension: str
-    """Of the files that hold the lines: ".jsonl"."""
+    """Suffix of the files with the lines: ".jsonl"."""
     fields: frozenset[str]
-    """The fields of a `Selection` that it understands."""
+    """The supported fields of a `Selection`."""
     needs: frozenset[str]
-    """Fields of which one has to be given: a source has too many works to fetch all."""
+    """Fields of which at least one is required: a source has too many works to fetch all."""
     page_size: int
-    """Works of a full page."""
+    """Number of works in a full page."""
 
     async def resolved(self, selection: Selection, request: Request[str]) -> Selection:
-        """The selection with the source's own identifiers in the place of names. Raises
-        `LibraryError` "fetch-unknown" for a name that the source does not know."""
+        """The selection with names replaced by the source's own identifiers. Raises `LibraryError`
+        "fetch-unknown" for an unknown name."""
         ...
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
-        """The request for a page. `cursor` is empty for the first one; `changed_since`, an ISO
-        8601 date or empty, leaves out what is older where the source can."""
+        """The request for a page. `cursor` is empty for the first one; `changed_since`, an ISO 8601
+        date or empty, excludes older records if the source supports that."""
         ...
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """Decode the answer to `ask` with this selection and cursor. Raises `NonsenseError` for
-        one that is not what was asked for."""
+        """Decode the answer to `ask` with this selection and cursor. Raises `NonsenseError` for an
+        invalid one."""
         ...
 
 
 class BaseFeed:
-    """A feed of JSON Lines whose source takes names as they are."""
+    """A feed of JSON Lines from a source that accepts names."""
 
     name: ClassVar[str]
     source: ClassVar[type[Source]]
@@ -100,7 +100,7 @@ class BaseFeed:
     page_size: ClassVar[int] = 100
 
     async def resolved(self, selection: Selection, request: Request[str]) -> Selection:
-        """The selection as it is."""
+        """The selection unchanged."""
         return selection
 
 

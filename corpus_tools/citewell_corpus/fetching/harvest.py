@@ -1,8 +1,8 @@
 """Following references from seeds, level by level, into a folder that an importer reads.
 
 `works.jsonl` has a line for each work in the order of discovery, with its level; `edges.jsonl` a
-line for each work whose references are known. Both only grow, so that a harvest that is killed goes
-on where it was; a line that was cut off by the kill is dropped.
+line for each work whose references are known. Both only grow, so that a killed harvest continues
+where it was; a truncated last line is dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from citewell_corpus.processes import Progress
 T = TypeVar("T")
 BATCH = 50
 MOST_REFERENCES = 500
-"""References of one work that are followed."""
+"""Maximum number of references followed from one work."""
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"
     "biblio,cited_by_count,is_retracted,is_paratext,referenced_works,abstract_inverted_index"
@@ -50,7 +50,7 @@ class Node(msgspec.Struct):
 
     work: Work
     references: tuple[str, ...] | None = None
-    """Ids of the works that it cites; None: not asked for yet."""
+    """Ids of the works that it cites; None: not requested yet."""
 
 
 class ReferenceGraph(Protocol):
@@ -58,16 +58,16 @@ class ReferenceGraph(Protocol):
     the source does not respond."""
 
     async def seeds(self, wanted: Sequence[SourceQuery]) -> list[Node]:
-        """The works of references, of which some may not be found."""
+        """The works of references; some may not be found."""
         ...
 
     async def search(self, text: str, limit: int) -> list[Node]:
-        """Works for words."""
+        """Works found for words."""
         ...
 
     async def expand(self, nodes: Sequence[Node], known: Collection[str], room: int) -> list[Node]:
-        """Fill in the `references` of the nodes; the nodes of those that are not in `known`, at
-        most `room`."""
+        """Fill in the `references` of the nodes; return the nodes of those not in `known`, at most
+        `room`."""
         ...
 
 
@@ -119,8 +119,8 @@ class SourceGraph:
 
 
 class OpenAlexGraph(SourceGraph):
-    """OpenAlex gives the ids of all references with each record, so that a level costs one request
-    for fifty works."""
+    """References from OpenAlex, which includes the ids of all references in each record, so that a
+    level costs one request for fifty works."""
 
     def __init__(self, fetch: Fetch) -> None:
         super().__init__(OpenAlex(fetch))
@@ -176,7 +176,7 @@ def _identities(names: Iterator[str] | Sequence[str]) -> list[str]:
 
 
 def stopped(failed: Failed) -> LibraryError:
-    """The error of a harvest whose source does not answer."""
+    """The error of a harvest from a source that does not answer."""
     hint = "What was harvested is kept: run the same command again to go on."
     return LibraryError(Problem("fetch-stopped", failed.message, hint))
 
@@ -184,33 +184,34 @@ def stopped(failed: Failed) -> LibraryError:
 WORKS = "works.jsonl"
 EDGES = "edges.jsonl"
 SEARCHED = 20
-"""Works that a query gives as seeds."""
+"""Number of works used as seeds for a query."""
 
 
 class HarvestLevel(msgspec.Struct):
-    """What one level of a harvest brought."""
+    """The works and references of one level of a harvest."""
 
     works: int = 0
     edges: int = 0
 
 
 class HarvestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a harvest brought, in all its runs."""
+    """The result of a harvest, over all its runs."""
 
     folder: str
     works: int
     edges: int
-    """References to works that are among the harvested ones."""
+    """Number of references between harvested works."""
     levels: tuple[HarvestLevel, ...]
-    """From the seeds on."""
+    """Levels from the seeds on."""
     missing_seeds: int
     done: bool
-    """False when it stopped at the most works, or because the source did not answer."""
+    """False when it stopped at the maximum number of works, or because the source did not
+    answer."""
     problem: Problem | None = None
 
 
 class Harvest:
-    """One harvest: its folder and what is in it."""
+    """One harvest: its folder and the content of it."""
 
     def __init__(self, folder: Path, graph: ReferenceGraph) -> None:
         self._folder, self._graph = folder, graph
@@ -237,7 +238,7 @@ class Harvest:
     ) -> HarvestReport:
         """Follow references down to `depth` levels below the seeds, to at most `most` works.
 
-        Never raises for a source that fails: the report holds the problem.
+        Never raises for a failing source: the report has the problem.
         """
         problem: Problem | None = None
         missing = 0
@@ -261,7 +262,7 @@ class Harvest:
     async def _expand(
         self, works: BinaryIO, edges: BinaryIO, level: int, most: int, progress: Progress | None
     ) -> None:
-        """Bring the works that those of a level cite."""
+        """Add the works cited by those of a level."""
         waiting = [self._nodes[name] for name, at in self._level.items() if at == level]
         for start in range(0, len(waiting), BATCH):
             room = most - len(self._nodes)
@@ -279,7 +280,7 @@ class Harvest:
                 progress.advance(len(new))
 
     def _is_expanded(self, node: Node) -> bool:
-        """References of an expanded work are known or could not be found."""
+        """Whether the references of a work are known or could not be found."""
         return node.references is not None and all(one in self._nodes for one in node.references)
 
     def _write(self, works: BinaryIO, edges: BinaryIO, nodes: Sequence[Node], level: int) -> None:
@@ -322,7 +323,7 @@ def _append(stream: BinaryIO, value: dict[str, Any]) -> None:
 
 
 def _whole_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file; what a kill has cut off at its end is removed from it."""
+    """The lines of a file; a truncated line at its end is removed from it."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A fetch from its first page to its last: measured before, polite, and resumed after a stop."""
+"""A fetch from its first page to its last: estimated in advance, rate-limited, and resumable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FORMAT = 1
 
 
 class FetchState(msgspec.Struct, kw_only=True):
-    """How far a fetch is."""
+    """The state of a fetch."""
 
     format: int = _FORMAT
     source: str
@@ -40,15 +40,15 @@ class FetchState(msgspec.Struct, kw_only=True):
     resolved: Selection
     """The selection in the source's own identifiers."""
     cursor: str = ""
-    """Of the next page."""
+    """Cursor of the next page."""
     pages: int = 0
-    """Files that are written."""
+    """Number of files written."""
     records: int = 0
     before: int = 0
     """Records of the rounds before."""
     total: int | None = None
     changed_since: str = ""
-    """The date of the round before; empty in the first round."""
+    """The date of the previous round; empty in the first round."""
     begun: str
     """ISO 8601 date on which this round began."""
     done: bool = False
@@ -62,7 +62,7 @@ class FetchFolder:
         self._extension = extension
 
     def state(self) -> FetchState | None:
-        """How far the fetch is; None before its first page.
+        """The state of the fetch; None before its first page.
 
         Raises `LibraryError` "source-unreadable" for a state that cannot be read.
         """
@@ -80,7 +80,7 @@ class FetchFolder:
         return state
 
     def write_page(self, number: int, records: tuple[bytes, ...]) -> int:
-        """Write the records of a page, numbered from 0; the bytes on disk."""
+        """Write the records of a page, numbered from 0; return the bytes on disk."""
         self.path.mkdir(parents=True, exist_ok=True)
         data = b"".join(line + b"\n" for line in records)
         if self._extension != ".bib":
@@ -89,12 +89,12 @@ class FetchFolder:
         return len(data)
 
     def write_state(self, state: FetchState) -> None:
-        """Count what is written."""
+        """Store the state, which counts the pages written."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_whole(self.path / STATE, msgspec.json.format(msgspec.json.encode(state)))
 
     def drop_pages_from(self, number: int) -> None:
-        """Remove the pages from `number` on: they are fetched again."""
+        """Remove the pages from `number` on, to be fetched again."""
         while (path := self._page(number)).exists():
             path.unlink()
             number += 1
@@ -118,25 +118,25 @@ def folder_name(source: str, selection: Selection) -> str:
 
 
 WAITS = (5.0, 15.0, 30.0, 60.0, 120.0)
-"""Seconds before a page is asked for again, beyond the tries of the client itself."""
+"""Seconds before a page is requested again, after the retries of the client itself."""
 _PASSING = frozenset({Reason.THROTTLED, Reason.UNREACHABLE, Reason.NONSENSE, Reason.RESTING})
 
 
 class FetchEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fetch will cost, judged by its first page."""
+    """The estimated size of a fetch, from its first page."""
 
     source: str
     works: int | None
     """None: not reported by the source."""
     megabytes: float | None
-    """On this disk, compressed."""
+    """Size on disk, compressed."""
     seconds: float | None
     about: str = ""
     """The selection in words, where it was planned."""
 
 
 class FetchReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fetch brought."""
+    """The result of a fetch."""
 
     source: str
     folder: str
@@ -173,7 +173,7 @@ class FetchRun:
             raise LibraryError(Problem("fetch-selection", message, _takes(feed)))
 
     async def begin(self, *, refresh: bool = False) -> FetchEstimate:
-        """Resolve the names, fetch the first page of the round, and judge the rest by it.
+        """Resolve the names, fetch the first page of the round, and estimate the rest from it.
 
         Resumes an interrupted fetch; a finished one starts a new round only with `refresh`, for new
         works. Raises `LibraryError`.
@@ -240,7 +240,7 @@ class FetchRun:
                 self._page = await self._next()
             except LibraryError as error:
                 if error.problem.code == "fetch-refused" and not restarted:
-                    # A cursor that the source has forgotten: the round begins again.
+                    # The source has forgotten the cursor: the round starts again.
                     restarted = True
                     self._restart()
                     try:

@@ -38,7 +38,7 @@ class ExportedRecord(msgspec.Struct, kw_only=True):
     """A code or a name."""
     retracted: bool = False
     notice: str = ""
-    """The DOI of the retraction notice, where the paper was retracted."""
+    """The DOI of the retraction notice, if the paper was retracted."""
 
 
 def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work | str:

@@ -186,7 +186,7 @@ def _start(path: Path, size: int) -> bytes:
 
 
 def first_line(path: Path, size: int = 1 << 20) -> bytes:
-    """The first line that is not blank, or as much of it as `size` bytes hold."""
+    """The first non-blank line, or its first `size` bytes."""
     return head(path, size).split(b"\n", 1)[0].strip()
 
 

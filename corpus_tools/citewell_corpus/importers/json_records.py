@@ -19,7 +19,7 @@ _BAD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def in_lines(path: Path, kind: type[R], report: ImportReport) -> Iterator[tuple[int, R]]:
-    """The record of a `kind` (`Object`: any) that each line holds, with its number."""
+    """The record in each line, decoded as `kind` (`Object`: any), with its number."""
     decoder = msgspec.json.Decoder(kind)
     for number, line in files.lines(path, report):
         try:
@@ -46,11 +46,11 @@ def in_array(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int,
 def in_document(
     path: Path, arrays: Sequence[str], field: str, report: ImportReport
 ) -> Iterator[tuple[int, Object]]:
-    """Each object, with its line, however the file holds them.
+    """Each object, with its line, for any structure of the file.
 
-    It may be an array, an array under one of the names, a single object (which has the `field`), an
-    object whose values are the records, or an object on each line. Raises `LibraryError` if the
-    file is not JSON.
+    It may be an array, an array under one of the names, a single object (with `field`), an object
+    with records as values, or an object on each line. Raises `LibraryError` if the file is not
+    JSON.
     """
     data = files.text(path, report).removeprefix("\ufeff").encode()
     if data.lstrip()[:1] != b"{":
@@ -94,7 +94,7 @@ def works(
 
 
 def first_object(path: Path) -> Object:
-    """The object in the first line; empty where there is none."""
+    """The object in the first line; empty if there is none."""
     line = files.first_line(path)
     if not line.startswith(b"{"):
         return {}
@@ -105,7 +105,7 @@ def first_object(path: Path) -> Object:
 
 
 def _decoded(path: Path, data: bytes | msgspec.Raw, kind: type[R]) -> R:
-    """The frame of a document, whose records stay raw. Raises `LibraryError` for another one."""
+    """The frame of a document, with raw records. Raises `LibraryError` for any other."""
     try:
         return msgspec.json.decode(data, type=kind)
     except _BAD as error:

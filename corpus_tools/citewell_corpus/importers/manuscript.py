@@ -1,4 +1,4 @@
-"""The author's own manuscripts: what they cite, and in which sentences.
+"""Citations in the author's own manuscripts, with their sentences.
 
 Manuscripts do not become papers of the library: an unfinished paper must never be suggested as a
 reference. Only their citations are used.

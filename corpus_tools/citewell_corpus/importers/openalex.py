@@ -26,7 +26,7 @@ _FIELDS = (
     "primary_location.landing_page_url", "primary_location.url", "primary_location.source.",
     "locations.landing_page_url", "host_venue.", "biblio.",
 )  # fmt: skip
-"""Fields of Parquet that make a `Work` (`parquet.rows`): a tenth of an author's and a place's."""
+"""Parquet fields of a `Work` (`parquet.rows`): a tenth of the fields of authors and places."""
 _NO_PAPER = frozenset({"paratext", "peer-review", "grant", "supplementary-materials"})
 
 
@@ -86,10 +86,10 @@ _COLUMNS = ("id", "merge_into_id")
 
 
 class MergedIdsImporter(FileImporter):
-    """Rows of an identifier and the one that replaces it.
+    """Rows of an identifier and its replacement.
 
-    Each becomes a record without a title, which says only that both identifiers name one work: the
-    merge joins what the library holds of either, and makes no work of it alone. A work that was
+    Each becomes a record without a title, which states only that both identifiers name one work:
+    the merge joins the library's records of either, and creates no work from it alone. A work
     merged into the record for deleted works is withdrawn (`staging.withdraws`).
     """
 

@@ -15,20 +15,20 @@ from citewell.corpus.errors import MissingPackageError, library_error, library_p
 from citewell_corpus.importers.contract import ImportReport
 
 BATCH = 256
-"""Rows that are held at once: references and abstracts make a row of up to a megabyte."""
+"""Rows in memory at once: references and abstracts make a row of up to a megabyte."""
 MAX_FOOTER = 16 << 20
-"""Bytes of a footer that is looked at: more are no list of works."""
+"""Maximum bytes of a footer: a larger one is no list of works."""
 SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
 _LENGTH = 4
 _LEVELS = frozenset({"list", "element", "item", "bag", "array", "array_element", "key_value"})
-"""Levels of a schema that writers put around what lists and maps hold."""
+"""Levels of a schema that writers put around the items of lists and maps."""
 
 
 def has_columns(path: Path, names: Sequence[str]) -> bool:
-    """Whether a file is Parquet and its footer holds these names; reads the footer alone.
+    """Whether a file is Parquet and its footer contains these names; reads only the footer.
 
-    True also for a `.parquet` whose end is missing: reading it says that it is damaged.
+    True also for a `.parquet` with its end missing: reading it reports the damage.
     """
     try:
         with path.open("rb") as stream:
@@ -49,7 +49,7 @@ def has_columns(path: Path, names: Sequence[str]) -> bool:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file begins as Parquet does."""
+    """Whether a file begins like Parquet."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(_MAGIC)) == _MAGIC
@@ -60,7 +60,7 @@ def is_parquet(path: Path) -> bool:
 def rows(
     path: Path, fields: Sequence[str], report: ImportReport
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number (from 1) and content of each row, with those of the fields that the file has.
+    """Number (from 1) and content of each row, with the fields present in the file.
 
     "a" is a plain column, "a.b" the field b of the structs, or lists of structs, of the column a,
     and "a." all of a nested column. Maps become objects, and so does JSON in a column of text that
@@ -113,7 +113,7 @@ def rows(
 
 
 def _in_rows(batch: Any) -> Iterator[dict[str, Any] | ValueError]:
-    """The rows of a batch; of one with text that is not UTF-8, or no date, the error."""
+    """The rows of a batch; an error for a row with invalid UTF-8 or an invalid date."""
     try:
         yield from batch.to_pylist(maps_as_pydicts="lossy")
         return
@@ -126,7 +126,7 @@ def _in_rows(batch: Any) -> Iterator[dict[str, Any] | ValueError]:
 
 
 def _is_in(path: str, field: str) -> bool:
-    """Whether a leaf of the schema belongs to a field; a column of text may hold all of one."""
+    """Whether a leaf of the schema belongs to a field; a text column may contain all of one."""
     plain = ".".join(part for part in path.split(".") if part not in _LEVELS)
     wanted = field.removesuffix(".")
     return plain == wanted or f"{wanted}.".startswith(f"{plain}.") or plain.startswith(f"{wanted}.")

@@ -1,4 +1,4 @@
-"""PDFs of papers: which paper each is, its full text, what it cites and in which sentences."""
+"""PDFs of papers: their identification, full text, citations and citing sentences."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from citewell_corpus.importers.contract import (
 from citewell_corpus.importers.files import FileImporter
 from citewell_corpus.pdf_reading import PdfReading
 
-# The sentences of a PDF that cite, each with the reference that it names.
+# The citing sentences of a PDF, each with its reference.
 #
 # By number, "[12, 14-16]", or by author and year, "(Ash et al., 2019)", "Ash and Beech (2019)". A
-# mark that names no reference of the list, or several, is left as it is.
+# mark that matches no reference of the list, or several, stays as it is.
 
 MAX_SENTENCES = 2_000
 _MAX_LENGTH = 2_000
@@ -54,7 +54,7 @@ _HELD = re.compile("\ue000(\\d+)\ue001")
 def citing_sentences(
     pages: Sequence[PdfPage], claims: Sequence[Claim]
 ) -> tuple[CitingSentence, ...]:
-    """In order, one for each reference that a sentence cites."""
+    """The citing sentences in order, one for each reference of a sentence."""
     text = " ".join(" ".join(page.text for page in pages).split())
     numbered = sum(claim.key.isdigit() for claim in claims) > 0.5 * len(claims)
     marks: list[list[int]] = []
@@ -79,7 +79,7 @@ def citing_sentences(
 
 
 def _shown(sentence: str, own: re.Match[str]) -> str:
-    """The sentence with one of its marks as the citation, and all others as other ones."""
+    """The sentence with one of its marks as the citation, and the others as other citations."""
     return _HELD.sub(lambda mark: MARK if mark.start() == own.start() else OTHER, sentence)
 
 
@@ -108,14 +108,14 @@ def _by_names(claims: Sequence[Claim]) -> dict[tuple[str, int], list[int]]:
 
 
 def _by_name(found: re.Match[str], of_name: dict[tuple[str, int], list[int]]) -> list[int]:
-    """The one reference of a first author and a year; none where there are several."""
+    """The one reference of a first author and a year; none if there are several."""
     key = family_key(found[1]), int(found[2] or found[3])
     named = of_name.get(key, [])
     return named if len(named) == 1 else []
 
 
 TELLING_TITLE = 13
-"""Letters from which a title identifies a paper."""
+"""Minimum letters of a title that identifies a paper."""
 _PASSAGE_WORDS = 120
 _MAX_PASSAGES = 20_000
 _HEAD = b"%PDF-"
@@ -136,7 +136,7 @@ class PdfImporter(FileImporter):
             return False
 
     def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        """The papers of a file or folder; one that cannot be read is counted and named."""
+        """The papers of a file or folder; an unreadable one is counted and named."""
         own = PdfReading() if report.pdf is None else None
         with own or nullcontext(report.pdf) as reading:
             assert reading is not None
@@ -175,7 +175,7 @@ def _read(path: Path, reading: PdfReading, report: ImportReport) -> Work | None:
 
 
 def _work(path: Path, paper: PdfPaper, known: Work | None) -> Work | None:
-    """The record of the file: that of the library or of a source, else what the file says."""
+    """The record of the file: that of the library or of a source, else from its own data."""
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:24]
     origin = Provenance(source="pdf", source_id=path.name, retrieved=files.retrieved(path))

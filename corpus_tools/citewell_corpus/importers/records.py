@@ -1,5 +1,5 @@
 """JSON Lines of plain bibliographic records, Citewell's own exchange format, and the folder of
-`citewell library harvest`, which adds what the works cite.
+`citewell library harvest`, which adds the citations of the works.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
 issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, notice, source,

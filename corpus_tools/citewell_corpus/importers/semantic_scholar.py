@@ -28,7 +28,7 @@ _FIELDS = (
     "publicationdate", "publicationDate", "citationcount", "citationCount", "authors.",
     "references.",
 )  # fmt: skip
-"""Fields of Parquet that make a `Work` (`parquet.rows`), as data sets and API spell them."""
+"""Parquet fields of a `Work` (`parquet.rows`), in the spellings of data sets and API."""
 _PREPRINTS = frozenset({"arxiv", "arxiv.org", "biorxiv", "medrxiv"})
 
 
@@ -131,7 +131,7 @@ def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# The records that an increment of Semantic Scholar's data sets deletes (`delete_files`).
+# The records deleted by an increment of Semantic Scholar's data sets (`delete_files`).
 #
 # https://api.semanticscholar.org/api-docs/datasets
 
@@ -139,7 +139,7 @@ _NAMES = frozenset({"corpusid", "paperid"})
 
 
 class DeletedPapersImporter(FileImporter):
-    """One record per line, of which only the identifier counts.
+    """One record per line; only its identifier counts.
 
     Each becomes a record without a title and with one identifier, which withdraws what earlier
     files say under it (`staging.withdraws`).
@@ -150,7 +150,7 @@ class DeletedPapersImporter(FileImporter):
     suffixes = (".jsonl", ".json", ".ndjson", "")
 
     def recognise_file(self, path: Path) -> bool:
-        # Other data sets have identifiers and no titles, too: nothing is deleted by a guess.
+        # Other data sets also have identifiers without titles: nothing is deleted by a guess.
         names = {name.lower() for name in json_records.first_object(path)}
         return bool(names) and names <= _NAMES
 

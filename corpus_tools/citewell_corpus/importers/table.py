@@ -92,7 +92,7 @@ class TableImporter(FileImporter):
 def works_of_table(
     text: str, place: str, source: str, day: str
 ) -> Iterator[tuple[int, Work | str]]:
-    """The work of each row with the line on which the row begins, or why it is none.
+    """The work of each row with the row's first line, or the reason why it is none.
 
     `place` distinguishes the ids of several tables, `source` names the table as provenance.
     """
@@ -137,7 +137,7 @@ def _names(first_line: str) -> dict[str, list[int]]:
 
 
 def record_of_columns(row: Mapping[str, str]) -> ExportedRecord:
-    """The record of a row, whose values are by the name of their column, in lower case."""
+    """The record of a row, with values by column name in lower case."""
     values = {
         field: next((value for name in names if (value := row.get(name, ""))), "")
         for field, names in _COLUMNS.items()

@@ -35,7 +35,7 @@ Values = dict[str, list[str]]
 
 
 class _Tags(msgspec.Struct, frozen=True):
-    """How a format writes its lines."""
+    """The line format of a file."""
 
     line: re.Pattern[str]
     """A line with a tag and its value."""
@@ -43,7 +43,7 @@ class _Tags(msgspec.Struct, frozen=True):
     """The tag of a record's first line."""
     ends: str = ""
     repeated: frozenset[str] = frozenset()
-    """Tags of which each further line is another value, not more of the last one."""
+    """Tags of which each further line is another value, not a continuation."""
 
 
 def _records(path: Path, tags: _Tags, report: ImportReport) -> Iterator[tuple[int, Values]]:
@@ -67,7 +67,7 @@ def _records(path: Path, tags: _Tags, report: ImportReport) -> Iterator[tuple[in
             continue
         tag, value = found[1], (found[2] or "").strip()
         has_beginnings = has_beginnings or tag == tags.begins
-        # Records without a first tag are parted by blank lines.
+        # Blank lines separate records without a first tag.
         if values and (tag in (tags.begins, tags.ends) or (blank and not has_beginnings)):
             yield begun, values
             values, count = {}, 0
@@ -88,7 +88,7 @@ class _TaggedImporter(FileImporter):
 
     tags: _Tags
     head: re.Pattern[str]
-    """The beginning of a file, or of its first record."""
+    """The start of a file, or of its first record."""
 
     def recognise_file(self, path: Path) -> bool:
         return self.head.search(files.text_head(path)) is not None
@@ -105,11 +105,11 @@ class _TaggedImporter(FileImporter):
             yield work
 
     def origin(self, path: Path) -> tuple[str, str]:
-        """What distinguishes the ids of the file, and the name of the source."""
+        """The distinguishing part of the file's ids, and the name of the source."""
         return f"{self.name}:{files.place(path)}", f"{self.name}:{path}"
 
     def record(self, values: Values) -> ExportedRecord:
-        """The record of its values by tag."""
+        """The record from its values by tag."""
         raise NotImplementedError
 
 

@@ -1,8 +1,8 @@
 """The stage of a build that turns the citations of a source into citation priors.
 
-While a source is read its citing papers go to a file of frames; here they become priors of the
-same form as those that ship (`corpus.priors`), in a folder of their own that is sealed like a
-segment. All of it is bounded: of more lists than fit a fair sample is kept.
+While a source is read, its citing papers are written to a file of frames; here they become priors
+of the same form as the shipped ones (`corpus.priors`), in a separate folder that is sealed like a
+segment. The size is bounded: of too many lists, a fair sample is kept.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.stages.publish import next_number
 
-# Collects the citations of a source while it is read, for the stage that makes priors of them.
+# Collection of a source's citations while it is read, for the stage that makes priors.
 
 FRAMES, NUMBERS, TEXTS = "citing.bin", "citing.npz", "texts.bin"
 LENGTH = struct.Struct("<I")
-"""Comes before each frame: its size in bytes."""
+"""Header of each frame: its size in bytes."""
 
 
 class CitingWriter:
-    """Collects the citations of a source while it is read."""
+    """Collects a source's citations while it is read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,14 +60,14 @@ class CitingWriter:
         self.texts = 0
 
     def cites(self, citing: PaperCitations) -> None:
-        """One more citing paper."""
+        """Add a citing paper."""
         data = self._encoder.encode(citing)
         self._stream.write(LENGTH.pack(len(data)) + data)
         self.lists += 1
         self.passages += len(citing.passages)
 
     def text(self, text: PaperText) -> None:
-        """The text of one more paper."""
+        """Add the text of a paper."""
         data = self._encoder.encode(text)
         self._texts.write(LENGTH.pack(len(data)) + data)
         self.texts += 1
@@ -111,7 +111,7 @@ _Frame = TypeVar("_Frame", PaperCitations, PaperText)
 
 @cache
 def encoder_fingerprint() -> str:
-    """Fingerprint of the bundled encoder, whose vectors the priors use."""
+    """Fingerprint of the bundled encoder, which encodes the vectors of the priors."""
     return _encoder().fingerprint
 
 
@@ -172,7 +172,7 @@ def finish_citing(
 
 
 def _has_citations(staged: Path) -> bool:
-    """False where the records of a source neither cite nor say how often they are cited."""
+    """False if the records of a source have neither citations nor citation counts."""
     if (staged / FRAMES).stat().st_size:
         return True
     with np.load(staged / NUMBERS, allow_pickle=False) as file:
@@ -180,7 +180,7 @@ def _has_citations(staged: Path) -> bool:
 
 
 def _write_texts(parts: Sequence[Path], folder: Path, progress: Progress) -> int:
-    """Index the full text of the papers of a source; their number."""
+    """Index the full text of the papers of a source; return their number."""
     texts = {title_key(text.title): text for text in _frames(parts, TEXTS, PaperText)}
     progress.stage("Index the full text", len(texts))
 
@@ -202,7 +202,7 @@ def _place(library: Path, folder: Path, name: str) -> None:
 
 
 class _List(msgspec.Struct):
-    """A citing paper with the keys of what it cites."""
+    """A citing paper with the keys of its references."""
 
     key: int
     frame: int
@@ -277,7 +277,7 @@ class _TitleKeys:
         self._number, self._key = number[order], key[order]
 
     def of(self, cited: Sequence[CitedWork]) -> list[int]:
-        """The key of each reference; 0 for one that no record names."""
+        """The key of each reference; 0 for an unknown one."""
         keys = [title_key(one.title) if one.title else 0 for one in cited]
         places = [at for at, one in enumerate(cited) if one.id and not one.title]
         if places and len(self._number):
@@ -295,7 +295,7 @@ def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list
     """At most `most` citing papers, in the order of the source.
 
     Title keys are hashes, so those with the smallest ones are a reproducible sample. Memory is
-    bounded: a paper whose key is above those of enough others is not kept.
+    bounded: a paper with a key above those of enough others is dropped.
     """
     lists: dict[int, _List] = {}
     highest = _NO_KEY

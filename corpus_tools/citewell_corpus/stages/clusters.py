@@ -1,4 +1,4 @@
-"""Which records are the same paper.
+"""Clustering of records that are the same paper.
 
 In order of strength: DOI, arXiv id and source id; then the normalised title with a shared surname
 and years at most one apart. Records with equal titles are kept apart by: two different DOIs
@@ -42,7 +42,7 @@ _NEAR = 20
 _MANY_TITLES = 40
 """An identifier with more different titles than this names a volume, not a paper."""
 _BAND = 1 << 22
-"""Numbers that are sorted at once."""
+"""Numbers sorted at once."""
 _ALIKE = 80.0
 """Minimum token-set ratio of titles of one work (rapidfuzz, 0-100)."""
 
@@ -56,11 +56,11 @@ class Clusters(msgspec.Struct):
     """Merges by DOI, arXiv id or source id."""
     by_title: int = 0
     refused_identifier: int = 0
-    """Pairs with an identifier in common that agree in neither title nor a surname."""
+    """Pairs with a common identifier that agree in neither title nor a surname."""
     refused_title: int = 0
     """Pairs with the same title that are different works."""
     doubtful_doi: frozenset[int] = frozenset()
-    """Records whose DOI is probably wrong."""
+    """Records with a probably wrong DOI."""
 
     def groups(self) -> Iterator[NDArray[np.int64]]:
         """Record numbers of each cluster, in the order of their first records."""
@@ -104,14 +104,14 @@ class _Clustering:
         self._names: dict[int, frozenset[int]] = {}
         self._rows = ContinuedRows(earlier, lambda record: bool(self.flags[record] & ONLY_IDS))
         self._met: set[int] = set()
-        """Remnants that were joined with a new record."""
+        """Remnants joined with a new record."""
 
     def run(self) -> Clusters:
         everyone = np.arange(len(self.table))
         table = self.table
         owners = np.repeat(everyone, np.diff(table.own_end, prepend=0))
         for bucket in _runs(table.own, owners):
-            # The ids of what remains of a work may be those of a source that is read again.
+            # The ids of a work's remnant may be those of a source that is read again.
             rest = [one for one in self._rows.named(bucket) if one not in self.earlier.remnants]
             for record in rest[1:]:
                 if self.find(record) != self.find(rest[0]):
@@ -131,7 +131,7 @@ class _Clustering:
         for row, record in self._rows.successors(
             self.find, self._has_id, self._same_by_identifier, self._title_match
         ):
-            # Not counted: that a source was read again merges nothing.
+            # Not counted: reading a source again merges nothing.
             self.union(row, record)
         self.result.root = self._roots()
         return self.result
@@ -153,7 +153,7 @@ class _Clustering:
         return self.members.get(root, [root])
 
     def union(self, one: int, other: int) -> bool:
-        """Join two clusters; False if this is no merge but a source that was read again."""
+        """Join two clusters; return False if this only repeats a source read again."""
         low, high = sorted((self.find(one), self.find(other)))
         self.parent[high] = low
         members = self.cluster_of(low) + self.members.pop(high, [high])
@@ -206,13 +206,13 @@ class _Clustering:
         return found
 
     def _doubt_dois(self, buckets: Iterator[list[int]]) -> None:
-        """Drop DOIs that several works claim; titles then decide."""
+        """Drop DOIs claimed by several works; titles then decide."""
         doubtful: set[int] = set()
         for bucket in buckets:
             claims: dict[int, list[int]] = {}
             for record in bucket:
                 claims.setdefault(self.find(record), []).append(record)
-            # What remains of a work may have the DOI from the source that is read again.
+            # A work's remnant may have the DOI from the source that is read again.
             weak = [
                 root
                 for root, records in claims.items()
@@ -264,7 +264,7 @@ class _Clustering:
         return not self.names(one).isdisjoint(self.names(other))
 
     def _title_match(self, one: int, other: int) -> int:
-        """0 for different works, else how well the records agree, to join the best pairs first."""
+        """0 for different works, else the quality of the match, to join the best pairs first."""
         if not self._compatible(one, other) or not self._shares_name(one, other):
             return 0
         same_year = self.year[one] == self.year[other] != 0
@@ -281,7 +281,7 @@ class _Clustering:
         return int(1 + 8 * same_pages + 4 * same_year + 2 * same_venue + same_kind)
 
     def _compatible(self, one: int, other: int) -> bool:
-        """False when the records cannot be one publication, whatever their titles."""
+        """False when the records cannot be one publication, regardless of titles."""
         if self.doi[one] and self.doi[other] and self.doi[one] != self.doi[other]:
             return False
         if self.title[one] != self.title[other]:
@@ -307,10 +307,9 @@ class _Clustering:
 
 
 def _runs(numbers: NDArray[np.int64], records: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Records that have a number in common (not 0), in rising order, two or more at a time.
+    """Records with a common number (not 0), ascending, at least two at a time.
 
-    The numbers are hashes: they are sorted one range of values after the other, so that memory is
-    bounded.
+    The numbers are hashes, sorted one range of values after the other, so that memory is bounded.
     """
     bits = (len(numbers) // _BAND).bit_length()
     if not bits:

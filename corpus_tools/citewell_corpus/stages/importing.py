@@ -1,8 +1,8 @@
 """The first stage of a build: reads each source once into staged records.
 
 The files of a pattern are read several at a time. Each is read into a folder named after the
-process, which is renamed when it is complete: what a process of a killed build still writes is
-never taken for a finished file.
+process, and renamed when complete: unfinished output of a killed build is never taken for a
+finished file.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class ImportedSource(msgspec.Struct, frozen=True):
     malformed: int = 0
     """Records with a damaged author list."""
     lists: int = 0
-    """Papers with a list of references."""
+    """Number of papers with a list of references."""
     passages: int = 0
     texts: int = 0
-    """Papers of which it gave the full text."""
+    """Number of papers with full text."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -61,10 +61,10 @@ def read_records(
     on_bytes: Callable[[int], None],
     pdf: PdfReading | None = None,
 ) -> ImportedSource:
-    """Read what is at `path` into the empty `folder`; the counts, for the source `name`.
+    """Read the source at `path` into the empty `folder`; return the counts, for the source `name`.
 
     The filters are those of `source`; `on_bytes(n)` reports n more bytes read. Raises
-    `LibraryError` if nothing of it can be read.
+    `LibraryError` if nothing can be read.
     """
     citing = CitingWriter(folder)
     report = ImportReport(on_bytes=on_bytes, on_citing=citing.cites, on_text=citing.text, pdf=pdf)
@@ -128,7 +128,7 @@ def read_files(
 
 
 def _read_file(part: Path, name: str, source: FileSource, file: Path, on_bytes: Report) -> None:
-    """Read one file into the folder `part`, whose marker says that it is complete."""
+    """Read one file into the folder `part`; a marker shows that it is complete."""
     importer = importer_named(source.format)
     own = part.with_name(f"{part.name}.{os.getpid()}")
     own.mkdir()
@@ -140,7 +140,7 @@ def _read_file(part: Path, name: str, source: FileSource, file: Path, on_bytes: 
                 stream.read(_HEAD)
             done = _nothing_read(own, name)
     except MissingPackageError:
-        # Marked as read, the file would stay unread once the package is installed.
+        # Marked as read, the file would remain unread once the package is installed.
         raise
     except CitewellError as error:
         # As in a folder, only the records of a broken file are lost.
@@ -151,7 +151,7 @@ def _read_file(part: Path, name: str, source: FileSource, file: Path, on_bytes: 
 
 
 def _nothing_read(folder: Path, name: str, problem: Problem | None = None) -> ImportedSource:
-    """The counts of a file without records, whose half-read ones are removed."""
+    """The counts of a file without records; half-read ones are removed."""
     shutil.rmtree(folder)
     folder.mkdir()
     if problem is None:
@@ -168,7 +168,7 @@ class StagedSource(msgspec.Struct, frozen=True):
 
     folder: Path
     parts: tuple[Path, ...]
-    """The folders with its records: one a file of a pattern, else `folder` itself."""
+    """The folders with its records: one for each file of a pattern, else `folder` itself."""
     imported: ImportedSource
 
     def tables(self) -> list[Path]:
@@ -237,7 +237,7 @@ def _staged(folder: Path, done: _Done) -> StagedSource:
 
 
 def _sum(name: str, parts: Sequence[ImportedSource]) -> ImportedSource:
-    """The counts of all files of a source, with as many problems as of one file."""
+    """The counts of all files of a source, with at most as many problems as for one file."""
     totals = {field: sum(getattr(part, field) for part in parts) for field in _COUNTS}
     skipped: Counter[str] = Counter()
     for part in parts:

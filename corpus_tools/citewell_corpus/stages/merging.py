@@ -26,22 +26,22 @@ from citewell_corpus.stages.importing import StagedSource
 from citewell_corpus.stages.record_pool import RecordPool, ids_without_files
 from citewell_corpus.stages.staging import ONLY_IDS, withdraws
 
-# Which sources a merge joined: counts by pair of sources, with a few examples.
+# The pairs of sources joined by a merge, with counts and a few examples.
 
 EXAMPLES = 3
-"""Works that are named for each pair of sources."""
+"""Number of works named for each pair of sources."""
 
 
 class MergedWork(msgspec.Struct, frozen=True):
-    """A work that was merged."""
+    """A merged work."""
 
     title: str
     ids: tuple[str, ...]
-    """Ids of the merged records, in the sources' own words."""
+    """Ids of the merged records, as in the sources."""
 
 
 class MergedPair(msgspec.Struct, kw_only=True):
-    """What was merged of two sources; of one, where both names are the same."""
+    """The merges between two sources; within one, if both names are the same."""
 
     first: str
     second: str
@@ -58,8 +58,8 @@ def merged_pairs(
 ) -> list[MergedPair]:
     """The pairs of sources among groups of two or more records, the most frequent first.
 
-    Records below `first_new` are works of the library, whose sources `origins_of` gives. That a
-    source was read again merges nothing.
+    Records below `first_new` are works of the library, with sources from `origins_of`. Reading a
+    source again merges nothing.
     """
     pairs: dict[tuple[str, str], MergedPair] = {}
     for members in groups:
@@ -80,13 +80,13 @@ def merged_pairs(
     return sorted(pairs.values(), key=lambda pair: (-pair.works, pair.first, pair.second))
 
 
-# The work that a group of records becomes, and whether the library holds it already.
+# The work of a group of records, and whether the library already has it.
 
 
 def is_changed(pool: RecordPool, base: Library, members: Sequence[int]) -> bool:
     """Whether the group, which has a row of the library, becomes a new row.
 
-    A group of rows alone does only if one of them lost a source and keeps another.
+    A group of rows only does so if one of them lost a source and keeps another.
     """
     held = [record for record in members if record < pool.first_new]
     if len(held) == len(members):
@@ -142,8 +142,8 @@ def work_of(pool: RecordPool, members: Sequence[int]) -> Work:
 
 
 def _former_ids(pool: RecordPool, old: Work, work: Work, members: Sequence[int]) -> Iterator[str]:
-    """Ids of the row `old` that stay valid for the `work` that continues it: no DOIs, no ids that
-    name another work now, and none of a file that no longer has the work."""
+    """Ids of the row `old` that stay valid for the `work` that continues it: no DOIs, no ids of
+    another work, and none of a file that no longer has the work."""
     sources = {origin.source for origin in work.provenance}
     gone = {origin.source for origin in old.provenance} - sources
     for one in ids_without_files((old.id, *old.same_as), gone):
@@ -151,16 +151,15 @@ def _former_ids(pool: RecordPool, old: Work, work: Work, members: Sequence[int])
             yield one
 
 
-# Records that a later file of the same origin withdraws, such as papers that Semantic Scholar
-# deleted.
+# Records withdrawn by a later file of the same origin, such as papers deleted by Semantic Scholar.
 
 _Origin = tuple[str, str]
 """A source and the record's identifier in it."""
 
 
 def withdrawn_records(pool: RecordPool, root: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which records do not count, by record number: those that withdraw, and those whose every
-    origin is withdrawn by a later record. `root` gives each record's cluster.
+    """Mask of the records that do not count: those that withdraw others, and those with all origins
+    withdrawn by later records. `root` is each record's cluster.
 
     A work of the library that another source holds, too, keeps its other origin and stays.
     """
@@ -196,14 +195,14 @@ class MergeCounts(msgspec.Struct, kw_only=True):
     """Works of the library that changed."""
     unchanged: int = 0
     removed: int = 0
-    """Works that their only source no longer contains, or has deleted."""
+    """Works deleted from their only source."""
     by_identifier: int = 0
     """Records merged by a DOI, arXiv id or source id."""
     by_title: int = 0
     refused_identifier: int = 0
     refused_title: int = 0
     doubtful_doi: int = 0
-    """Records whose DOI was left out because other works have it too."""
+    """Records without their DOI, because other works have it too."""
     pairs: list[MergedPair] = msgspec.field(default_factory=list)
     """Works merged from two sources, by pair of sources."""
 
@@ -236,8 +235,8 @@ def merge_sources(
 ) -> Merged:
     """Write the new segment's catalogue into `folder`; `work_folder` is for scratch files.
 
-    Of sources of the library that are `removed`, nothing stays but what others provide, too.
-    Works with a malformed name are quarantined, unless one of their ids is among `released`.
+    Content of `removed` sources stays only if others provide it, too. Works with a malformed name
+    are quarantined, unless one of their ids is among `released`.
     """
     with RecordPool(work_folder, staged, base, removed) as pool:
         progress.stage("Merge duplicates", 0)
@@ -295,7 +294,7 @@ def _decide(pool: RecordPool, base: Library | None) -> _Decided:
     touched: set[int] = set()
     only_ids = (pool.table.flags[order] & ONLY_IDS) != 0
     if only_ids.any():
-        # Of such records alone nothing is known but their ids.
+        # Records with ids only do not make a work.
         some = ~np.logical_and.reduceat(only_ids, begin)
         begin, end = begin[some], end[some]
         decided.begin, decided.end = begin, end

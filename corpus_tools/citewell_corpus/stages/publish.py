@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class NewUse(msgspec.Struct, frozen=True):
-    """A segment of the new snapshot; `dead` and `quarantined` are all such rows, ascending."""
+    """A segment of the new snapshot; `dead` and `quarantined` list all those rows, ascending."""
 
     id: str
     count: int
@@ -93,7 +93,7 @@ def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
 
 
 def _write_rows(path: Path, rows: list[int]) -> str:
-    """Write the rows, flushed to disk; the hash of the file, empty without rows."""
+    """Write the rows, flushed to disk; return the hash of the file, empty without rows."""
     if not rows:
         return ""
     with path.open("wb") as stream:
@@ -153,7 +153,7 @@ def writer_lock(library: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     path = library / LOCK
-    # It would make the folder, and take the existence of a file for a lock where there are none.
+    # FileLock would create the folder, and where there are no locks take an existing file for one.
     lock = FileLock(path, timeout=0, fallback_to_soft=False, on_acquired=_sign)
     try:
         path.touch()

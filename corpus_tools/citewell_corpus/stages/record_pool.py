@@ -27,29 +27,28 @@ from citewell_corpus.stages.staging import (
     map_tables,
 )
 
-# Which new records continue the rows of the library whose sources are read again.
+# Matching of new records with rows of the library whose sources are read again.
 #
-# A row that only such sources had given joins no records: two records of the new reading would
-# meet in it, one by its key and another by its title, although they are two works. Once the new
-# records are clustered, each row goes to the one cluster that continues it, whose work then keeps
-# its id.
+# A row from only these sources joins no records: two new records could meet in it, one by its key
+# and another by its title, although they are two works. Once the new records are clustered, each
+# row goes to the one cluster that continues it, and that work keeps the id.
 
 _NEAR = 20
 """Maximum new records to compare a row with, for one key."""
 
 
 class Earlier(msgspec.Struct):
-    """Records of the library, the first of the table, whose sources are read again."""
+    """Records of the library, the first of the table, with sources that are read again."""
 
     first_new: int = 0
-    """The number of the first record that is not of the library."""
+    """The number of the first record that is not in the library."""
     sole: dict[int, int] = msgspec.field(default_factory=dict)
-    """Records that only such sources had given, with the number of their id."""
+    """Records from only these sources, with the number of their id."""
     remnants: set[int] = msgspec.field(default_factory=set)
-    """What remains of records that another source had given, too. Their DOI may be of a source
-    that is read again."""
+    """The rest of records that another source has, too. Their DOI may come from a source that is
+    read again."""
     bridging: set[int] = msgspec.field(default_factory=set)
-    """Those of `sole` whose ids may have been joined by a file that is not read again."""
+    """Those of `sole` with ids that may have been joined by a file that is not read again."""
 
 
 class ContinuedRows:
@@ -77,7 +76,7 @@ class ContinuedRows:
         return self._without_rows(bucket, self._titled)
 
     def without_rows(self, bucket: list[int]) -> list[int]:
-        """The bucket without the rows, of which nothing is noted."""
+        """The bucket without the rows, without collecting them."""
         return self._without_rows(bucket, {})
 
     def _without_rows(self, bucket: list[int], found: dict[int, list[int]]) -> list[int]:
@@ -93,7 +92,7 @@ class ContinuedRows:
         return rest
 
     def bridged(self) -> list[tuple[int, int]]:
-        """Pairs of new records whose ids a file that is not read again may have joined."""
+        """Pairs of new records with ids that a file that is not read again may have joined."""
         rows = sorted(self._earlier.bridging & self._named.keys())
         return [pair for row in rows for pair in combinations(self._named[row], 2)]
 
@@ -106,8 +105,8 @@ class ContinuedRows:
     ) -> list[tuple[int, int]]:
         """Each row with a record of the cluster that continues it.
 
-        The record with the row's id decides, else one with a former id; only without any does the
-        only cluster with an identifier or the title of the row, if no other row goes there.
+        The record with the row's id decides, else one with a former id, else the only cluster with
+        an identifier or the title of the row, if no other row goes there.
         """
         found: list[tuple[int, int]] = []
         for row, number in sorted(self._earlier.sole.items()):
@@ -126,14 +125,14 @@ class ContinuedRows:
         return found
 
 
-# Rows of the library that hold records of sources which are read again.
+# Rows of the library with records of sources that are read again.
 #
-# The earlier records of such a source no longer count: a row of these sources alone takes no part
-# in the merge, except that the work which continues it keeps its id. Of a row that another source
-# holds, too, the part of that source is merged.
+# The earlier records of these sources no longer count: a row of these sources only takes no part in
+# the merge, except that the work which continues it keeps its id. For a row that another source
+# has, too, the part of that source is merged.
 
 _OF_FILES = ("bibtex", "zotero", "records")
-"""Sources of one file, which is named behind a colon in the provenance."""
+"""Sources of one file, named after a colon in the provenance."""
 
 
 class Reread(msgspec.Struct):
@@ -159,10 +158,10 @@ def reread_rows(base: Library, names: Iterable[str]) -> Reread:
 
 
 def remaining(work: Work, again: Collection[str], remain: Sequence[str]) -> Work:
-    """What a work of the library is without the sources `again`, for the sources that `remain`.
+    """A work of the library without the sources `again`, for the sources that `remain`.
 
-    Fields stay where no variant records which source they are from, and so do ids and origins that
-    both kinds of sources may have given.
+    Fields stay if no variant records their source, and so do ids and origins that both kinds of
+    sources may have given.
     """
     gone = _gone(work, again, remain)
     kept = tuple(origin for origin in work.provenance if origin.source not in gone)
@@ -191,7 +190,7 @@ def remaining(work: Work, again: Collection[str], remain: Sequence[str]) -> Work
 
 
 def ids_without_files(ids: Iterable[str], gone: Iterable[str]) -> list[str]:
-    """The ids but those that a file among the sources `gone`, named as in the provenance, gave.
+    """The ids without those given by a file among the sources `gone`, named as in the provenance.
 
     The file may give them to other entries when it is read again.
     """
@@ -200,7 +199,7 @@ def ids_without_files(ids: Iterable[str], gone: Iterable[str]) -> list[str]:
 
 
 def _gone(work: Work, again: Collection[str], remain: Sequence[str]) -> set[str]:
-    """The work's sources, as its provenance names them, that only `again` gave."""
+    """The names in the work's provenance of sources that only `again` contains."""
     named = {origin.source for origin in work.provenance}
     gone = {name for name in named if any(_is_from(name, path) for path in again)}
     if all(any(_is_from(name, path) for name in named) for path in remain):
@@ -225,7 +224,7 @@ def _is_from(name: str, path: str) -> bool:
 
 
 def _mark(name: str) -> str:
-    """What the ids of a file's records contain (`files.place`)."""
+    """The mark in the ids of a file's records (`files.place`)."""
     kind, _, file = name.partition(":")
     return f"{file}:" if kind == "records" else f"{files.place(Path(file))}:"
 
@@ -236,7 +235,7 @@ def _named(identifier: str, names: Sequence[str]) -> bool:
 
 _BATCH = 1000
 _MERGED_IDS = "openalex"
-"""The source of which another file says which ids name one work."""
+"""The source with a separate file of ids that name one work."""
 
 
 class RecordPool:
@@ -284,8 +283,8 @@ class RecordPool:
     def work(self, record: int) -> Work:
         file = int(np.searchsorted(self.ends, record, side="right"))
         work = self.files[file].work(int(self.table.offset[record]))
-        # Works of the library keep their DOI: only new records lose a disputed one, and what
-        # remains of a work, because the DOI may be that of the source that is read again.
+        # Works of the library keep their DOI: only new records lose a disputed one, and remnants,
+        # because the DOI may come from the source that is read again.
         new = record >= self.first_new or record in self.remnants
         if record in self.doubtful and new:
             return msgspec.structs.replace(work, doi="")
@@ -293,12 +292,12 @@ class RecordPool:
 
     @property
     def sole(self) -> dict[int, int]:
-        """Records of rows that only sources which are read again had given."""
+        """Records of rows from only those sources that are read again."""
         return self.earlier.sole
 
     @property
     def remnants(self) -> set[int]:
-        """Records of rows that lost a source which is read again, and keep another."""
+        """Records of rows that lose a source to be read again, and keep another."""
         return self.earlier.remnants
 
     def held_work(self, record: int) -> Work:
@@ -320,7 +319,7 @@ class RecordPool:
         return bool((self.root[owners[first:last]] != self.root[members[0]]).any())
 
     def is_only_ids(self, record: int) -> bool:
-        """Whether the record says only which ids name one work."""
+        """Whether the record only states ids of one work."""
         return bool(self.table.flags[record] & ONLY_IDS)
 
     def source(self, record: int) -> str:
@@ -329,8 +328,8 @@ class RecordPool:
     def _related(
         self, folder: Path, table: RecordKeyTable, base: Library
     ) -> tuple[RecordKeyTable, RecordFile]:
-        """Works of the library that share a key with a new record, and those that lose a source
-        but keep another, copied to the staging area."""
+        """Works of the library that share a key with a new record, and those that lose a source but
+        keep another, copied to the staging area."""
         numbers = np.unique(
             np.concatenate([table.own, table.ids, table.doi, table.arxiv, table.title])
         )

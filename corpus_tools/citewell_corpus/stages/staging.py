@@ -88,13 +88,13 @@ class RecordKeyTable(msgspec.Struct):
     trust: NDArray[np.int16]
     flags: NDArray[np.int8]
     names: NDArray[np.int64]
-    """Surnames of all records, one after the other."""
+    """Surnames of all records in sequence."""
     name_end: NDArray[np.int64]
     own: NDArray[np.int64]
-    """Ids of all records, one after the other."""
+    """Ids of all records in sequence."""
     own_end: NDArray[np.int64]
     ids: NDArray[np.int64]
-    """Other identities of all records, such as their DOI, one after the other."""
+    """Other identities of all records, such as their DOI, in sequence."""
     id_end: NDArray[np.int64]
     offset: NDArray[np.int64]
     """Offset of the record's frame."""
@@ -106,14 +106,14 @@ class RecordKeyTable(msgspec.Struct):
 _TYPES: dict[str, type[np.generic]] = {
     "year": np.int16, "kind": np.int8, "trust": np.int16, "flags": np.int8,
 }  # fmt: skip
-"""Of the columns that are not int64."""
+"""Types of the columns other than int64."""
 PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE, OWN_DOI, WORKSHOP = 1, 2, 4, 8, 16, 32
 ONLY_IDS = 64
-"""A record without a title, which says which ids name one work, or withdraws one (`withdraws`)."""
+"""A record without a title, which states ids of one work, or withdraws one (`withdraws`)."""
 
 
 def withdraws(table: RecordKeyTable) -> NDArray[np.int64]:
-    """The numbers of the records that withdraw others: they have no title and a single id."""
+    """The numbers of the records that withdraw others: without title and with a single id."""
     found: NDArray[np.int64] = np.flatnonzero((table.flags & ONLY_IDS) != 0)
     begin = np.where(found > 0, table.own_end[found - 1], 0)
     single: NDArray[np.bool_] = table.own_end[found] - begin == 1
@@ -128,7 +128,7 @@ class KeyCollector:
         self._add = {name: column.append for name, column in self._columns.items()}
 
     def add(self, work: Work, offset: int) -> None:
-        """Append one work, whose frame is at `offset`."""
+        """Append one work with its frame at `offset`."""
         add = self._add
         doi = work.doi
         key = title_key(work.title)
@@ -194,7 +194,7 @@ def _venue_number(venue: str) -> int:
 
 
 _RUNS = {"name_end": "names", "own_end": "own", "id_end": "ids"}
-"""Columns that say where a record's numbers end, and the column with these."""
+"""Columns with the ends of a record's numbers, and the column of these numbers."""
 
 
 def concatenate(tables: Sequence[RecordKeyTable]) -> RecordKeyTable:
@@ -211,7 +211,7 @@ def concatenate(tables: Sequence[RecordKeyTable]) -> RecordKeyTable:
 
 
 def map_tables(paths: Sequence[Path], folder: Path) -> tuple[RecordKeyTable, list[int]]:
-    """One table of what `save_table` wrote into the files, and the number of records of each.
+    """One table of the files written by `save_table`, and the number of records of each.
 
     It is mapped from files in `folder`, which is replaced.
     """
@@ -256,7 +256,7 @@ class RecordWriter:
         self._offset = 0
 
     def write(self, work: Work) -> int:
-        """Append a work; its offset."""
+        """Append a work; return its offset."""
         data = self._encoder.encode(work)
         self._stream.write(_LENGTH.pack(len(data)))
         self._stream.write(data)
@@ -278,7 +278,7 @@ class RecordFile:
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if size else None
 
     def work(self, offset: int) -> Work:
-        """The work whose frame begins at `offset`."""
+        """The work with its frame at `offset`."""
         if self._map is None:
             raise IndexError(offset)
         (length,) = _LENGTH.unpack_from(self._map, offset)

@@ -1,4 +1,4 @@
-"""Facts for the starter, from files of records and from what bibliographies agree on."""
+"""Facts for the starter, from files of records and from agreeing bibliographies."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from citewell_corpus.importers.files import lines
 
 SOURCE = "bibliographies"
 _FILLER = "1011.1669"
-"""The arXiv id that Mendeley enters where it knows none."""
+"""The arXiv id that Mendeley enters if it is unknown."""
 _ONE_PERSON = 80.0
 """Least likeness (rapidfuzz, 0-100) of two spellings of a given name."""
 _LARGE_MODELS, _FEW = 2022, 4
-"""From this year on, technical reports of fewer people have authors who are not named."""
+"""First year in which technical reports of fewer people are likely to have unnamed authors."""
 AGREEING = 2
-"""Bibliographies of different repositories that must agree on a work."""
+"""Number of bibliographies of different repositories that must agree on a work."""
 _YEARS_APART = 1
-"""A preprint and its publication are one work."""
+"""Maximum years between a preprint and its publication."""
 
 
 def recent(path: Path, until: int) -> Iterator[bytes]:
-    """The lines of a file of records whose year is `until` or earlier, or unknown."""
+    """The lines of a file of records with year `until` or earlier, or unknown."""
     decode = msgspec.json.Decoder(type=_Dated).decode
     for _, line in lines(path, ImportReport()):
         try:
@@ -49,8 +49,8 @@ def agreed(path: Path, until: int, owners: dict[str, str]) -> Iterator[bytes]:
     """Records of works on which several bibliographies agree, of `until` or earlier, in the
     exchange format.
 
-    `owners` are the first authors of the titles read so far: another one's work of the same title
-    gets an id of its own.
+    `owners` are the first authors of the titles read so far: another author's work with the same
+    title gets its own id.
     """
     for line in recent(path, until):
         found: dict[str, Any] = msgspec.json.decode(line)
@@ -67,7 +67,7 @@ def agreed(path: Path, until: int, owners: dict[str, str]) -> Iterator[bytes]:
 
 
 def _people(authors: list[list[str]]) -> list[list[str]]:
-    """The authors, without one of two who are a person under two spellings."""
+    """The authors, without one of two spellings of a person."""
     if len(authors) == 2 and family_key(authors[0][0]) == family_key(authors[1][0]):
         given = [given.partition(" ")[0] for _, given, _ in authors]
         if min(map(len, given)) > 2 and fuzz.ratio(*given) >= _ONE_PERSON:
@@ -76,14 +76,14 @@ def _people(authors: list[list[str]]) -> list[list[str]]:
 
 
 def _is_cut_report(found: dict[str, Any]) -> bool:
-    """Whether it is the report on a model, of whose many authors few are named."""
+    """Whether it is the report on a model, with few of its many authors named."""
     people = [one for one in found["authors"] if one[1]]
     large = (found.get("year") or 0) >= _LARGE_MODELS
     return large and 0 < len(people) < _FEW and "technical report" in found["title"].lower()
 
 
 def wanted(path: Path) -> dict[str, int]:
-    """Title key of each work of a table, and how many papers cite it; its first row is a head."""
+    """Title key and citation count of each work of a table; its first row is a head."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     return {title_key(row[2]): int(row[0]) for row in rows if len(row) >= 3}
 
@@ -151,7 +151,7 @@ def _entry(text: str) -> Work | None:
 
 
 def _agreement(entries: Sequence[tuple[str, Work]]) -> Work | None:
-    """The fullest entry of the largest group that agrees; None where too few do."""
+    """The fullest entry of the largest agreeing group; None if that is too small."""
     groups: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
     for repository, work in entries:
         if work.authors and work.year is not None:

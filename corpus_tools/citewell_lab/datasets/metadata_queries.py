@@ -82,7 +82,7 @@ WORDINGS: dict[Part, tuple[str, ...]] = {
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What the rule knows of one paper."""
+    """The facts that the rule needs of one paper."""
 
     id: str
     people: frozenset[Person]
@@ -90,7 +90,7 @@ class Facts(msgspec.Struct, frozen=True):
     year: int
     venues: frozenset[str]
     words: frozenset[bytes]
-    """Of title and abstract, plurals cut."""
+    """Words of title and abstract, plurals cut."""
 
 
 class MetadataConditions(msgspec.Struct, frozen=True):

@@ -157,7 +157,7 @@ def _evaluate(
 
 
 def _texts(plan: EvaluationPlan, options: Options, opened: ExitStack) -> TextLibrary | None:
-    """What text baselines search, until the stack closes; None where none is measured."""
+    """The texts for text baselines, open until the stack closes; None without such baselines."""
     if not any(method.baseline for method in plan.methods):
         return None
     return opened.enter_context(closing(TextLibrary(options)))
@@ -168,7 +168,7 @@ def _sizes(
     right: dict[str, list[frozenset[str]]],
     beside: dict[str, list[frozenset[str]]],
 ) -> dict[str, int]:
-    """How many held papers each citation of several has, by the id of its first question."""
+    """Number of held papers of each citation of several, by the id of its first question."""
     sizes = {}
     seen: set[tuple[str, str, frozenset[str]]] = set()
     for question in questions:

@@ -1,4 +1,4 @@
-"""How much of the literature a search in passes finds, and what each part of it gives.
+"""Recall of a search in passes, and the contribution of each of its parts.
 
 Each question is asked as it stands. The list after every pass is judged, so that one run shows
 what each pass adds; an ablation is a run of its own, compared on the same questions.
@@ -31,8 +31,8 @@ from citewell_lab.evaluation.statistics import (
 DEPTH = 200
 RANKED = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
 SET = ("precision", "recall", "F1", "recall of all", "F1 of all")
-"""Of the papers that are judged relevant: against the answers that the library holds, and against
-all answers (precision is the same)."""
+"""Measures of the papers that are judged relevant: against the answers that the library holds, and
+against all answers (precision is the same)."""
 METRICS = (*RANKED, *SET)
 UNJUDGED = 4
 """Papers that count as the set where none is judged."""
@@ -47,8 +47,8 @@ PARTS = {
     "judge": frozenset({"judge"}),
     "understand": frozenset(),
 }
-"""What can be left out: all passes but the first, one pass, the judgement of the papers, or the
-reading of the question."""
+"""The parts that can be left out: all passes but the first, one pass, the judgement of the papers,
+or the reading of the question."""
 
 
 class PassOutcome(msgspec.Struct, frozen=True):

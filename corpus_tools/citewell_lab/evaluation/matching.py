@@ -1,4 +1,4 @@
-"""Which works of the library are right answers, and at which ranks they stand."""
+"""The works of the library that are right answers, and their ranks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Offered(msgspec.Struct, frozen=True, array_like=True):
     ids: tuple[str, ...]
     years: tuple[int | None, ...]
     confidence: float | None = None
-    """Of the first work."""
+    """Confidence in the first work."""
     chose: Chose = ""
 
 

@@ -149,7 +149,7 @@ BARE = (("llm.rerank", "none"), ("llm.reformulate", False))
 
 
 def _model_methods(options: Options) -> list[SearchMethod]:
-    """What a language model adds, part by part; none where none is named."""
+    """The methods with a language model, part by part; empty if no model is named."""
     if options.llm.provider == "none":
         return []
     settings = (("llm.rerank", "none"), ("llm.reformulate", True))
@@ -181,7 +181,7 @@ def _deep(
 
 
 def gains(chosen: Sequence[SearchMethod]) -> tuple[tuple[str, str], ...]:
-    """What is compared where parts of a language model are measured: each with none of them."""
+    """The comparisons of the parts of a language model: each part with no part."""
     names = [method.name for method in chosen]
     if "without-llm" not in names:
         return ()

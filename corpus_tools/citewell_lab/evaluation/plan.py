@@ -1,4 +1,4 @@
-"""What an evaluation measures, and the tables that a report shows."""
+"""The plan of an evaluation, and the tables of its report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citewell_lab.evaluation.results import Evaluation, Scope, Setting
 
 
 class EvaluationPlan(Struct, frozen=True, kw_only=True):
-    """How the questions are put."""
+    """The selection and the setting of the questions."""
 
     methods: tuple[SearchMethod, ...]
     settings: tuple[Setting, ...] = ("cold", "warm")

@@ -1,4 +1,4 @@
-"""How well references are checked: what is caught, who is accused falsely, what is not found."""
+"""Quality of the reference checks: errors found, false alarms, and references not found."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class Judgement(NamedTuple):
     flagged: bool
     tier: int = 1
     confidence: float = 1.0
-    """Of the verdict, from 0 to 1."""
+    """Confidence in the verdict, from 0 to 1."""
 
 
 def rates(judged: Sequence[Judgement]) -> Rates:

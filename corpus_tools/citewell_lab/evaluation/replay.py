@@ -34,9 +34,9 @@ from citewell_lab.evaluation.statistics import (
 )
 
 Scope = Literal["paper", "repository", "everyone"]
-"""Where what was learned is forgotten: at the end of a paper; of a repository, whose papers share
-authors; or never, as if all papers were one author's: a test that what strangers cite does no
-harm."""
+"""The point at which the learned state is dropped: at the end of a paper; of a repository, whose
+papers share authors; or never, as if all papers were one author's: a test that what strangers cite
+does no harm."""
 Kind = Literal["all", "first", "again", "elsewhere"]
 KINDS: Mapping[Kind, str] = {
     "all": "all citations",
@@ -57,7 +57,7 @@ class ReplayedCitation(msgspec.Struct, frozen=True):
     id: str
     paper: str
     unit: str
-    """What is resampled: papers whose history is shared are one."""
+    """The unit of resampling; papers that share a history are one unit."""
     kinds: tuple[Kind, ...]
     without: int
     """1-based rank of the cited paper without what was learned; 0 beyond `DEPTH`."""

@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: plain structs, saved as JSON and read back for comparison."""
+"""The results of an evaluation: plain structs, saved as JSON and read back for comparison."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ taken out, which are right, too, or over citations of several papers, each answe
 
 
 Chose = Literal["", "paper", "none", "failed"]
-"""What a language model did that was to pick: it chose a paper, found none fitting, or gave no
-choice, so that the first paper stands. Empty where none was to."""
+"""Outcome of a language model's choice: a paper, no fitting paper, or a failure, which keeps the
+first paper. Empty if no model was asked to choose."""
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,7 +49,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one method gave for one question."""
+    """The answer of one method to one question."""
 
     id: str
     ranks: tuple[int, ...] = ()
@@ -64,7 +64,7 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     """Papers newer than the citing one among the first ten."""
     length: int = 0
     confidence: float | None = None
-    """Of the first paper."""
+    """Confidence in the first paper."""
     offered: tuple[str, ...] = ()
     """Ids of the first five."""
     chose: Chose = ""
@@ -89,18 +89,18 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Abstention(msgspec.Struct, frozen=True):
-    """How well a method knows that it does not know, at one threshold of its confidence."""
+    """Quality of a method's abstentions at one threshold of its confidence."""
 
     threshold: float
     abstained: int
     precision: float | None
-    """Of the questions on which it abstained, the share that the library cannot answer."""
+    """Share of the abstentions for which the library has no answer."""
     recall: float
-    """Of the questions that the library cannot answer, the share on which it abstained."""
+    """Share of abstentions among the questions that the library cannot answer."""
     wrong_instead: float
-    """Of the questions that the library cannot answer, the share that got a paper anyway."""
+    """Share of the questions that the library cannot answer, but that got a paper."""
     answered_right: float | None
-    """Of the questions that it answered, the share whose first paper is right."""
+    """Share of the answered questions whose first paper is right."""
 
 
 class SelectivePrecision(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ class SelectivePrecision(msgspec.Struct, frozen=True):
 
 
 class Picks(msgspec.Struct, frozen=True):
-    """What a language model's choice is worth, and its "none": how often it made which."""
+    """Counts of a language model's choices and of its "none"."""
 
     shown: int
     """Candidates that it chose from."""
@@ -158,7 +158,7 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first problem of each code."""
     seconds: float = 0.0
     usage: Usage = Usage()
-    """What a language model was asked and cost, for the answers that are scored."""
+    """Calls and cost of a language model for the scored answers."""
     picks: Picks | None = None
     judged: tuple[Judged, ...] = ()
 
@@ -216,7 +216,7 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DataInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was asked, and how it was chosen."""
+    """The questions of an evaluation, and their selection."""
 
     name: str
     schema: str = ""

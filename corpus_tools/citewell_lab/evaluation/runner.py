@@ -29,7 +29,7 @@ PICKED = 8
 
 Progress = Callable[[int], None]
 Searcher = LocalEngine | TextBaseline
-"""What can be asked."""
+"""Anything that can be searched."""
 
 
 class Answers(msgspec.Struct):
@@ -164,7 +164,7 @@ def _picked(engine: Searcher, query: Query, result: SearchResult) -> tuple[Searc
 
 
 def _confidence(query: Query, result: SearchResult) -> float | None:
-    """What `fill` would go by; None for a method whose ranker states none."""
+    """The confidence that `fill` would use; None if the method's ranker has none."""
     if not result.hits or result.hits[0].confidence is None:
         return None
     return confidence_of(query, result.hits)

@@ -212,7 +212,7 @@ class Scorer:
         return tuple(out)
 
     def picks(self, judged: Mapping[str, Judged], shown: int) -> Picks | None:
-        """What a model chose from the first `shown` papers; None where none was to choose.
+        """Counts of a model's choices from the first `shown` papers; None without choices.
 
         A choice moves one of them to the front: the right paper was shown if it is still among
         them.

@@ -85,7 +85,7 @@ def bootstrap(values: NDArray[np.float64], groups: Groups) -> list[tuple[Estimat
 
 
 class PairedDifference(msgspec.Struct, frozen=True):
-    """How far A stands above B on the same questions, and how likely chance does as much."""
+    """The lead of A over B on the same questions, and its probability by chance."""
 
     difference: float
     """Mean of A minus mean of B, per question."""
@@ -94,7 +94,7 @@ class PairedDifference(msgspec.Struct, frozen=True):
     p: float
     """Two-sided, from a paired randomisation test."""
     unit: str
-    """What was flipped: "paper", or "question" where there is one paper only."""
+    """The unit that was flipped: "paper", or "question" if there is one paper only."""
     units: int
 
 

@@ -75,7 +75,7 @@ def recalls(run: MethodRun, held: dict[str, int], depth: int) -> tuple[float, ..
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Where a chart draws: wide with the lines named at their ends, or narrow with a legend."""
+    """The area of a chart: wide with line names at the ends, or narrow with a legend."""
 
     width: int = WIDTH
     right: int = RIGHT

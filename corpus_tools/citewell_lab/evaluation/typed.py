@@ -1,4 +1,4 @@
-"""How well typed words find the paper that they name, by the kind of words.
+"""Search quality for typed words that name a paper, by the kind of words.
 
 Each question is a citation with words typed into its place. It is asked in four ways: the words
 alone, as in a search box, and in their sentence; each cold and warm. What `fill` would do with the
@@ -27,7 +27,7 @@ Place = Literal["alone", "sentence"]
 DEPTH = 100
 METRICS = ("recall@1", "recall@5", "recall@10", f"mrr@{DEPTH}")
 BINS = 10
-"""Of equal width, for the expected calibration error (Guo et al. 2017)."""
+"""Bins of equal width for the expected calibration error (Guo et al. 2017)."""
 EVERY = "all"
 _KIND = "typed:"
 _LEFT_OUT = "left-out"
@@ -46,7 +46,7 @@ class TypedOutcome(msgspec.Struct, frozen=True):
     rank: int
     """1-based; 0 beyond `DEPTH` or where there is no answer."""
     confidence: float
-    """Of the first paper, as `fill` goes by it."""
+    """Confidence in the first paper, as used by `fill`."""
     first: str = ""
     """Id of the first paper."""
 
@@ -58,9 +58,9 @@ class TypedFigures(msgspec.Struct, frozen=True):
     place: Place
     setting: Setting
     questions: int
-    """Whose paper the library holds."""
+    """Questions whose paper the library holds."""
     lacking: int
-    """Whose paper it lacks."""
+    """Questions whose paper the library lacks."""
     ranks: dict[str, Estimate]
     """By metric."""
     calibration_error: float

@@ -45,13 +45,13 @@ _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[A-Z][a-z])[\w.+/-]{2,30
 
 
 class Uses(msgspec.Struct):
-    """Who uses one name."""
+    """The users of one name."""
 
     papers: set[str]
     works: dict[int, set[str]]
     """By title key: the citing papers that mean that work."""
     forms: Counter[bool]
-    """How often the name has the form of one."""
+    """Counts of uses with and without the form of a name."""
 
 
 def names_before(sentence: str) -> Iterator[tuple[str, bool]]:
@@ -87,7 +87,7 @@ def _is_name(run: list[str]) -> bool:
 
 
 def uses_of(records: Iterable[dict[str, Any]], titles: dict[str, str]) -> dict[str, Uses]:
-    """Who uses which name for what, by the name as it is looked up."""
+    """The uses of each name, by its lookup form."""
     found: dict[str, Uses] = {}
     for record in records:
         title = titles.get(record.get("gold_id") or "", "") or record.get("gold_title") or ""

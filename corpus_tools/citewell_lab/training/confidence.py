@@ -55,7 +55,7 @@ class RankedList(msgspec.Struct, frozen=True):
 
     paper: str
     scores: NDArray[np.float32]
-    """Of the whole list."""
+    """Scores of the whole list."""
     table: NDArray[np.float32]
     named: NDArray[np.float32]
     right: NDArray[np.bool_]
@@ -173,8 +173,8 @@ def fit(lists: Sequence[RankedList]) -> NDArray[np.float64]:
 
 
 def cross_validated(lists: Sequence[RankedList], short: Sequence[RankedList]) -> dict[str, Any]:
-    """What would be filled from each threshold, and its precision: each paper's questions are
-    judged by weights of the other papers' questions. Lists without their answer do not count."""
+    """Share filled from each threshold, and its precision: each paper's questions are judged by
+    weights of the other papers' questions. Lists without their answer do not count."""
     sure: list[float] = []
     right: list[bool] = []
     for fold in range(FOLDS):

@@ -54,7 +54,7 @@ class CitationContext(msgspec.Struct, frozen=True):
     clean: bool
     origin: str
     form: str = "latex"
-    """What the citing text was taken from: latex, markdown, html, or text of a PDF."""
+    """Source format of the citing text: latex, markdown, html, or text of a PDF."""
     group: int = 1
     """Papers of the same cite command or marker, the cited one included."""
 
@@ -143,6 +143,8 @@ def open_library(library: Path, ranker: Ranker) -> LocalEngine:
         library=replace(options.library, path=library.parent, name=library.name, starter=False),
         learning=replace(options.learning, enabled=False),
         sources=replace(options.sources, keep=False),
+        # A busy machine must not change what is learned.
+        retrieval=replace(options.retrieval, timeout_ms=600_000),
     )
     return LocalEngine.open(options, ranker=ranker)
 

@@ -53,7 +53,7 @@ WITHOUT_BEFORE, HIDDEN = 0.3, 0.04
 
 
 def paper_tokens(wordpiece: WordPiece, paper: TrainingPaper) -> tuple[int, ...]:
-    """What the network reads of a work: [CLS], the title, [SEP], two surnames and the year, [SEP],
+    """The network's input for a work: [CLS], the title, [SEP], two surnames and the year, [SEP],
     the abstract."""
     names = " ".join(name.split()[-1] for name in paper.authors[:2] if name.split())
     return (
@@ -77,7 +77,7 @@ class TrainingExamples(msgspec.Struct, frozen=True):
     paper: NDArray[np.int64]
     """Number of the citing paper of each passage."""
     weight: NDArray[np.float32]
-    """How often a passage is drawn, beside the others."""
+    """Relative frequency with which a passage is drawn."""
     known: NDArray[np.int64]
     """Sorted: number of a citing paper times the count of works, plus the row of a work that it
     cites."""
@@ -215,7 +215,7 @@ class Trainer:
         return self._known[at].view(key.shape) == key
 
     def _likeliest_wrong(self) -> Any:
-        """Of each passage the likeliest works that its paper is not known to cite."""
+        """The likeliest works for each passage that its paper is not known to cite."""
         torch = self._torch
         works, passages = self.embed(self.works), self.embed(self._passages)
         looked, kept = min(LOOKED, len(works) // 2), min(KEPT, len(works) // 4)

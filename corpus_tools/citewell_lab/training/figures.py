@@ -58,8 +58,8 @@ def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any
 def gains(
     before: NDArray[np.float64], after: NDArray[np.float64], papers: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """What R@10 and MRR gain from one list of ranks to another of the same questions, with 95%
-    bootstrap intervals of the difference over papers."""
+    """Gains in R@10 and MRR between two lists of ranks of the same questions, with 95% bootstrap
+    intervals of the difference over papers."""
     values = {
         "R@10": (after <= 10).astype(float) - (before <= 10),
         "MRR": 1 / after - 1 / before,

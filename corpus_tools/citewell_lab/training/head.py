@@ -65,8 +65,8 @@ HARD, EASY = 120, 80
 
 
 def thinned(features: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which candidates of a training question teach: the right ones, the best placed of the
-    others, and a few at random; none where none is right."""
+    """Mask of the candidates to train on: the right ones, the best-ranked others, and a few at
+    random; empty if no candidate is right."""
     keep = right.copy()
     if right.any():
         names = feature_names(PRIOR_SIGNALS)

@@ -25,7 +25,7 @@ LISTS = ("citation_lists_train", "citation_lists_train2", "citation_lists_train3
 EDGES = ("edges", "edges2")
 """Files below `graph`."""
 FORM_WEIGHT = {"text": 1.0, "html": 2.0, "markdown": 2.0}
-"""How much a context counts by the form of its text. Text of a PDF has lost spaces and maths."""
+"""Weight of a context by the form of its text. Text of a PDF has lost spaces and maths."""
 LATEX_WEIGHT = 3.0
 
 
@@ -44,7 +44,7 @@ class Citations(msgspec.Struct, frozen=True):
     contexts: list[CitationContext]
     lists: list[CitingList]
     dropped: dict[str, int]
-    """How many were left out, and why."""
+    """Number of contexts left out, by reason."""
 
 
 def load(data: Path, works: Works) -> Citations:
@@ -136,13 +136,12 @@ def _existing(folder: Path, names: Iterable[str], ending: str) -> list[Path]:
 
 
 def role(context: CitationContext) -> Role:
-    """What the citing paper of a context does: it teaches the encoder or the ranker, or it
-    tunes."""
+    """The role of a context's citing paper: it trains the encoder or the ranker, or it tunes."""
     return role_of(context.paper, context.origin, context.form)
 
 
 def weight(context: CitationContext) -> float:
-    """How much a context counts in training: less as text of a PDF, less beside other papers.
+    """Weight of a context in training: less as text of a PDF, less beside other papers.
 
     Of a marker with several papers, each is less surely what the sentence is about.
     """

@@ -23,7 +23,7 @@ from citewell_lab.training.works import Works
 
 PASSAGES_PER_PAPER = 8
 LEVELS = 7
-"""Of the numbers of a vector: 15 values, which compress to less than half of a byte."""
+"""Levels of the numbers of a vector: 15 values, which compress to less than half of a byte."""
 
 
 def paper_key(context: CitationContext) -> int:

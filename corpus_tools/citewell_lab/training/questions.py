@@ -46,7 +46,7 @@ class CandidateQuestion(msgspec.Struct, frozen=True):
 
 
 class CitingFacts(msgspec.Struct, frozen=True):
-    """What the warm setting knows of the citing papers."""
+    """The warm setting's facts about the citing papers."""
 
     references: Callable[[CitationContext], Iterable[int]]
     """Rows of all that the paper of a context cites."""
@@ -111,9 +111,9 @@ def tabulate(
 
 
 Thin = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.bool_]]
-"""Which candidates of a question are kept, from their features and which are right."""
+"""Selection of the candidates to keep, from their features and the mask of the right ones."""
 _shared: list[tuple[World, Thin | None]] = []
-"""What forked processes inherit: the world is too large to send."""
+"""The state that forked processes inherit: the world is too large to send."""
 
 
 def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> CandidateTable:
@@ -238,7 +238,7 @@ def unanswerable_contexts(data: Path, most: int) -> list[CitationContext]:
 
 
 def training_references(data: Path, world: World, citations: Citations) -> CitingFacts:
-    """What each training paper cites, by any of the data."""
+    """The citations of each training paper in all of the data."""
     from citewell.corpus.columns import title_key
 
     row = world.row
@@ -254,7 +254,7 @@ def training_references(data: Path, world: World, citations: Citations) -> Citin
 
 
 def dev_references(data: Path, world: World) -> CitingFacts:
-    """What each paper of `contexts/dev` cites."""
+    """The citations of each paper of `contexts/dev`."""
     row = world.row
     cited: dict[tuple[str, str], set[int]] = defaultdict(set)
     for record in read_jsonl(data / "contexts" / "dev.jsonl.gz"):

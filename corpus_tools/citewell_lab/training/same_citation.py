@@ -68,7 +68,7 @@ class SameCitationCandidates(msgspec.Struct):
     inputs: NDArray[np.float32]
     """Shape (n, 2)."""
     members: list[NDArray[np.bool_]]
-    """Which candidates are each of the other papers."""
+    """Masks of the candidates that are each of the other papers."""
 
     def ranks(self, weights: tuple[float, float]) -> list[float]:
         """The rank of each of the others, which do not count against each other."""

@@ -1,4 +1,4 @@
-"""Which papers train, tune and test: the one statement of the split.
+"""The split: the papers that train, tune and test, stated only here.
 
 The unit is the citing source (a repository), so that no paper, author or phrase of a test question
 is seen in training. `Pinafore/publications` holds 41% of the clean records of `contexts/dev`; it
@@ -50,7 +50,7 @@ def question_part(qid: str) -> Part:
 
 
 def role_of(paper: str, origin: str, form: str) -> Role:
-    """What a training paper does: it teaches the encoder, or the ranker, or it tunes.
+    """The role of a training paper: it trains the encoder or the ranker, or it tunes.
 
     The encoder's scores of a citation that it has read are too good: 30% of the newer LaTeX
     sources are kept from it, three quarters of which teach the ranker.

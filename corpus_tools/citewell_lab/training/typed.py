@@ -51,7 +51,7 @@ ALIAS = "alias"
 RARE = ("acronym", "called", ALIAS)
 """Kinds of which every question is asked."""
 MORE = 6
-"""How many times as often those are asked in tuning."""
+"""Factor by which those are asked more often in tuning."""
 PER_GOLD, PER_PAPER = 3, 25
 
 

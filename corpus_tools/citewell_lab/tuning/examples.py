@@ -1,4 +1,4 @@
-"""What a program is tried and taught on: a passage, papers found for it, and which one is right.
+"""Examples to measure and train a program on: a passage, its candidates, and the right one.
 
 An example to measure on holds the list as the engine gives it, right paper or not, so that the
 metric is that of use. One to learn from must hold the right paper where the program reads: one that
@@ -23,7 +23,7 @@ Part = Literal["train", "valid", "test"]
 PARTS: dict[Part, float] = {"train": 0.5, "valid": 0.35, "test": 0.15}
 """Shares of the papers. Demonstrations need few examples; telling two programs apart needs many."""
 DEPTH = 100
-"""How deep the right paper is looked for."""
+"""Depth of the search for the right paper."""
 LIST = 20
 """Papers in a list: the metric looks no deeper."""
 _CHUNK = 64
@@ -39,7 +39,7 @@ class TuningExample(msgspec.Struct, frozen=True, kw_only=True):
     works: tuple[Work, ...]
     """The first `LIST` papers found, in their order."""
     confidence: tuple[float, ...] = ()
-    """How sure the ranker is of each of them; empty where none says."""
+    """The ranker's confidence in each candidate; empty if it has none."""
     right: tuple[int, ...]
     """Places in `works`, from 0, of the papers that the author cited there; may be empty."""
     deeper: Work | None = None
@@ -61,7 +61,7 @@ class TuningExample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Examples(msgspec.Struct, frozen=True, kw_only=True):
-    """What was collected."""
+    """The collected examples."""
 
     examples: tuple[TuningExample, ...]
     questions: int

@@ -1,4 +1,4 @@
-"""How good an order of candidates is, as one number: recall@5, 10 and 20 and reciprocal rank.
+"""Quality of an order of candidates as one number: recall@5, 10 and 20 and reciprocal rank.
 
 A program that picks is measured by the order that follows from its pick: the picked paper first,
 the others as they were. "None of them" takes a place of its own before all of them.
@@ -59,14 +59,14 @@ class MetricWeights(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What one program made of one example."""
+    """The result of one program for one example."""
 
     id: str
     paper: str
     rank: int = 0
-    """Of the right paper, from 1; 0: it is not in the order."""
+    """Rank of the right paper, from 1; 0 if it is not in the order."""
     place: int = -1
-    """Of the paper that a model chose, from 0; -1: it found none fitting, or was not to choose."""
+    """Place of the paper that a model chose, from 0; -1 if it chose none or was not asked to."""
     seconds: float = 0.0
     usage: Usage = Usage()
     problem: Problem | None = None
@@ -105,7 +105,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def usage(self) -> Usage:
-        """What all of it cost."""
+        """The total cost."""
         total = Usage()
         for one in self.tried:
             total = total.plus(one.usage)
@@ -113,7 +113,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reach_of(program: Tunable, options: LlmOptions) -> int:
-    """How many papers of a list the program reads."""
+    """Number of papers of a list that the program reads."""
     return options.pick_depth if program == "pick" else options.rerank_depth
 
 

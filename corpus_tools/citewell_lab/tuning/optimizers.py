@@ -38,7 +38,7 @@ _LOUD = ("dspy", "gepa", "optuna")
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """How much an optimizer may try."""
+    """The effort that an optimizer may spend."""
 
     demos: int = 3
     """Examples in the prompt that the program answered rightly itself."""

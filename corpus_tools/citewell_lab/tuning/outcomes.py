@@ -1,4 +1,4 @@
-"""What authors did with what each version of a program offered: a trial's result in use.
+"""Authors' reactions to the suggestions of each program version: the result of a trial in use.
 
 Read from the store of accepted and dismissed suggestions; each says by its variant which programs
 had a hand in the list. An author who accepted a paper passed over those above it: so each choice
@@ -18,7 +18,7 @@ from citewell.model.feedback import Event
 
 _PROGRAM = re.compile(r"\b(pick|rank|judge|verify|reformulate)@([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
 _Z = 1.959964
-"""Of a 95% interval."""
+"""Normal quantile of a 95% interval."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Outcome(msgspec.Struct, frozen=True):
     first: float
     """Share of the accepted suggestions that stood first."""
     low: float
-    """Of its 95% interval (Wilson 1927)."""
+    """Lower bound of its 95% interval (Wilson 1927)."""
     high: float
     mrr: float
     """Mean reciprocal rank of what was accepted."""

@@ -1,4 +1,4 @@
-"""What is tuned and when it is enough; each step, and what came of all of them."""
+"""The plan of a tuning and its stopping rule; each step, and the outcome of all steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = 3
 
 
 class TunePlan(Struct, frozen=True, kw_only=True):
-    """What is tuned, how, and when it is enough."""
+    """The program to tune, the method, and the stopping rule."""
 
     program: Tunable = "pick"
     optimizers: tuple[Optimizer, ...] = ("bootstrap",)
@@ -49,14 +49,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     difference: PairedDifference | None = None
     accepted: bool = False
     version: Version | None = None
-    """What was made, accepted or not."""
+    """The version made, accepted or not."""
     figures: dict[str, float] = {}
     usage: Usage = Usage()
     problem: Problem | None = None
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it all."""
+    """The outcome of a tuning."""
 
     program: str
     model: str
@@ -66,9 +66,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     sizes: dict[str, int]
     """Examples in each part, `asked` (its `questions`) and `absent`: see `Examples`."""
     started: Version
-    """What was in use before."""
+    """The version in use before."""
     ended: Version
-    """What is in use now."""
+    """The version in use now."""
     ranker: dict[str, float]
     """Figures on the test papers of the ranker's own order, without a model."""
     before: dict[str, float]
@@ -81,5 +81,5 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     usage: Usage = Usage()
     pick_threshold: PickThreshold | None = None
-    """Of the version that is in use now; for the program `pick` alone."""
+    """Threshold of the version in use now; only for the program `pick`."""
     notes: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ GRID = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.
 
 
 class ThresholdFigures(msgspec.Struct, frozen=True):
-    """What `fill` would write at one threshold."""
+    """The placeholders that `fill` would fill at one threshold."""
 
     threshold: float
     passages: int
@@ -33,7 +33,7 @@ class ThresholdFigures(msgspec.Struct, frozen=True):
 
 
 class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
-    """What the choices are worth at each threshold, and the best of them."""
+    """The value of the choices at each threshold, and the best threshold."""
 
     least: float
     """The setting `fill.threshold`, above which no threshold for choices has an effect."""
@@ -139,7 +139,7 @@ def fit(
 def _filled(
     of: tuple[Sequence[TuningExample], Measured | None], threshold: float, least: float
 ) -> tuple[ThresholdFigures, NDArray[np.float64]]:
-    """What would be written, and the worth of each passage; without choices by the ranker."""
+    """The figures at a threshold and the value of each passage; without choices by the ranker."""
     examples, measured = of
     tried: Sequence[Tried | None] = [None] * len(examples) if measured is None else measured.tried
     worth = np.zeros(len(examples))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class LazyGroup(click.Group):
     """`commands_by_name` maps a name to ("module:attribute", short help).
 
-    The short help stands here too, so that listing the commands imports none of them.
+    The short help is also here, so that listing the commands imports none of them.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _ended(error: BaseException, arguments: Sequence[str]) -> int:
-    """Report the error that ended a command; the exit code."""
+    """Report the error that ended a command; return the exit code."""
     if isinstance(error, click.ClickException):
         from citewell.model.display_text import visible
 
@@ -187,7 +187,7 @@ def _ended(error: BaseException, arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        # The reader of our output left (`citewell find ... | head`); say nothing more.
+        # The reader of the output is gone (`citewell find ... | head`): print nothing more.
         _discard_output()
         return OK
     if isinstance(error, OSError) and _is_of_output(error):
@@ -200,14 +200,14 @@ def _ended(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 def _discard_output() -> None:
-    """Send what is still buffered nowhere: Python writes it at its end, and would fail again."""
+    """Discard buffered output: Python would write it at exit, and fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def _is_of_output(error: OSError) -> bool:
-    """True where standard output failed: an error of the commands' own files names its file."""
+    """True if standard output failed: an error of a command's own file names that file."""
     failures = {errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
     return error.filename is None and error.errno in failures
 
@@ -236,7 +236,7 @@ def _traceback(arguments: Sequence[str]) -> None:
 
 
 def _tolerant_streams() -> None:
-    """A terminal that lacks a letter of an author's name shows a question mark, no error."""
+    """Print a question mark for a character that the terminal lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -35,7 +35,7 @@ FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
 PATH = click.Path(path_type=Path)
 EDITS = "--fix, --mark, --replace and --remove"
 LONG = 400
-"""References from which a bar shows, and its module is imported."""
+"""Number of references from which a progress bar is shown, and its module imported."""
 
 
 @click.command("check", short_help="Check that references exist and are correct.")
@@ -193,7 +193,7 @@ def check(
 
 @dataclass(frozen=True)
 class Results:
-    """What a check found, and the policy that weighs it."""
+    """The results of a check, and the policy that weighs them."""
 
     policy: Policy
     checks: tuple[Check, ...] = ()
@@ -209,7 +209,7 @@ def _loaded(session: Session, files: Sequence[Path], grobid: str) -> tuple[Sessi
 
 
 def _policy(name: str | None, fail_on: str | None) -> Policy:
-    """Raises `CitewellError` for an unknown policy."""
+    """The policy. Raises `CitewellError` for an unknown one."""
     from citewell.features.checking.report import failing_from, policy_named
 
     if name is not None and fail_on is not None:
@@ -224,14 +224,14 @@ def _is_wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
 
 
 def _unread(files: Sequence[Path], problems: Sequence[Problem]) -> int:
-    """The exit code of a check without findings: a named file may not be there."""
+    """The exit code of a check without findings: a named file may be missing."""
     named = set(map(str, files))
     missing = any(one.code == "file-missing" and one.path in named for one in problems)
     return BROKEN if missing else OK
 
 
 def _changes(mark: Sequence[str], replaced: Sequence[str], remove: Sequence[str]) -> dict[str, str]:
-    """What becomes of entries by key, as `Library.changes` takes it."""
+    """The changes of entries by key, for `Library.changes`."""
     pairs = [(key, "mark") for key in mark]
     pairs += [(key, work or "record") for key, _, work in (one.partition("=") for one in replaced)]
     pairs += [(key, "remove") for key in remove]
@@ -242,7 +242,7 @@ def _changes(mark: Sequence[str], replaced: Sequence[str], remove: Sequence[str]
 
 
 def _check_names(select: Sequence[str], ignore: Sequence[str]) -> None:
-    """Refuse names that are no finding's."""
+    """Reject names of unknown findings."""
     from difflib import get_close_matches
 
     from citewell.features.checking.lint import CODES
@@ -266,7 +266,7 @@ def _check_edits(
     write: bool,
     unsafe: bool,
 ) -> None:
-    """Refuse flags that would do nothing, and what changes have no file for."""
+    """Reject flags without effect, and changes without a file."""
     if fix and changes:
         raise click.UsageError("Give either --fix, or --mark, --replace and --remove.")
     if unsafe and not fix:
@@ -309,13 +309,14 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
 
 
 def _arxiv_of(path: Path) -> str:
-    """The arXiv id that an argument is, unless there is such a file: "arXiv:1706.03762"."""
+    """The arXiv id in an argument such as "arXiv:1706.03762", unless there is a file with that
+    name."""
     from citewell.model.identifiers import identifier_of
 
     text = str(path)
     if not text.lower().startswith(("arxiv:", "https:", "http:")) or path.exists():
         return ""
-    # As a path an address has lost a slash.
+    # An address treated as a path has lost a slash.
     found = identifier_of(re.sub(r"^(https?):/+", r"\1://", text))
     return found.arxiv if found is not None else ""
 
@@ -333,8 +334,8 @@ def _claims_on_arxiv(arxiv: str, options: Options) -> Claims:
 
 
 def _check(library: Library, claims: Claims, seconds: float, *, addresses: bool) -> Checks:
-    """Look all references up; a bar shows when that takes long. `seconds`: how long sources are
-    asked, where they are. `addresses`: whether the references' web addresses are asked, too."""
+    """Check all references, with a progress bar if that is slow. `seconds`: time limit of the
+    sources, if allowed. `addresses`: whether to request the references' web addresses, too."""
     import msgspec
 
     from citewell.usecases.check import check_addresses
@@ -374,7 +375,7 @@ def _written(
     *,
     every: bool = False,
 ) -> str | None:
-    """The result as text of the format; None for the terminal's own."""
+    """The results as text in the format; None for the terminal's own."""
     import msgspec
 
     if form == "text":
@@ -402,7 +403,7 @@ def _written(
 
 
 def _plain(results: Results, show_all: bool) -> str:
-    """What a terminal would show, as text for a file."""
+    """The terminal's output as text for a file."""
     from rich.console import Console
 
     text = StringIO()
@@ -411,8 +412,8 @@ def _plain(results: Results, show_all: bool) -> str:
 
 
 def _show(out: Console, results: Results, show_all: bool) -> None:
-    """The findings of each reference, worst first, with the given and the expected value; then the
-    diagnostics of the paper, and what all of it amounts to."""
+    """Print the findings of each reference, worst first, with the given and the expected value;
+    then the diagnostics of the paper, and the summary."""
     from rich.text import Text
 
     from citewell.features.checking.check import ORDER, tally
@@ -490,7 +491,7 @@ def _show_one(out: Console, one: Check) -> None:
 
 
 def _commands(one: Check) -> list[str]:
-    """The commands that act on an entry of a .bib that is not verified."""
+    """The commands for an unverified entry of a .bib."""
     from citewell.features.citing.completion import DOUBTED
     from citewell.usecases.check import MARK, RECORD, REMOVE, changes_for
 
@@ -512,7 +513,7 @@ def _commands(one: Check) -> list[str]:
 
 
 def counts_any(one: Check) -> bool:
-    """True when a finding bears on the verdict."""
+    """True when a finding affects the verdict."""
     from citewell.features.checking.check import counts
 
     return any(counts(finding) for finding in one.findings)

@@ -23,9 +23,9 @@ CHANGES = {"mark": "marked as checked", "remove": "removed", "record": "replaced
 def fix_entries(
     library: Library, checks: Sequence[Check], *, write: bool, unsafe: bool
 ) -> list[Check]:
-    """Show, or write, what corrects the checked entries; the checks that are as before.
+    """Show or write the corrections of the checked entries; return the unchanged checks.
 
-    After writing, those of the corrected entries are left out: nothing is wrong with them any more.
+    After writing, those of the corrected entries are left out.
     """
     from citewell.features.citing.write import write_plan
 
@@ -54,7 +54,7 @@ def fix_entries(
 def change_entries(
     library: Library, files: Sequence[Path], changes: Mapping[str, str], *, write: bool
 ) -> None:
-    """Show, or write, what becomes of entries by key (`Library.changes`)."""
+    """Show or write changes of entries by key (`Library.changes`)."""
     from citewell.features.citing.write import write_plan
 
     plan = library.changes(files, changes)
@@ -85,7 +85,7 @@ def _report(one: FixedEntry, what: str) -> None:
     echo(f"{one.path}:{one.line}: {one.key}: {what} ({', '.join(one.codes)})", err=True)
 
 
-# A unified diff in colour, and plain where colour is not wanted.
+# A unified diff in colour, or plain without colours.
 
 _STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 

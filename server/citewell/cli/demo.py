@@ -98,7 +98,7 @@ def _with_starter(session: Session) -> Options:
 def copy_paper(out: Path) -> Path:
     """Copy the bundled paper into `out` and return its path there.
 
-    A folder that holds anything that an earlier demo did not write is refused, with the reason.
+    A folder with files that no earlier demo wrote is rejected, with the reason.
     """
     record = _recorded(out)
     for name in FILES:
@@ -152,9 +152,10 @@ def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
     from citewell.usecases.library import Library
 
     _step(screen, 3, "The citations")
-    # The bundled paper wants papers that the library has: each gets its best, with its confidence.
+    # The placeholders of the bundled paper need papers of the library: each gets its best, with its
+    # confidence.
     with Library(options) as library:
-        # The paper's answers are known: nothing stays open.
+        # The paper's answers are known, so that nothing stays open.
         plan = library.fill(paper, unattended=True, threshold=0.0)
         show_problems(plan.problems)
         show_plan(screen, plan)
@@ -182,7 +183,7 @@ def _check(screen: Console, paper: Path, options: Options, plan: FillPlan) -> bo
 
 
 def _compile(screen: Console, paper: Path) -> bool:
-    """Run pdflatex, bibtex, pdflatex, pdflatex; true if it worked or there is no TeX here."""
+    """Run pdflatex, bibtex, pdflatex, pdflatex; true if it worked or TeX is missing."""
     programs = [name for name in ("pdflatex", "bibtex") if shutil.which(name) is None]
     if programs:
         screen.print(f"   not compiled: {' and '.join(programs)} not installed", style="yellow")

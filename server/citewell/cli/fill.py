@@ -1,4 +1,4 @@
-"""`citewell fill`: every placeholder of a paper becomes a citation, or is named as left open."""
+"""`citewell fill`: every placeholder of a paper becomes a citation, or is reported as open."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def fill(
     session: Session = ctx.obj
     with Library(session.load(paper).options, online=online) as library, ExitStack() as stack:
         choose = Chooser(console(err=True), library.engine, count) if interactive else None
-        # Questions are not asked below a bar.
+        # No questions below a progress bar.
         bar = stack.enter_context(_bar()) if online and not interactive else no_progress
         plan = library.fill(
             paper,
@@ -161,8 +161,8 @@ def _bar() -> Iterator[Progress]:
 
 
 def _plan_again(plan: FillPlan, *, asks: bool) -> FillPlan:
-    """The plan for files that have changed since. Raises `CitewellError` where the author, who was
-    asked, has not seen all of it."""
+    """The plan for files that have changed. Raises `CitewellError` if the author, who was asked,
+    has not seen all of it."""
     assert plan.again is not None
     fresh = plan.again()
     seen, new = ({(one.text, one.key) for one in each.filled} for each in (plan, fresh))
@@ -181,7 +181,7 @@ def exit_code(plan: FillPlan, done: bool) -> int:
 
 
 def show_plan(out: Console, plan: FillPlan) -> None:
-    """What happens to each placeholder, then the diff of every file."""
+    """Print the outcome of each placeholder, then the diff of every file."""
     from rich.text import Text
 
     from citewell.cli.check_fix import show_diff
@@ -225,7 +225,7 @@ def _outcome(found: PlaceholderFill) -> Any:
 
 
 def shown_path(path: str) -> str:
-    """The path from the current folder where it lies below it."""
+    """The path relative to the current folder if it is below it."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
@@ -233,7 +233,7 @@ def shown_path(path: str) -> str:
 
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
-    """What was done, on standard error."""
+    """Print a summary on standard error."""
     from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
@@ -300,13 +300,13 @@ def _candidates(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     ]
 
 
-# Choosing a paper for each placeholder at a terminal.
+# Choice of a paper for each placeholder in a terminal.
 
 HELP = "number: choose it; Enter: choose the first; words: search; s: skip; q: skip the rest"
 
 
 class Chooser:
-    """Asks once per placeholder. Words search again; `q` leaves all that follow open."""
+    """Asks once per placeholder. Words search again; `q` leaves all remaining ones open."""
 
     def __init__(self, out: Console, engine: Engine, count: int) -> None:
         self.out = out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Query, SearchResult, Work
     from citewell.model.query import Direction
     from citewell.options.tree import BibOptions
-    from citewell.usecases.find import Neighbour
+    from citewell.usecases.find import Found, Neighbour
 
 _WORDS = re.compile(r"-[^\W\d].*\s")
-"""A quoted argument such as "-irrigation of orchards", which no option looks like."""
+"""A quoted argument such as "-irrigation of orchards", unlike any option."""
 
 
 class TypedWordsCommand(click.Command):
-    """Takes a quoted text that starts with a dash as words; for a single such word it says how to
+    """Takes a quoted text that starts with a dash as words; for a single word it explains how to
     write it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -61,7 +61,7 @@ class TypedWordsCommand(click.Command):
 
 
 _BROKEN = ("library-", "engine-", "index-", "sources-")
-"""Codes of problems for which nothing could be searched."""
+"""Prefixes of the codes of problems that prevent a search."""
 
 
 @click.command("find", cls=TypedWordsCommand, short_help="Find papers for a text.")
@@ -102,6 +102,10 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     is_flag=True,
     help="With --language: leave out papers without a stated language.",
 )
+@click.option(
+    "--file", "file", type=click.File(encoding="utf-8"), metavar="FILE",
+    help="Answer each line of FILE (- for standard input) in place of TEXT.",
+)  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
@@ -125,6 +129,7 @@ def find(
     kind: str,
     language: str,
     strict_language: bool,
+    file: IO[str] | None,
     online: bool,
     pick: bool,
     explain: bool,
@@ -140,9 +145,10 @@ def find(
     --bibtex writes are kept (`sources.keep`).
 
     A pipe gets a line for each paper: key, title, authors, year, venue and reason, separated by
-    tabs. Exits with 1 if nothing is found.
+    tabs; with --file, each answer follows a line with its text behind a #, and --json writes a
+    list of results. Exits with 1 if nothing is found.
     """
-    from citewell.features.text.evidence import reason, understood_text, why
+    from citewell.features.text.evidence import understood_text
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
 
@@ -150,8 +156,11 @@ def find(
         raise click.UsageError("--bibtex and --json exclude each other.")
     if strict_language and not language:
         raise click.UsageError("--strict-language needs --language.")
+    if file is not None and text:
+        raise click.UsageError("--file takes the place of TEXT.")
+    texts = _lines(file) if file else [" ".join(text)]
     wanted = Query(
-        text=" ".join(text),
+        text=next(iter(texts), ""),
         author=author,
         venue=venue,
         kind=kind,
@@ -165,8 +174,8 @@ def find(
     entries = ""
     try:
         with Library(options, online=online) as library:
-            found = library.find(
-                query.text,
+            answers = library.find_many(
+                texts,
                 count,
                 author=author,
                 venue=venue,
@@ -177,43 +186,75 @@ def find(
                 year_to=query.year_to,
                 pick=pick,
             )
-            if found.who:
-                echo(found.who, err=True)
+            for who in dict.fromkeys(one.who for one in answers if one.who):
+                echo(who, err=True)
             show_cost(library.engine.status().budget)
-            works = [hit.work for hit in found.hits]
-            cited = library.engine.citations([work.id for work in works])
+            works = list({hit.work.id: hit.work for one in answers for hit in one.hits}.values())
+            ids = [work.id for work in works]
+            cited = dict(zip(ids, library.engine.citations(ids), strict=True))
             if bibtex:
                 entries = library.bibtex(works)
                 show_problems(library.accept(works))
     except CitewellError as error:
         if not as_json:
             raise
-        cited = []
-        found = Found(query=query, result=SearchResult(problems=(error.problem,)))
-    result, problems = found.result, found.problems
-    if explain:
-        echo(understood_text(result.understood) or "Understood: words alone.", err=True)
-    broken = not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
+        failed, cited = SearchResult(problems=(error.problem,)), {}
+        answers = [Found(query=replace(query, text=one), result=failed) for one in texts]
     if as_json:
-        write_json(_to_json(result, _keys(result, options.bib), problems))
+        results = [
+            _to_json(one.result, _keys(one.result, options.bib), one.problems) for one in answers
+        ]
+        write_json(results if file else results[0])
     elif bibtex:
         echo_exact(entries)
-    elif not broken:
-        verbose = verbose or session.verbosity > 0
-        whys = [
-            why(hit) if verbose else reasoned(reason(hit, query.text), times)
-            for hit, times in zip(result.hits, cited, strict=True)
-        ]
-        _show(result, _keys(result, options.bib), whys)
-    show_problems(problems, error=broken)
-    if result.hits:
-        ctx.exit(OK)
-    ctx.exit(BROKEN if broken else FINDINGS)
+    verbose = verbose or session.verbosity > 0
+    for one, found in zip(texts, answers, strict=True):
+        if explain:
+            understood = understood_text(found.result.understood)
+            echo(understood or "Understood: words alone.", err=True)
+        if not (as_json or bibtex):
+            _show_found(found, cited, options.bib, f"# {one}" if file else "", verbose=verbose)
+        show_problems(found.problems, error=_is_broken(found.result))
+    ctx.exit(_status_of(answers))
+
+
+def _lines(file: IO[str]) -> list[str]:
+    """The lines with words. Raises `click.UsageError` where there is none."""
+    lines = [line.strip() for line in file if line.strip()]
+    if not lines:
+        raise click.UsageError("FILE has no line with words.")
+    return lines
+
+
+def _status_of(answers: Sequence[Found]) -> int:
+    if any(found.hits for found in answers):
+        return OK
+    return BROKEN if any(_is_broken(found.result) for found in answers) else FINDINGS
+
+
+def _is_broken(result: SearchResult) -> bool:
+    """Whether nothing could be searched."""
+    return not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
+
+
+def _show_found(
+    found: Found, cited: Mapping[str, int], bib: BibOptions, heading: str, *, verbose: bool
+) -> None:
+    from citewell.features.text.evidence import reason, why
+
+    if _is_broken(found.result):
+        return
+    if heading:
+        echo(heading)
+    whys = [
+        why(hit) if verbose else reasoned(reason(hit, found.query.text), cited[hit.work.id])
+        for hit in found.hits
+    ]
+    _show(found.result, _keys(found.result, bib), whys)
 
 
 def _query(query: Query, year: int | None) -> Query:
-    """The query with its years. Raises `click.UsageError` where it asks for nothing, or contradicts
-    itself."""
+    """The query with its years. Raises `click.UsageError` if it is empty or contradictory."""
     low, high = query.year_from, query.year_to
     if year is not None:
         if low is not None or high is not None:
@@ -228,7 +269,7 @@ def _query(query: Query, year: int | None) -> Query:
 
 
 def _keys(result: SearchResult, options: BibOptions) -> list[str]:
-    """The key of each paper: the one that it has, else a suggested one; all distinct."""
+    """The key of each paper: the existing one, else a suggested one; all distinct."""
     from citewell.documents.keys.pattern import make_key
 
     taken: set[str] = set()
@@ -243,7 +284,7 @@ def _keys(result: SearchResult, options: BibOptions) -> list[str]:
 def _to_json(
     result: SearchResult, keys: Sequence[str], problems: Sequence[Problem]
 ) -> dict[str, Any]:
-    """The result for programs: `hits` and `problems` are always there."""
+    """The result for programs: `hits` and `problems` are always present."""
     import msgspec
 
     return {
@@ -265,7 +306,7 @@ def _to_json(
 
 
 def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> None:
-    """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
+    """Print a table in a terminal; elsewhere a tab-separated line for each paper."""
 
     if not result.hits:
         click.echo("No papers found.", err=True)
@@ -278,7 +319,7 @@ def _show(result: SearchResult, keys: Sequence[str], whys: Sequence[str]) -> Non
         click.echo(tabbed(key, hit.work, why))
 
 
-# `citewell related`: the papers beside some others in the citation graph.
+# `citewell related`: the neighbours of papers in the citation graph.
 
 _RELATED_WORDS: dict[Direction, str] = {
     "cites": "cited by",
@@ -345,14 +386,14 @@ def _links(paper: Neighbour) -> str:
     return "; ".join(parts)
 
 
-# How a found paper is written in a terminal.
+# Papers in a terminal.
 
 MAX_AUTHORS = 3
 VENUE_CHARACTERS = 48
 
 
 def authors_of(work: Work) -> str:
-    """Family names, the first three of them."""
+    """The first three family names."""
     names = [author.family or author.given for author in work.authors]
     if len(names) > MAX_AUTHORS:
         return ", ".join(names[:MAX_AUTHORS]) + " et al."
@@ -360,7 +401,7 @@ def authors_of(work: Work) -> str:
 
 
 def record_of(work: Work) -> dict[str, Any]:
-    """The record as JSON of the command line has it: authors as they are read, like everywhere."""
+    """The record as JSON of the command line, with authors as display names."""
     import msgspec
 
     found: dict[str, Any] = msgspec.to_builtins(work)
@@ -368,7 +409,7 @@ def record_of(work: Work) -> dict[str, Any]:
 
 
 def venue_of(work: Work) -> str:
-    """The shortest name of the venue that the record has, in `VENUE_CHARACTERS` at most."""
+    """The shortest name of the venue in the record, at most `VENUE_CHARACTERS`."""
     name = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
     return shorten(name, VENUE_CHARACTERS)
 
@@ -389,7 +430,7 @@ def show_table(
     *,
     best_last: bool = False,
 ) -> None:
-    """Papers at a terminal: authors and year, title and key, venue, and why each is listed."""
+    """Print papers in a terminal: authors and year, title and key, venue, and the reason."""
     from rich.table import Table
     from rich.text import Text
 
@@ -410,7 +451,7 @@ def show_table(
 
 
 def reasoned(reason: str, times: int) -> str:
-    """Why a paper is listed, and how often it is cited."""
+    """The reason for a paper, and its number of citations."""
     from citewell.features.text.evidence import cited_text
 
     return "; ".join(part for part in (reason, cited_text(times)) if part)

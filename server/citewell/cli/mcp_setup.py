@@ -1,4 +1,4 @@
-"""`citewell mcp setup`: enters the server in the settings of a client, or takes it out again."""
+"""`citewell mcp setup`: adds the server to the settings of a client, or removes it."""
 
 from __future__ import annotations
 

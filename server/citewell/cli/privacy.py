@@ -1,4 +1,4 @@
-"""The commands about what leaves this machine and what is kept: `sources`, `llm` and `history`."""
+"""Commands for what leaves this machine and what is stored: `sources`, `llm` and `history`."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _show(rows: Sequence[dict[str, Any]], options: Options) -> None:
         out.print(f"Contact address: {options.sources.contact}")
 
 
-# `citewell llm`: who is asked, what it is sent, what it has cost, and whether it answers.
+# `citewell llm`: the provider, the data sent to it, its costs, and whether it answers.
 
 SENT = (
     "the citing sentence with two sentences before and one after it, the typed words, "
@@ -213,7 +213,7 @@ def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
 
 
 def llm_facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[Problem]]:
-    """All there is to say; a problem for what keeps the model from being asked."""
+    """All facts about the language model; a problem if it cannot be used."""
     from citewell.llm.account import Account
     from citewell.llm.assistant import LanguageModel
     from citewell.llm.providers import key_of, needs_key, no_key
@@ -339,7 +339,7 @@ def _show_model(found: dict[str, Any]) -> None:
     console().print(table)
 
 
-# `citewell history`: which suggestions were accepted and dismissed, and how to erase that.
+# `citewell history`: accepted and dismissed suggestions, and their erasure.
 
 
 @click.group("history", short_help="Show or erase what was learned from your choices.",
@@ -424,7 +424,7 @@ def _count(events: Sequence[Event]) -> str:
 
 
 def _row(event: Event) -> dict[str, Any]:
-    """One event for programs; of the query only whether a vector of it is kept."""
+    """One event for programs; of the query only whether its vector is stored."""
     return {
         "time": _time(event, "seconds"),
         "kind": event.kind,
@@ -445,7 +445,7 @@ def _time(event: Event, precision: str) -> str:
 
 
 def _shown(event: Event) -> tuple[str, str, str, str, str]:
-    """When, what was done, the paper, the project and where it was done."""
+    """Time, action, paper, project and place of an event."""
     from citewell.model.feedback import UNATTENDED
 
     # No user chose unattended fills, so nothing is learned from them.

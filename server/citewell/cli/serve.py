@@ -33,7 +33,7 @@ def lsp(session: Session, tcp: str, stdio: bool) -> None:
         host, port = address(tcp, "--tcp")
     from citewell.lsp import serve
 
-    # An editor that ends its server does not wait for threads, and none has anything to put away.
+    # An editor that ends its server does not wait for threads, and none needs a cleanup.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     serve(host=host, port=port, overrides=session.flags(), user_file=session.config)
 
@@ -119,7 +119,7 @@ def mcp(
         raise click.UsageError("--allow-origin and --allow-host require --http.")
     host, port = address(http, "--http") if http else ("", 0)
     if not http:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as a language server is ended
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # like a language server
     options = session.load(roots[0] if roots else None).options
     serve(
         options,
@@ -138,13 +138,20 @@ PORT = 7413
 
 
 @click.command("serve", short_help="Serve a web page, and programs over HTTP.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    envvar="CITEWELL_HTTP_HOST",
+    show_default=True,
+    help="Address to listen on; also CITEWELL_HTTP_HOST in the environment.",
+)
 @click.option(
     "--port",
+    envvar="CITEWELL_HTTP_PORT",
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="Port to listen on; 0: any free port.",
+    help="Port to listen on; 0: any free port. Also CITEWELL_HTTP_PORT in the environment.",
 )
 @click.option(
     "--token-file",

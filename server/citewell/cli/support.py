@@ -74,7 +74,7 @@ def support(
 
 
 def to_json(supports: list[Support], citations: int) -> dict[str, Any]:
-    """The answers, each with its place, and how many citations there are."""
+    """The answers, each with its place, and the number of citations."""
     from citewell.features.checking.support import CAUTION
 
     rows = [

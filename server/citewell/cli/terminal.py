@@ -1,5 +1,5 @@
-"""The one way to the terminal, with the log and progress bars: no control character of a foreign
-text gets there.
+"""All output to the terminal, with the log and progress bars: no control character of a foreign
+text gets through.
 
 Commands print with `echo` and `console`. What other programs read (a diff for `patch`,
 entries, a report) is escaped only on a terminal; see `echo_exact`.
@@ -27,22 +27,24 @@ if TYPE_CHECKING:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """One line for a reader."""
+    """Print one line."""
     from citewell.model.display_text import visible
 
     click.echo(visible(text), err=err)
 
 
 def echo_exact(text: str) -> None:
-    """A text for a program, byte for byte; with control characters written out on a terminal."""
+    """Print a text for a program, byte for byte; in a terminal, with control characters as
+    escapes."""
     from citewell.model.display_text import visible
 
-    # Without `color` click takes colours out of what goes to no terminal: they may be the text's.
+    # Without `color`, click removes colours from output that goes to no terminal: they may be the
+    # text's.
     click.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)
 
 
 def visible_console() -> type[Console]:
-    """A rich console that colours and moves the cursor itself; what it prints cannot."""
+    """A rich console that alone sets colours and moves the cursor; the printed text cannot."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -57,8 +59,8 @@ def visible_console() -> type[Console]:
                     yield Segment(visible(segment.text), segment.style)
 
         def on_broken_pipe(self) -> None:
-            # Rich would end the process and its standard output, a language server's included,
-            # where its log is closed.
+            # Rich would end the process and its standard output, a language server's included, when
+            # its log is closed.
             self.quiet = True
             if not self.stderr:
                 raise BrokenPipeError
@@ -67,13 +69,13 @@ def visible_console() -> type[Console]:
 
 
 PIPE_WIDTH = 120
-"""Columns of a table that goes to a file or a pipe, where `COLUMNS` does not say otherwise."""
+"""Columns of a table in a file or a pipe, unless `COLUMNS` is set."""
 
 
 def console(*, err: bool = False) -> Console:
-    """A rich console that keeps lines whole when its output goes to a file or a pipe.
+    """A rich console that does not break lines in a file or a pipe.
 
-    `COLUMNS` is the width wherever it goes; with `NO_COLOR` there are no styles at all.
+    `COLUMNS` is the width everywhere; with `NO_COLOR` there are no styles.
     """
     made_of = visible_console()
     plain = no_color()
@@ -92,7 +94,7 @@ def no_color() -> bool:
 
 
 def set_up_logging(verbosity: int) -> None:
-    """Log to standard error: errors with -q, else warnings; -v informs, -vv debugs."""
+    """Log to standard error: errors with -q, else warnings; -v adds information, -vv debugging."""
     level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(verbosity, logging.DEBUG)
     root = logging.getLogger()
     root.setLevel(level)
@@ -116,7 +118,7 @@ class _LateHandler(logging.Handler):
 
 
 class Bars:
-    """The progress of a measurement or of a library's building; nothing where no terminal is."""
+    """Progress bars of a measurement or a build; nothing without a terminal."""
 
     def __init__(self) -> None:
         from rich.progress import (
@@ -154,7 +156,7 @@ class Bars:
             self._progress.advance(self._task, steps)
 
 
-# Prints problems on standard error, with code and hint, never a traceback.
+# Printing of problems on standard error, with code and hint, never a traceback.
 
 OK = 0
 FINDINGS = 1
@@ -177,13 +179,14 @@ def show_problem(problem: Problem, *, error: bool = False) -> None:
 
 
 def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
-    """Each distinct problem once, in order."""
+    """Print each distinct problem once, in order."""
     for problem in dict.fromkeys(problems):
         show_problem(problem, error=error)
 
 
 def show_cost(budget: Budget) -> None:
-    """What the language model has cost this command and this day; nothing where none was asked."""
+    """Print the cost of the language model for this command and this day; nothing if it was not
+    used."""
     own = budget.session
     if not own.requests:
         return
@@ -203,7 +206,7 @@ def show_cost(budget: Budget) -> None:
 def save_results(
     flags: Mapping[str, Any], value: Any, page: Callable[[], str] | None = None
 ) -> None:
-    """Write what `--json` and `--html` ask for: the figures, and a report of them.
+    """Write the files of `--json` and `--html`: the figures, and a report of them.
 
     Raises `CitewellError` when a file cannot be written.
     """
@@ -218,7 +221,7 @@ def save_results(
 
 
 def save_report(path: Path, page: str) -> None:
-    """Write a report where `--html` says.
+    """Write a report to the path of `--html`.
 
     Raises `CitewellError` when the file cannot be written.
     """
@@ -229,7 +232,7 @@ def save_report(path: Path, page: str) -> None:
 
 
 def write_json(value: Any) -> None:
-    """`value` (structs included) as indented UTF-8 JSON on standard output."""
+    """Print `value` (structs included) as indented UTF-8 JSON on standard output."""
     import msgspec
 
     from citewell.model.display_text import visible_json
@@ -259,10 +262,9 @@ class Session:
     verbosity: int = 0
 
     def load(self, document: Path | None = None) -> Loaded:
-        """The settings for a document (or the current folder); what is wrong goes to stderr.
+        """Load the settings for a document (or the current folder); problems go to stderr.
 
-        A flag that cannot hold is a usage error: who named another model for this run must not be
-        served by the usual one.
+        An invalid flag is a usage error: a run with another model than requested must not happen.
         """
         from citewell.options.folders import working_folder
         from citewell.options.merge import load, wrong_flags
@@ -291,13 +293,13 @@ class Session:
         return found | library_settings(self.library)
 
 
-# The .bib files whose keys name papers on the command line.
+# The .bib files with keys that name papers on the command line.
 
 BIB = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 def own_bibs(paths: Sequence[Path]) -> list[BibFile]:
-    """These .bib files; without one, the only one of the folder, if it can be read. Raises
+    """These .bib files; without one, the only one of the folder, if it is readable. Raises
     `CitewellError`."""
     from citewell.documents.bib.reader import parse_bib
     from citewell.documents.project.declared_bibs import lone_bib

@@ -1,4 +1,4 @@
-"""Names by which others cite a paper, where its title lacks them: "resnet", "lstm", "gpt-3".
+"""Names that others use for a paper and that its title lacks: "resnet", "lstm", "gpt-3".
 
 The bundled table lists, for each name, the titles that it refers to and in how many citing papers.
 It holds names, hashes of titles and counts, so it serves any library that holds the papers.
@@ -17,9 +17,9 @@ from citewell.model import CitewellError, Problem
 
 FORMAT = "citewell-aliases-1"
 SHORT = 5
-"""Letters up to which several things may bear a name: "AMT" is a paper, and Mechanical Turk."""
+"""Maximum length of an ambiguous name: "AMT" is a paper, and Mechanical Turk."""
 _SHORTEST = 3
-"""Letters of a name whose plural "s" is taken off."""
+"""Minimum length of a name that loses its plural "s"."""
 
 GENERIC = frozenset(
     "algorithm algorithms architecture architectures benchmark benchmarks classifier classifiers "
@@ -29,22 +29,22 @@ GENERIC = frozenset(
     "tool toolkit approach backbone block blocks data objective representations scheme task tasks "
     "units unit mechanism vectors".split()
 )
-"""What may follow a name and is no part of it: "the Adam optimizer"."""
+"""Words that may follow a name without belonging to it: "the Adam optimizer"."""
 
 
 class Alias(msgspec.Struct, frozen=True):
-    """A paper that others call by a name."""
+    """A paper that others refer to by a name."""
 
     key: int
     """Title key (`columns.title_key`)."""
     papers: int
-    """Citing papers that call it so."""
+    """Number of citing papers that use the name for it."""
     of: int
-    """Citing papers that use the name for any paper."""
+    """Number of citing papers that use the name for any paper."""
 
     @property
     def strength(self) -> float:
-        """Share of the citing papers that mean this one, in (0, 1): less where few use the name."""
+        """Share of the citing papers that mean this one, in (0, 1): lower if few use the name."""
         return self.papers / (self.of + 1)
 
 
@@ -52,7 +52,8 @@ class Aliases:
     """The table, by name."""
 
     def __init__(self, known: Mapping[str, tuple[Alias, ...]]) -> None:
-        """`known` are the works of each name as `alias_name` gives it, the likeliest first."""
+        """`known` maps each name, in the form of `alias_name`, to its works, the likeliest
+        first."""
         self._known = known
 
     def __len__(self) -> int:
@@ -63,10 +64,12 @@ class Aliases:
         return self._known.items()
 
     def shares(self, name: str) -> tuple[tuple[Alias, float], ...]:
-        """The works that others call so, each with the probability that the name means it: its
-        share of the citing papers, smoothed. What two or three papers call so is a guess, a short
-        name more so, and other uses weigh less the more papers agree. `name` is as it is written:
-        a capital S makes no plural, "VITS" is no "ViT"."""
+        """The works with a name, each with the probability that the name means it: its smoothed
+        share of the citing papers.
+
+        A name used in two or three papers is a guess, a short name more so; other uses weigh less
+        the more papers agree. `name` is as written: a capital S is no plural, "VITS" is not "ViT".
+        """
         if name.isupper() and alias_name(name) != fold_name(name):
             return ()
         known = self.of(name)
@@ -79,7 +82,7 @@ class Aliases:
         return tuple(found)
 
     def of(self, name: str) -> tuple[Alias, ...]:
-        """The works that others call so, the likeliest first; of one word or of several joined."""
+        """The works with a name, of one word or of several joined, the likeliest first."""
         return self._known.get(alias_name(name), ())
 
 
@@ -87,8 +90,7 @@ NO_ALIASES = Aliases({})
 
 
 def alias_name(name: str) -> str:
-    """The form in which a name is looked up: letters and digits, no plural "s"; "U-Nets" is
-    "unet"."""
+    """The look-up form of a name: letters and digits, without a plural "s"; "U-Nets" is "unet"."""
     plain = fold_name(name)
     if len(plain) > _SHORTEST and plain.endswith("s") and not plain.endswith("ss"):
         plain = plain[:-1]

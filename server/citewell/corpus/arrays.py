@@ -1,4 +1,4 @@
-"""Arrays that are made once, kept in the user's cache, and mapped from there; arrays as sets.
+"""Arrays that are computed once, stored in the user's cache, and mapped from there; set operations.
 
 The weights ship compressed, and some arrays belong to one library. A process that makes them holds
 a copy of its own, after a quarter of a second of work; a mapped file takes neither, and processes
@@ -40,7 +40,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class _ArrayLocation(msgspec.Struct, frozen=True):
-    """Where in the file an array stands."""
+    """The position of an array in the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -57,10 +57,10 @@ def mapped_arrays(
 ) -> Arrays:
     """The arrays that `make` returns, read-only, mapped from a file of the cache.
 
-    They are made once for each `name`, content of the files `sources` and `facts`: a `make` that
-    returns others needs another name. Files of the name that were not opened for `unused` seconds
-    are removed when one is written. Where no file can be kept, the arrays are held in memory.
-    Raises `OSError` for a source that cannot be read, and what `make` raises.
+    They are computed once for each `name`, `facts` and content of the files `sources`: a `make`
+    that returns other arrays needs another name. Files of the name that were not opened for
+    `unused` seconds are removed when one is written. If no file can be stored, the arrays are held
+    in memory. Raises `OSError` for a source that cannot be read, and what `make` raises.
     """
     path = cache_folder() / FOLDER / f"{name}-{_digest(sources, facts)}.bin"
     found = _opened(path)
@@ -91,7 +91,7 @@ def _digest(sources: Sequence[Path], facts: str) -> str:
 
 
 def _opened(path: Path) -> Arrays | None:
-    """The arrays of a file; None if there is none, or if it is not whole."""
+    """The arrays of a file; None if it is missing or incomplete."""
     try:
         mapped: Any = np.memmap(path, np.uint8, "r").view(np.ndarray)
         raw = memoryview(mapped)
@@ -128,7 +128,7 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     places = {
         name: _ArrayLocation(array.dtype.str, array.shape, 0) for name, array in plain.items()
     }
-    # The header's length depends on the places in it: room for the greatest numbers is left.
+    # The header's length depends on the offsets in it: it has room for the greatest numbers.
     room = len(_MAGIC) + 12 + len(msgspec.json.encode(places)) + 20 * len(places)
     end = room
     for name, array in plain.items():
@@ -158,7 +158,7 @@ _T = TypeVar("_T", bound=np.generic)
 
 
 def distinct(values: NDArray[_T]) -> NDArray[_T]:
-    """The distinct values of an array without NaN, rising."""
+    """The distinct values of an array without NaN, ascending."""
     rising = np.sort(np.asarray(values), axis=None)
     is_first = np.empty(len(rising), np.bool_)
     is_first[:1] = True
@@ -167,7 +167,7 @@ def distinct(values: NDArray[_T]) -> NDArray[_T]:
 
 
 def is_among(values: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which of the values are among the others, in the shape of the values; none is NaN."""
+    """A mask of the values that are among the others, in the shape of the values; none is NaN."""
     if not len(others):
         return np.zeros(np.shape(values), np.bool_)
     rising = np.sort(others)
@@ -180,7 +180,7 @@ def is_among(values: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
 def ranges(
     begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of the ranges [begin, end) one after the other, and the range of each."""
+    """The numbers of the ranges [begin, end) in sequence, and the range of each."""
     count = end - begin
     owner = np.repeat(np.arange(len(count)), count)
     first = np.cumsum(count) - count

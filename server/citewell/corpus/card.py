@@ -1,4 +1,4 @@
-"""The card of a library that is shipped: what it holds, and what it lacks."""
+"""The card of a shipped library: its contents and its gaps."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _LARGEST = 30
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """What a shipped library holds."""
+    """The contents of a shipped library."""
 
     name: str
     works: int
     abstracts: int
-    """Works that are also found by what their abstract says."""
+    """Number of works that can be found by their abstracts."""
     first: int
     last: int
     sources: dict[str, int]
-    """Works with a record of each source."""
+    """Number of works with a record from each source."""
     years: dict[str, int]
     venues: tuple[VenueCount, ...] = ()
-    """Those with most works."""
+    """The venues with most works."""
 
     @property
     def summary(self) -> str:
-        """In one sentence what the library holds."""
+        """The contents of the library in one sentence."""
         names = ", ".join(venue.venue for venue in self.venues[:_LISTED])
         return (
             f"The library {self.name} holds {self.works:,} works of {self.first} to {self.last}, "
@@ -48,7 +48,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_card(library: Path) -> Card | None:
-    """The card of the library in a folder; None where there is none that can be read."""
+    """The card of the library in a folder; None if there is no readable one."""
     path = library / CARD
     try:
         if path.stat().st_size > _MAX_CARD:
@@ -59,8 +59,8 @@ def read_card(library: Path) -> Card | None:
 
 
 def not_held(library: Library) -> Problem | None:
-    """Why a search of a shipped library may find nothing; None for a library without a card that
-    lies on none."""
+    """The reason why a search of a shipped library may find nothing; None for a library without a
+    card and without a library below."""
     card = read_card(library.path)
     message = ""
     if card is None and library.below is not None:
@@ -77,7 +77,7 @@ def not_held(library: Library) -> Problem | None:
 
 
 def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
-    """What the library and those below it cover, the upper ones first."""
+    """The coverage of the library and those below it, from the top."""
     found: list[LibraryCoverage] = []
     one: Library | None = library
     while one is not None:
@@ -120,13 +120,13 @@ def _counted(library: Library) -> LibraryCoverage:
 
 
 def missing_years(card: Card) -> str:
-    """Which years of the largest venues the library lacks, in words; empty when none."""
+    """The missing years of the largest venues, in words; empty if there are none."""
     gaps = [(one.venue, one.missing) for one in card.venues[:_LARGEST] if one.missing]
     return "; ".join(f"{venue} {', '.join(map(str, years))}" for venue, years in gaps)
 
 
 def card_text(card: Card, sha256: str) -> str:
-    """The card as Markdown; `sha256` is that of the library's files."""
+    """The card as Markdown; `sha256` is the digest of the library's files."""
     lines = [
         f"# {card.name}",
         "",

@@ -1,4 +1,4 @@
-"""The works of one segment, in an SQLite file that no longer changes.
+"""The works of one segment, in an immutable SQLite file.
 
 Table `works(row, blob)`: a MessagePack `Work`, compressed with Zstandard and a dictionary trained
 on the segment (a third of the size, and no slower to fetch 50 of). Table `keys(number, row)`: see
@@ -28,11 +28,11 @@ APPLICATION_ID = 0x43495445
 """`CITE`, in the header of the SQLite file."""
 
 Record = TypeVar("Record")
-"""A struct with some of the fields of `Work`, or `Work` itself."""
+"""A struct with a subset of the fields of `Work`, or `Work` itself."""
 
 
 class _TitleRecord(msgspec.Struct, frozen=True):
-    """A record of which only the title is read."""
+    """A record decoded for its title alone."""
 
     title: str
 
@@ -49,7 +49,7 @@ CREATE TABLE origins (source INTEGER, row INTEGER, PRIMARY KEY (source, row)) WI
 
 
 class _CatalogueReader:
-    """A connection and the decoders that go with it: used by one thread at a time."""
+    """A connection with its decoders: used by one thread at a time."""
 
     def __init__(self, connection: sqlite3.Connection, dictionary: bytes) -> None:
         self.connection = connection
@@ -67,10 +67,10 @@ class _CatalogueReader:
 
 
 class Catalogue:
-    """Reads one segment's works. Safe to use from any number of threads."""
+    """Reads one segment's works. Thread-safe."""
 
     def __init__(self, path: Path, count: int) -> None:
-        """Open `catalogue.sqlite`; raises `LibraryError` if it is not a whole catalogue."""
+        """Open `catalogue.sqlite`; raises `LibraryError` if it is not a complete catalogue."""
         self.path = path
         self.count = count
         self._idle: list[_CatalogueReader] = []
@@ -93,11 +93,12 @@ class Catalogue:
         self._idle.append(_CatalogueReader(connection, self._dictionary))
 
     def works(self, rows: Iterable[int]) -> dict[int, Work]:
-        """The works in these rows; rows that do not exist are left out."""
+        """The works in these rows; missing rows are left out."""
         return self.records(rows, Work)
 
     def records(self, rows: Iterable[int], kind: type[Record]) -> dict[int, Record]:
-        """The records in these rows by row, decoded as `kind`, a part of the fields of `Work`."""
+        """The records in these rows, by row, decoded as `kind`, a subset of the fields of
+        `Work`."""
         wanted = [int(row) for row in rows]
         found: dict[int, Record] = {}
         decoder = msgspec.msgpack.Decoder(kind)
@@ -111,7 +112,7 @@ class Catalogue:
         return found
 
     def titles_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """The titles of these rows; rows that do not exist are left out."""
+        """The titles of these rows; missing rows are left out."""
         return {row: record.title for row, record in self.records(rows, _TitleRecord).items()}
 
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
@@ -142,7 +143,7 @@ class Catalogue:
             row = batch[-1][0] + 1
 
     def origins(self, sources: Sequence[str]) -> dict[str, list[int]]:
-        """Rows that each of these sources gave a record to."""
+        """The rows with a record from each of these sources."""
         found: dict[str, list[int]] = {}
         with self._reader() as reader:
             names = dict(self._source_numbers(reader))
@@ -154,14 +155,14 @@ class Catalogue:
         return found
 
     def origins_of(self, row: int) -> tuple[str, ...]:
-        """Sources whose records make up a row."""
+        """Sources of the records in a row."""
         with self._reader() as reader:
             names = {number: name for name, number in self._source_numbers(reader)}
             sql = "SELECT source FROM origins WHERE row = ? ORDER BY source"
             return tuple(names[number] for (number,) in reader.connection.execute(sql, (row,)))
 
     def close(self) -> None:
-        """Close every connection; a reader still in use is closed when it comes back."""
+        """Close every connection; one in use is closed when it is returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -174,7 +175,7 @@ class Catalogue:
 
     def _connect(self) -> sqlite3.Connection:
         connection = open_read_only(self.path, cached_statements=16)
-        # Not mapped: the kernel would count sixteen pages to the process for each that is read.
+        # Not mapped: the kernel would count sixteen pages to the process for each one read.
         connection.execute("PRAGMA mmap_size = 0")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -1,8 +1,8 @@
-"""How the papers of a source cite, as a library holds it: priors of its own, mapped from disk.
+"""The citation data of a source in a library: its own priors, mapped from disk.
 
-The arrays are those of `Priors`, one file each, in a folder that is sealed like a segment and goes
-with its source. Papers are identified by their title keys, so that the data serves every record of
-a paper, whichever source it came from.
+The arrays are those of `Priors`, one file each, in a folder that is sealed like a segment and
+removed with its source. Papers are identified by their title keys, so that the data serves every
+record of a paper, from any source.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from citewell.model import Problem
 
 NAME = "citing"
 WORDS = "words.npz"
-"""The words around its citations, where it has passages (`retrieval.passages`)."""
+"""The words around citations, if it has passages (`retrieval.passages`)."""
 _HEADER = 128
 """Bytes of an .npy file without any element."""
 ARRAYS = tuple(name for name in Priors.__struct_fields__ if name != "encoder")
 
 
 class CitingPart:
-    """One source's part of an open library."""
+    """The citation data of one source of an open library."""
 
     def __init__(self, library: Path, use: CitingUse) -> None:
         """Check its record and the sizes of its files; raises `LibraryError` on any mismatch."""
@@ -54,16 +54,16 @@ class CitingPart:
         return priors
 
     def full_text(self) -> FullText:
-        """The passages of its papers, where `use.texts` is not 0. Raises `LibraryError`."""
+        """The passages of its papers, if `use.texts` is not 0. Raises `LibraryError`."""
         return FullText(self.path / FOLDER)
 
     def verify(self) -> list[Problem]:
-        """Hash every file."""
+        """Hash every file; return the problems found."""
         return verify_files(self.path, self.record)
 
 
 def _array(path: Path) -> NDArray[Any]:
-    """Mapped, unless it is empty, which cannot be."""
+    """The mapped array; an empty one cannot be mapped and is read."""
     array = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None,
                     allow_pickle=False)  # fmt: skip
     if not isinstance(array, np.ndarray):
@@ -72,6 +72,6 @@ def _array(path: Path) -> NDArray[Any]:
 
 
 def write_part(priors: Priors, folder: Path) -> None:
-    """Write the arrays, one .npy each."""
+    """Write each array as one .npy file."""
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(priors, name), allow_pickle=False)

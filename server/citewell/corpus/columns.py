@@ -2,7 +2,7 @@
 
 The catalogue gives whole records, a few at a time. A ranker needs years, surnames and title words
 of every candidate within milliseconds, so each segment also holds them as columns. Words and names
-stand as 32-bit hashes: two of them collide once in a few million pairs, which a ranker can bear.
+are stored as 32-bit hashes, with one collision in a few million pairs, which a ranker tolerates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from citewell.model.titles import fold_name, normalise_title
 FORMAT = 1
 NAME = "columns"
 _AUTHORS = 12
-"""Surnames kept of one paper: the first ones, and the last."""
+"""Number of surnames stored of one paper: the first ones, and the last."""
 _REPORTED = 4096
 _WORD_COUNTS = ("title_words.npy", "title_word_counts.npy")
 """Files with the distinct title words of a segment, and the number of titles with each."""
@@ -38,7 +38,7 @@ _WORD_COUNTS = ("title_words.npy", "title_word_counts.npy")
 
 @lru_cache(maxsize=8192)
 def word_hash(word: str) -> int:
-    """32-bit hash of a lower-case word, its plural "s" taken off."""
+    """32-bit hash of a lower-case word without its plural "s"."""
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
     return zlib.crc32(word.encode("utf-8", "ignore"))
@@ -46,13 +46,13 @@ def word_hash(word: str) -> int:
 
 @lru_cache(maxsize=8192)
 def name_hash(name: str) -> int:
-    """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
+    """32-bit hash of the letters and digits of a surname or of a title's opening name."""
     return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
 
 
 @lru_cache(maxsize=4096)
 def title_key(title: str) -> int:
-    """64-bit key of a title: the same for every record of a paper, 0 for none."""
+    """64-bit key of a title, equal for all records of a paper; 0 for none."""
     plain = normalise_title(title)
     if not plain:
         return 0
@@ -65,7 +65,7 @@ def title_words(title: str) -> list[int]:
 
 
 def opening_name(title: str) -> str:
-    """The name that a title gives before a colon ("BERT: Pre-training ..."), or ""."""
+    """The name before a title's colon ("BERT: Pre-training ..."), or ""."""
     head, colon, rest = title.partition(":")
     return head.strip() if colon and rest.strip() and len(head.split()) <= 3 else ""
 
@@ -73,8 +73,8 @@ def opening_name(title: str) -> str:
 def year_match(
     years: NDArray[np.int16], named: Sequence[int], *, other: float, none: float
 ) -> NDArray[np.float32]:
-    """1 for a year that is named, 0.5 for one beside it, else `other`; `none` for all years where
-    none is named."""
+    """1 for a year in `named`, 0.5 for an adjacent one, else `other`; `none` for all years if
+    `named` is empty."""
     if not named:
         return np.full(len(years), none, np.float32)
     gap = np.abs(years.astype(np.int32)[:, None] - np.array(named, np.int32)).min(axis=1)
@@ -109,7 +109,7 @@ class ColumnsBuilder:
     name = NAME
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """The format alone: nothing can be set."""
+        """The format alone: there are no settings."""
         return {"format": FORMAT}
 
     def build(
@@ -119,7 +119,7 @@ class ColumnsBuilder:
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write one .npy a column."""
+        """Write one .npy file for each column."""
         columns = columns_of(works(), progress)
         if len(columns) != count:
             raise ValueError(f"{count} works were expected and {len(columns)} arrived")
@@ -187,18 +187,18 @@ class LibraryColumns:
         yield from zip(self._bases.tolist(), self._parts, strict=True)
 
     def rows_by(self, name: int) -> NDArray[np.int64]:
-        """Rows with an author of this surname hash, rising: a pass over all surnames."""
+        """Rows with an author of this surname hash, ascending: scans all surnames."""
         found = [base + _rows_by(part, name) for base, part in self.parts()]
         return distinct(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def rows_abbreviated(self, initials: str) -> NDArray[np.int64]:
-        """Rows whose titles have these initials, rising: a pass over all titles."""
+        """Rows with titles of these initials, ascending: scans all titles."""
         wanted = np.uint32(zlib.crc32(initials.encode()))
         found = [base + np.flatnonzero(part.initials == wanted) for base, part in self.parts()]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Surname hash of each row's first author, 0 where there is none."""
+        """Surname hash of each row's first author, 0 without authors."""
         out = np.zeros(len(rows), np.uint32)
         for base, part in self.parts():
             own = np.flatnonzero((rows >= base) & (rows < base + len(part)))
@@ -223,7 +223,7 @@ class LibraryColumns:
         return self._every("abstract", np.bool_)
 
     def _every(self, name: str, kind: type[Any]) -> NDArray[Any]:
-        """One column of all segments; that of a single segment is mapped and not copied."""
+        """One column of all segments; that of a single segment is mapped, not copied."""
         columns = [getattr(part, name) for part in self._parts]
         if len(columns) == 1:
             return np.asarray(columns[0])
@@ -233,7 +233,7 @@ class LibraryColumns:
         return out
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Title words, sorted, and in how many titles each stands."""
+        """Title words, sorted, and the number of titles with each."""
         counted = [
             _word_counts(part, folder)
             for part, folder in zip(self._parts, self._folders, strict=True)

@@ -1,8 +1,8 @@
-"""What a library and the indexes beside it promise to each other.
+"""The contract between a library and its indexes.
 
-A library is a stack of immutable segments. A segment is a folder with a catalogue of works
-(rows 0..count-1) and one sub-folder per index. An index is built from the works in row order and
-knows rows only; everything else is asked of the catalogue.
+A library is a stack of immutable segments. A segment is a folder with a catalogue of works (rows
+0..count-1) and one sub-folder per index. An index is built from the works in row order and knows
+only rows; everything else comes from the catalogue.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from citewell.model import Work
 
 
 class SegmentView(msgspec.Struct, frozen=True):
-    """One segment, as a retriever sees it."""
+    """One segment from a retriever's point of view."""
 
     path: Path
     base: int
     """Library-wide number of the segment's row 0."""
     count: int
     dead: NDArray[np.bool_] | None = None
-    """Shape (count,): rows superseded by a later segment or removed. None: all live."""
+    """Mask of shape (count,): rows superseded by a later segment or removed. None: all are live."""
 
     def index(self, name: str) -> Path:
         """Folder of the index `name` in this segment."""
@@ -37,8 +37,8 @@ class IndexBuilder(Protocol):
     """Builds one kind of index for one segment. One per retriever.
 
     `build` may be killed at any time and called again with the same arguments: it then resumes or
-    starts over, and never leaves an unfinished folder that looks finished (the caller marks a
-    finished index in the segment's own record, after `build` has returned).
+    starts over. The caller marks the index as finished in the segment's record after `build` has
+    returned, so that an unfinished folder never looks finished.
     """
 
     name: str
@@ -55,7 +55,7 @@ class IndexBuilder(Protocol):
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write the index of `count` works into the folder `into` (exists, maybe not empty).
+        """Write the index of `count` works into the existing folder `into`, which may not be empty.
 
         `works()` starts a fresh pass over the works in row order; `progress(n)` reports n more.
         """

@@ -1,4 +1,4 @@
-"""The problems of a library, each with the hint that is shown to the user."""
+"""The problems of a library, each with its hint for the user."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _HINTS = {
 
 
 _EXTRAS = {"parquet-not-installed": "parquet", "ray-not-installed": "ray"}
-"""The extra that the hint names."""
+"""The extra named in the hint."""
 
 
 class LibraryError(CitewellError):
-    """A library that cannot be opened, built or written; nothing of it was loaded or lost."""
+    """A library cannot be opened, built or written; nothing was loaded or lost."""
 
 
 class MissingPackageError(LibraryError):
-    """A package that reads a format is missing: no file of it can be read."""
+    """The package that reads a format is missing: none of its files can be read."""
 
 
 def library_problem(code: str, message: str, path: Path | None = None) -> Problem:
@@ -73,6 +73,6 @@ def unreadable_index(
     folder: Path,
     hint: str = "Run `citewell library build` to rebuild it.",
 ) -> CitewellError:
-    """The exception for an index of a library that cannot be read, such as "The BM25 index"."""
+    """The exception for an unreadable index of a library, such as "The BM25 index"."""
     message = f"{index} cannot be read ({error})."
     return CitewellError(Problem("index-unreadable", message, hint, path=str(folder)))

@@ -1,6 +1,6 @@
-"""The full text of a source's papers, as a library holds it: passages with their page.
+"""The full text of a source's papers in a library: passages with their page.
 
-They are stored in the folder of the source's citation data (`citing`), which is sealed and goes
+They are stored in the folder of the source's citation data (`citing`), which is sealed and removed
 with the source. Papers are identified by their title keys, so that any record of a paper is found.
 """
 
@@ -21,13 +21,13 @@ from citewell.model.system.database import open_read_only
 
 FOLDER = "text"
 INDEX = "bm25"
-"""Of the words of the passages: one row each, beside `PASSAGES`."""
+"""Index of the words of the passages: one row each, beside `PASSAGES`."""
 PASSAGES, KEYS, PAPERS = "passages.sqlite", "keys.npy", "papers.npy"
 _DDL = "CREATE TABLE passages (number INTEGER PRIMARY KEY, page INTEGER, text TEXT) STRICT"
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """Some sentences of one page."""
+    """A few sentences of one page."""
 
     page: int
     """1-based."""
@@ -35,7 +35,7 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 class FullText:
-    """The passages of one source. Safe across threads."""
+    """The passages of one source. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         """Raises `LibraryError` when the files cannot be read."""
@@ -55,7 +55,7 @@ class FullText:
         return len(self.papers)
 
     def passage(self, number: int) -> Passage:
-        """Raises `LibraryError` when it cannot be read."""
+        """The passage with a number. Raises `LibraryError` when it cannot be read."""
         try:
             with self._lock:
                 sql = "SELECT page, text FROM passages WHERE number = ?"
@@ -75,10 +75,8 @@ def write_full_text(
     folder: Path,
     build: Callable[[Callable[[], Iterable[Work]], int, Path], None],
 ) -> int:
-    """Write the passages of papers, each given by its title key, and their index; their number.
-
-    `build` writes an index of works into a folder: each passage is handed to it as an abstract.
-    """
+    """Write the passages of papers, by title key, and their index; return their number. `build`
+    writes an index of works into a folder: each passage is handed to it as an abstract."""
     folder.mkdir()
     keys: list[int] = []
     owners: list[int] = []

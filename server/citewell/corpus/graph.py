@@ -1,7 +1,7 @@
-"""Which papers of a library cite which, as far as the citation priors record it.
+"""The citations between papers of a library, as far as the citation priors record them.
 
-For some citing papers, the priors hold the list of what they cite, by title key. Such a list is a
-sample of the literature: the citations in it exist, and nothing is known of those it omits.
+For some citing papers, the priors contain the list of cited papers, by title key. It is a sample of
+the literature: its citations exist, and nothing is known of those it omits.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from citewell.model.query import Direction
 
 
 class GraphNeighbours(NamedTuple):
-    """The papers beside one in the graph, the ones cited most often first."""
+    """A paper's neighbours in the graph, the most cited first."""
 
     rows: NDArray[np.int64]
     """Rows of the library."""
     together: NDArray[np.int64]
-    """For `cocited` how many papers cite both; else 1. Shape as `rows`."""
+    """For `cocited`, the number of papers that cite both; else 1. Shape as `rows`."""
     elsewhere: int
-    """How many more there are that the library does not hold."""
+    """Number of further neighbours missing from the library."""
     known: bool
-    """False where nothing is known of this paper, which is not the same as none."""
+    """False when nothing is known of this paper, which differs from having no neighbours."""
 
 
 _UNKNOWN = GraphNeighbours(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, False)
 
 
 class CitationGraph:
-    """Immutable; safe across threads. Holds no text and no vectors."""
+    """The citation graph. Immutable and thread-safe; holds no text and no vectors."""
 
     def __init__(
         self, parts: Sequence[Priors], columns: LibraryColumns, live: NDArray[np.bool_]
     ) -> None:
-        """`live` says of each row whether it stands, shape (columns.end,)."""
+        """`live` is a mask of the live rows, shape (columns.end,)."""
         self._priors = joined([_lists(part) for part in parts]) if parts else None
         keys = columns.keys()
-        # Of several rows with one title the one with an abstract stands for them.
+        # Of several rows with one title, the one with an abstract represents them.
         order = np.lexsort((~columns.abstracts(), keys))
         order = order[live[order] & (keys[order] != 0)]
         kept, first = np.unique(keys[order], return_index=True)
@@ -57,7 +57,7 @@ class CitationGraph:
             self._degree = np.bincount(self._priors.list_cited, minlength=len(self._priors))
 
     def neighbours(self, key: int, direction: Direction) -> GraphNeighbours:
-        """Of the paper whose title has this key (`columns.title_key`)."""
+        """The neighbours of the paper with this title key (`columns.title_key`)."""
         priors = self._priors
         if priors is None or not key:
             return _UNKNOWN
@@ -78,7 +78,7 @@ class CitationGraph:
         return self._held(priors.key[numbers], counts)
 
     def _list_of(self, key: int) -> NDArray[np.int32] | None:
-        """Numbers of what the paper cites; None where its list is not known."""
+        """Numbers of the papers that this one cites; None if its list is unknown."""
         assert self._priors is not None
         at = int(np.searchsorted(self._list_keys, np.uint64(key)))
         if at == len(self._list_keys) or self._list_keys[at] != np.uint64(key):
@@ -89,7 +89,7 @@ class CitationGraph:
     def _held(
         self, keys: NDArray[np.uint64], together: NDArray[np.int64] | None = None
     ) -> GraphNeighbours:
-        """Those that the library holds: cited together most often, then cited most often."""
+        """The neighbours in the library: by co-citations, then by citations."""
         assert self._priors is not None
         if together is None:
             together = np.ones(len(keys), np.int64)
@@ -105,7 +105,7 @@ class CitationGraph:
 
 
 def _lists(priors: Priors) -> Priors:
-    """Without the vectors and the passages."""
+    """The priors without the vectors and the passages."""
     none = np.zeros(0, np.int32)
     return msgspec.structs.replace(
         priors,

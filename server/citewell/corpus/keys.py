@@ -1,8 +1,8 @@
-"""Look-up keys: every name under which a work can be asked for, as one 64-bit number each.
+"""Look-up keys: every name of a work as a 64-bit number.
 
-A catalogue maps numbers to rows, and a look-up by DOI or title checks the record that it finds, so
-that a collision of two numbers costs a look and gives no wrong answer. Numbers instead of the texts
-keep the table a third as large and make every look-up the same.
+A catalogue maps numbers to rows. A look-up by DOI or title checks the record found, so that a
+collision of two numbers costs time but gives no wrong answer. Numbers keep the table a third as
+large as texts, and make all look-ups alike.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def id_number(identifier: str) -> int:
 
 
 def doi_number(doi: str) -> int | None:
-    """Number of a DOI in any spelling; None for a text that is no DOI."""
+    """Number of a DOI in any spelling; None for any other text."""
     bare = normalise_doi(doi)
     return key_number("doi", bare) if bare else None
 
 
 def arxiv_number(identifier: str) -> int | None:
-    """Number of an arXiv identifier in any spelling, version left out; None for another text."""
+    """Number of an arXiv identifier in any spelling, without version; None for any other text."""
     bare = arxiv_id(identifier)
     return key_number("arxiv", bare) if bare else None
 
@@ -57,22 +57,22 @@ def title_key_number(key: str) -> int:
 
 
 def bibkey_number(key: str) -> int:
-    """Number of a citation key that a source uses."""
+    """Number of a source's own citation key."""
     return key_number("key", key)
 
 
 def record_numbers(work: Work) -> set[int]:
-    """Numbers of the ids of the records in a work: what the sources themselves call them."""
+    """Numbers of the ids of the records in a work, as the sources name them."""
     ids = (work.id, *work.same_as)
     return {id_number(identifier) for identifier in ids if not identifier.startswith("doi:")}
 
 
 def identity_numbers(work: Work) -> set[int]:
-    """Numbers of the identifiers that say which work it is, whoever recorded it.
+    """Numbers of the identifiers that determine the work, from any source.
 
-    The ids of the records in it and its DOIs ("doi:..." in `same_as` are those of other versions);
-    also the Anthology's identifier and OpenReview's forum, read from the address or the DOI,
-    because most sources point there and few say so.
+    These are the ids of its records and its DOIs ("doi:..." in `same_as` are those of other
+    versions); also the Anthology's identifier and OpenReview's forum, read from the address or the
+    DOI, because most sources link there without naming the identifier.
     """
     numbers = {id_number(identifier) for identifier in (work.id, *work.same_as)}
     numbers.update(key_number("doi", doi) for doi in dois_of(work))
@@ -86,7 +86,7 @@ def identity_numbers(work: Work) -> set[int]:
 
 
 def identifier_numbers(identifier: Identifier) -> list[int]:
-    """Numbers under which the works with an identifier may be found."""
+    """Numbers under which works with an identifier may be found."""
     if identifier.kind == "url":
         found: list[int | None] = [id_number(identifier.key)]
     elif identifier.kind in ("acl", "openreview"):

@@ -28,7 +28,7 @@ from citewell.corpus.errors import library_error
 from citewell.options.folders import data_folder
 
 FORMAT = 1
-"""Version of this layout; a library of another version is refused."""
+"""Version of this layout; a library with another version is refused."""
 
 CURRENT = "CURRENT"
 SOURCES = "sources.json"
@@ -42,7 +42,7 @@ LOCK = "lock"
 CARD = "card.json"
 ACCEPTED = "accepted.jsonl"
 ENTRIES = frozenset({CURRENT, SOURCES, LOCK, CARD, ACCEPTED, "snapshots", "segments", "staging"})
-"""All that the folder of a library holds."""
+"""All entries of a library's folder."""
 _LEFTOVER = re.compile(rf"\.(?:{CURRENT}|{re.escape(SOURCES)})\.[0-9a-f]+\.tmp")
 _SYSTEM = frozenset({"Thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found", "@eaDir"})
 _REPOSITORIES = frozenset({".git", ".hg", ".svn"})
@@ -71,7 +71,7 @@ class SegmentRecord(msgspec.Struct, frozen=True, kw_only=True):
     indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     """Index name to its builder's fingerprint."""
     origins: tuple[str, ...] = ()
-    """Sources (keys of sources.json) whose records are in the segment."""
+    """Sources (keys of sources.json) of the records in the segment."""
     files: dict[str, FileRecord]
     """Every other file of the segment, by its relative POSIX path."""
 
@@ -82,18 +82,18 @@ class SegmentUse(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     count: int
     dead: int = 0
-    """Number of rows superseded or removed; listed in `dead.<id>.npy` of the snapshot."""
+    """Number of rows superseded or removed; they are listed in `dead.<id>.npy` of the snapshot."""
     record: str
     """Hash of its segment.json."""
     dead_hash: str = ""
     quarantined: int = 0
-    """Number of rows with a malformed name, which searches leave out; listed in
+    """Number of rows with a malformed name, excluded from searches; they are listed in
     `quarantine.<id>.npy` of the snapshot."""
     quarantine_hash: str = ""
 
 
 class CitingUse(msgspec.Struct, frozen=True, kw_only=True):
-    """How the papers of one source cite: a folder beside the segments, sealed like them."""
+    """The citation data of one source: a folder beside the segments, sealed like them."""
 
     id: str
     record: str
@@ -101,28 +101,28 @@ class CitingUse(msgspec.Struct, frozen=True, kw_only=True):
     encoder: str
     """Fingerprint of the encoder of its vectors."""
     papers: int = 0
-    """Papers of which it knows something."""
+    """Number of papers with data."""
     lists: int = 0
-    """Citing papers."""
+    """Number of citing papers."""
     passages: int = 0
     texts: int = 0
-    """Papers of which it holds the full text."""
+    """Number of papers with full text."""
 
 
 class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source gave to a snapshot."""
+    """The contribution of one source to a snapshot."""
 
     path: str
     format: str
     fingerprint: str
     """Hash of its content."""
     stamp: str = ""
-    """Hash of its files' names, sizes and times: while it is the same, nothing is read."""
+    """Hash of its files' names, sizes and times: while it is unchanged, nothing is read."""
     records: int = 0
     """Records read."""
     bad: int = 0
     malformed: int = 0
-    """Records whose author list was damaged; it is shown and never held against a reference."""
+    """Records with a damaged author list; it is displayed, but no evidence against a reference."""
     """Records left out because they could not be read."""
     skipped: int = 0
     """Records left out on purpose: proceedings volumes, front matter."""
@@ -142,23 +142,23 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     works: int = 0
     """Live works in all segments."""
     merged: int = 0
-    """Records that were merged into another one, over the life of the library."""
+    """Number of records merged into another one, over the life of the library."""
     titles: int = 0
     """Distinct normalised titles among the live works, when counted (full builds); else 0."""
     segments: tuple[SegmentUse, ...] = ()
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
     indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     previous: str = ""
-    """Snapshot that this one replaced."""
+    """The snapshot that this one replaced."""
 
 
 def default_libraries_dir() -> Path:
-    """Folder for libraries when the settings name none: in the user's data folder."""
+    """The default folder for libraries: in the user's data folder."""
     return data_folder() / "libraries"
 
 
 def library_path(folder: Path | None, name: str) -> Path:
-    """Folder of the library `name`; raises `LibraryError` for a name that is no plain file name."""
+    """Folder of the library `name`; raises `LibraryError` for an invalid file name."""
     if not _NAME.fullmatch(name):
         raise library_error("library-name", f"Invalid library name: {name!r}.")
     return (folder or default_libraries_dir()) / name
@@ -179,7 +179,7 @@ def file_digest(path: Path) -> str:
 
 
 def snapshot_id(number: int, manifest: bytes) -> str:
-    """Id of the snapshot with this manifest: a rising number and the manifest's hash."""
+    """Id of the snapshot with this manifest: an increasing number and the manifest's hash."""
     return f"{number:06d}-{digest(manifest)[:16]}"
 
 
@@ -194,17 +194,17 @@ def quarantine_file(segment: str) -> str:
 
 
 def is_library(path: Path) -> bool:
-    """True for a folder that holds a library, whole or not."""
+    """True for a folder with a library, complete or not."""
     return (path / CURRENT).is_file()
 
 
 def is_begun(path: Path) -> bool:
-    """True for the folder of a library, built or not: it names a snapshot or sources."""
+    """True for the folder of a library, built or not: it has a snapshot or sources."""
     return is_library(path) or (path / SOURCES).is_file()
 
 
 def leftovers(library: Path) -> list[Path]:
-    """What a writer that was killed left in the folder: files that it was about to rename."""
+    """Files left by a killed writer: those that it was about to rename."""
     return [path for path in library.iterdir() if _LEFTOVER.fullmatch(path.name)]
 
 
@@ -222,7 +222,8 @@ def strangers(path: Path) -> list[str]:
 
 
 def existing_libraries(folder: Path) -> str:
-    """ " Existing libraries: mine, starter.", those of a folder and the starter; empty for none."""
+    """ " Existing libraries: mine, starter.", from a folder and the starter; empty if there are
+    none."""
     places = sorted(folder.iterdir()) if folder.is_dir() else []
     names = [place.name for place in places if place.is_dir() and is_library(place)]
     if installed_starter() is not None:
@@ -231,7 +232,7 @@ def existing_libraries(folder: Path) -> str:
 
 
 def current_snapshot(library: Path) -> str:
-    """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
+    """The id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
     if not library.is_dir():
         parent = library.parent
         message = f"No library in this folder.{existing_libraries(parent)}"
@@ -273,7 +274,7 @@ def read_manifest(library: Path, snapshot: str) -> Manifest:
 
 
 def read_segment_record(folder: Path, expected: str) -> SegmentRecord:
-    """`segment.json` of a segment, checked against the hash that the manifest gives."""
+    """`segment.json` of a segment, checked against the hash in the manifest."""
     path = folder / SEGMENT
     try:
         data = _read_bounded(path, _MAX_RECORD)
@@ -327,11 +328,11 @@ def _read_bounded(path: Path, limit: int) -> bytes:
 PACKAGE = "citewell_starter"
 FOLDER = "library"
 STARTER = "starter"
-"""The name by which `library.name` selects it."""
+"""The name of the starter in `library.name`."""
 
 
 def installed_starter() -> Path | None:
-    """Folder of the installed starter library, found without importing its package; else None."""
+    """Folder of the installed starter library, found without importing its package, or None."""
     try:
         spec = importlib.util.find_spec(PACKAGE)
     except (ImportError, ValueError):

@@ -27,24 +27,24 @@ from citewell.model.names import family_key
 from citewell.model.system.closing import Closing
 from citewell.model.titles import title_key
 
-# Which works of one library another one holds too: by title, and first author or year.
+# Works of one library that another one has too: by title, and first author or year.
 #
-# It is computed whenever a library is opened on another one. The titles of both are sorted
-# together once: looking up a few hundred thousand keys one by one takes ten times as long.
+# They are computed whenever a library is opened on another one. The titles of both are sorted
+# together: looking up a few hundred thousand keys one by one takes ten times as long.
 
 
 class Covered(msgspec.Struct, frozen=True):
-    """Which rows of a segment are also in the segments above."""
+    """The rows of a segment that the segments above have too."""
 
     rows: NDArray[np.bool_]
-    """Mask of the rows whose work is there, shape (count,)."""
+    """Mask of these rows, shape (count,)."""
     holder: NDArray[np.int32]
-    """The row above that holds the work of each row, shape (count,); -1 where none does, and where
-    several works there have the title."""
+    """The row above with the work of each row, shape (count,); -1 if there is none, or if several
+    works there have the title."""
 
 
 def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> Covered:
-    """None of the rows where a segment was built without columns."""
+    """The covered rows of a segment; none if it was built without columns."""
     out = np.zeros(segment.count, np.bool_)
     holder = np.full(segment.count, -1, np.int32)
     own = SegmentView(path=segment.path, base=0, count=segment.count)
@@ -66,7 +66,7 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> Covered:
     holder_of[np.bincount(own_title) > 1] = -1
     holders = holder_of[title]
     year, own_year = lower.years()[rows], upper.years()[held]
-    # A title that each has once, of about the same year, is one work; of other titles the authors
+    # A title that each has once, in about the same year, is one work; for other titles the authors
     # decide, which take longer to read.
     year_of = np.zeros(len(np.bincount(own_title)), np.int16)
     year_of[own_title] = own_year
@@ -97,8 +97,8 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> Covered:
 def _shared_titles(
     keys: NDArray[np.uint64], others: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the keys that both have, 0 left out, each with the number of its title: those in
-    `keys`, then those in `others`. The titles are numbered from 0 in the order of their keys."""
+    """Positions of the keys in both, without 0, each with the number of its title: those in `keys`,
+    then those in `others`. The titles are numbered from 0 in the order of their keys."""
     every = np.concatenate([keys, others])
     order = _sorted_places(every)
     key, mine = every[order], order < len(keys)
@@ -113,7 +113,7 @@ def _shared_titles(
 
 
 def _sorted_places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Places of the keys in an order in which equal ones follow each other.
+    """Positions of the keys in an order in which equal ones are adjacent.
 
     The leading bits of a key and its place are sorted as one number, in half of the time that
     `argsort` takes, which decides where two keys differ in the other bits alone.
@@ -129,23 +129,21 @@ def _sorted_places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _pairs(
     title: NDArray[np.int64], fact: NDArray[np.uint32] | NDArray[np.int16]
 ) -> NDArray[np.int64]:
-    """One number for each title and a fact of its work."""
+    """One number for each pair of a title and a fact of its work."""
     return (title << 33) + fact
 
 
-# What a record lacks, filled from that of the same work in a library below.
+# Fields that a record lacks, filled from the same work in a library below.
 
 FillGaps = Callable[[Work, Work], Work]
-"""A record with what it lacks from another one of the same work."""
+"""Returns a record completed from another one of the same work."""
 
 
 def filled(
     works: Mapping[int, Work], lower: Sequence[Segment], fill_gaps: FillGaps
 ) -> dict[int, Work]:
-    """The works by row, with what the segments below know of them; the upper segments first.
-
-    A work is left as it is where two records of a segment may be the same work.
-    """
+    """The works by row, completed from the segments below; upper segments take precedence. A work
+    stays as it is if two records of a segment may be the same work."""
     found = dict(works)
     numbers = {row: keys.title_number(work.title) for row, work in works.items()}
     wanted = [number for number in dict.fromkeys(numbers.values()) if number is not None]
@@ -167,8 +165,8 @@ def _covered(segment: Segment, rows: Iterable[int]) -> list[int]:
 
 
 def is_same(own: Work, other: Work) -> bool:
-    """Whether a covered record of the same title is one of the same work: by an author, or by the
-    year where one of them names none."""
+    """Whether a covered record of the same title belongs to the same work: by an author, or by the
+    year if one of them has no authors."""
     families = {family_key(author) for author in own.authors}
     others = {family_key(author) for author in other.authors}
     if families and others:
@@ -177,57 +175,57 @@ def is_same(own: Work, other: Work) -> bool:
 
 
 def is_thin(work: Work) -> bool:
-    """Whether a record lacks what every list shows: authors, year or venue."""
+    """Whether a record lacks a field that every list shows: authors, year or venue."""
     return not (work.authors and work.year and (work.venue or work.booktitle or work.journal))
 
 
 def has_gaps(work: Work) -> bool:
-    """Whether another record may add to what an entry says."""
+    """Whether another record may complete an entry."""
     return is_thin(work) or not ((work.booktitle or work.journal) and work.pages and work.doi)
 
 
-# Whether a record is the work that an identifier or a title names.
+# Whether a record is the work with an identifier or a title.
 
 
 def has_source_id(work: Work, identifier: str) -> bool:
-    """True if a source of the record gave the work this id."""
+    """True if a source of the record has this id for the work."""
     return any(origin.source_id == identifier for origin in work.provenance)
 
 
 def answers_to(work: Work, identifier: str) -> bool:
-    """True if the identifier names the work: that of a source, or one of its own."""
+    """True if the identifier is the work's: that of a source, or one of its own."""
     if has_source_id(work, identifier):
         return True
     return keys.id_number(identifier) in keys.identity_numbers(work)
 
 
 def same_doi(work: Work, doi: str) -> bool:
-    """True if the DOI is one of the work."""
+    """True if the work has the DOI."""
     return normalise_doi(doi) in dois_of(work)
 
 
 def same_arxiv(work: Work, arxiv: str) -> bool:
-    """True if the arXiv id is one of the work."""
+    """True if the work has the arXiv id."""
     return arxiv_id(arxiv) in arxiv_ids(work)
 
 
 def same_title(work: Work, title: str) -> bool:
-    """True if a record of the work has the title, in its normalised form."""
+    """True if a record of the work has the title, normalised."""
     key = title_key(title)
     titles = work.title, *(variant.title for variant in work.variants)
     return any(title_key(one) == key for one in titles)
 
 
-# Values of library-wide rows, each read from the segment that holds it.
+# Values of library-wide rows, each read from its segment.
 
 Value = TypeVar("Value")
 RowReader = Callable[[Catalogue | CompactCatalogue, list[int]], dict[int, Value]]
-"""Gives the values of rows of one segment, by row."""
+"""Returns the values of rows of one segment, by row."""
 
 
 def segment_of(row: int, bases: Sequence[int]) -> int:
-    """Number of the segment that holds a row; `bases` are the first rows of the segments, and the
-    number of all rows. Raises `IndexError` for a row not there."""
+    """Number of the segment with a row; `bases` are the first rows of the segments, and the number
+    of all rows. Raises `IndexError` for a missing row."""
     if not 0 <= row < bases[-1]:
         raise IndexError(f"row {row} of {bases[-1]}")
     return bisect_right(bases, row) - 1
@@ -239,8 +237,7 @@ def read_rows(
     rows: Sequence[int],
     read: RowReader[Value],
 ) -> dict[int, Value]:
-    """What `read` gives for the rows, by library-wide row. Raises `IndexError` for a row that is
-    not there."""
+    """The results of `read` by library-wide row. Raises `IndexError` for a missing row."""
     by_segment: dict[int, list[int]] = {}
     for row in rows:
         by_segment.setdefault(segment_of(row, bases), []).append(row)
@@ -256,9 +253,9 @@ class RowColumns(NamedTuple):
     """One value per row of the whole library, dead rows included."""
 
     year: NDArray[np.int16]
-    """0 where unknown."""
+    """0 if unknown."""
     citations: NDArray[np.int32]
-    """-1 where unknown."""
+    """-1 if unknown."""
 
 
 class Library(Closing):
@@ -267,8 +264,8 @@ class Library(Closing):
     Rows are numbered through all segments, dead ones included, in the order of the segments. A
     build that ends while the library is open changes nothing here: open it again to see it.
 
-    A library may lie on another one, of which nothing is written: a search covers both, and of a
-    work that both hold finds the record of the upper one, its gaps filled from the lower one.
+    A library may lie on another one, which is never written: a search covers both. Of a work in
+    both it finds the record of the upper one, completed from the lower one.
     """
 
     def __init__(
@@ -284,7 +281,7 @@ class Library(Closing):
         self.snapshot: str = snapshot if below is None else f"{snapshot}+{below.snapshot}"
         self.manifest = manifest
         self.below = below
-        """The library on which this one lies; it is closed with this one."""
+        """The library below this one; it is closed with this one."""
         self._segments: list[Segment] = []
         base = 0
         try:
@@ -315,21 +312,21 @@ class Library(Closing):
             holders.append(covered.holder)
             base += segment.count
         self.holder = None if below is None else np.concatenate(holders)
-        """Of each row of the library below the row of this one that holds its work, else -1."""
+        """For each row of the library below, the row of this one with the same work, or -1."""
         self.rows = base
         """Number of rows, dead ones included."""
         self._bases = [*(segment.base for segment in self._segments), base]
         self.segments: tuple[SegmentView, ...] = tuple(s.view() for s in self._segments)
-        """What a search finds: each work once, so that rows of the library below that this one
-        holds too are dead, and so are quarantined ones."""
+        """The segments for a search, which finds each work once: rows of the library below that
+        this one has too are dead, and so are quarantined ones."""
         self.whole_segments: tuple[SegmentView, ...] = tuple(
             s.view(whole=True) for s in self._segments
         )
-        """With every record, for a check."""
+        """The segments with every record, for a check."""
 
     @property
     def own_segments(self) -> tuple[SegmentView, ...]:
-        """Without those of the library below."""
+        """The segments without those of the library below."""
         return self.segments[: self._own]
 
     @classmethod
@@ -338,8 +335,8 @@ class Library(Closing):
     ) -> Library:
         """Open the current snapshot after a quick check of sizes, headers, counts and hashes.
 
-        `below` is the library on which it lies, and `fill_gaps` completes a record by that of the
-        same work in there; without it records are given as they are.
+        `below` is the library below it; `fill_gaps` completes a record from that of the same work
+        there. Without `fill_gaps`, records stay as they are.
 
         Raises `LibraryError` with the code library-missing, -corrupt, -foreign, -newer, -older or
         -unreadable, each with its hint. Nothing of a library that fails the check is used.
@@ -350,7 +347,7 @@ class Library(Closing):
             try:
                 return cls(path, snapshot, read_manifest(path, snapshot), below, fill_gaps)
             except LibraryError:
-                # A build may have replaced the snapshot, and its files, since CURRENT was read.
+                # A build may have replaced the snapshot and its files after CURRENT was read.
                 newer = current_snapshot(path)
                 if newer == snapshot:
                     raise
@@ -360,13 +357,14 @@ class Library(Closing):
         return self.manifest.works + (0 if self.below is None else len(self.below) - self._covered)
 
     def indexes(self, name: str) -> list[Mapping[str, Any] | None]:
-        """Fingerprint of the index `name` in the library and in those below; None without it."""
+        """Fingerprints of the index `name` in the library and in those below; None if it is
+        missing."""
         below = [] if self.below is None else self.below.indexes(name)
         return [self.manifest.indexes.get(name), *below]
 
     def indexed(self, name: str) -> list[tuple[Mapping[str, Any] | None, tuple[SegmentView, ...]]]:
-        """Fingerprint of the index `name` (None without it) and segments of the library and of
-        those below it, in the order of the segments."""
+        """Fingerprint of the index `name` (None if it is missing) and segments of the library and
+        of those below it, in the order of the segments."""
         found: list[tuple[Mapping[str, Any] | None, tuple[SegmentView, ...]]] = []
         part: Library | None = self
         for facts in self.indexes(name):
@@ -382,7 +380,7 @@ class Library(Closing):
             segment.catalogue.close()
 
     def works(self, rows: Iterable[int], *, whole: bool = False) -> list[Work]:
-        """The works in these rows, in the order asked. Raises `IndexError` for a row not there.
+        """The works in these rows, in order. Raises `IndexError` for a missing row.
 
         What a record lacks comes from the library below: always if it names no author, year or
         venue, else only if it is wanted `whole`, which takes a millisecond a work.
@@ -403,7 +401,7 @@ class Library(Closing):
         return self._read(rows, lambda catalogue, own: catalogue.records(own, kind))
 
     def titles_of(self, rows: Iterable[int]) -> list[str]:
-        """The titles in these rows, in the order asked. Raises `IndexError` for a row not there."""
+        """The titles in these rows, in order. Raises `IndexError` for a missing row."""
         return self._read(rows, lambda catalogue, own: catalogue.titles_of(own))
 
     def _read(self, rows: Iterable[int], read: RowReader[Value]) -> list[Value]:
@@ -416,7 +414,7 @@ class Library(Closing):
             raise library_error("library-corrupt", message, self.path) from None
 
     def _upper(self, row: int, work: Work) -> Work:
-        """The work of the upper library in place of one that it holds too."""
+        """The record of the upper library in place of one that it has too."""
         segment = self._segments[self._segment_of(row)]
         number = keys.title_number(work.title)
         if self._fill_gaps is None or number is None or not segment.is_covered(row - segment.base):
@@ -426,12 +424,12 @@ class Library(Closing):
         return same[0] if len(same) == 1 else work
 
     def work(self, identifier: str) -> Work | None:
-        """The work with this id, or into which a record with this id was merged."""
+        """The work with this id, or the one that a record with this id was merged into."""
         row = int(self.rows_of([identifier])[0])
         return None if row < 0 else self.works([row])[0]
 
     def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """Row of each id, -1 where there is none; shape (len(ids),).
+        """Row of each id, -1 if there is none; shape (len(ids),).
 
         An id may be a work's own, that of a record merged into it, or the bare identifier that the
         source itself uses ("2020.acl-main.1" for "acl:2020.acl-main.1"); "acl:..." also finds a
@@ -439,7 +437,7 @@ class Library(Closing):
         """
         numbers = {identifier: keys.id_number(identifier) for identifier in ids}
         live = self._live_rows(list(set(numbers.values())))
-        # Only where several works have the number must the records be asked which one is meant.
+        # Only if several works have the number must the records be read.
         unclear = {number: rows for number, rows in live.items() if len(rows) > 1}
         candidates = sorted({row for rows in unclear.values() for row in rows})
         works = dict(zip(candidates, self.works(candidates), strict=True))
@@ -456,7 +454,7 @@ class Library(Closing):
     def lookup(
         self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
     ) -> list[Work]:
-        """Live works that match the first of the given keys that matches any.
+        """Live works for the first of the given keys with a match.
 
         DOI and arXiv id in any spelling; a title by its normalised form; a bibkey exactly, as the
         source or one of the merged records uses it.
@@ -479,7 +477,7 @@ class Library(Closing):
         return []
 
     def by_title_rows(self, title: str) -> list[int]:
-        """Live rows whose normalised title is that of `title`."""
+        """Live rows with the normalised title of `title`."""
         number = keys.title_number(title)
         if number is None:
             return []
@@ -489,10 +487,8 @@ class Library(Closing):
         ]
 
     def key_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
-        """Live rows per key number (see `keys`); the caller checks the works for collisions.
-
-        A work that the library below holds too has a row for each of its records.
-        """
+        """Live rows per key number (see `keys`); the caller checks the works for collisions. A work
+        that the library below has too has a row for each of its records."""
         return self._live_rows(list(dict.fromkeys(numbers)), every=True)
 
     def iter_works(self) -> Iterator[Work]:
@@ -523,7 +519,7 @@ class Library(Closing):
         )
 
     def origins_of(self, row: int) -> tuple[str, ...]:
-        """Added sources whose records make up the work in this row."""
+        """Added sources of the records in this row."""
         segment = self._segments[self._segment_of(row)]
         return segment.catalogue.origins_of(row - segment.base)
 
@@ -538,7 +534,7 @@ class Library(Closing):
         return table
 
     def rows_from(self, source: str) -> list[int]:
-        """Live rows that hold a record of this added source."""
+        """Live rows with a record from this added source."""
         rows = []
         for segment in self._segments:
             found = segment.catalogue.origins([source]).get(source, [])
@@ -546,7 +542,7 @@ class Library(Closing):
         return rows
 
     def quarantined_rows(self) -> list[int]:
-        """Live rows with a malformed name, which no search finds, rising."""
+        """Live rows with a malformed name, which searches exclude, ascending."""
         return [
             row + segment.base
             for segment in self._segments
@@ -556,7 +552,7 @@ class Library(Closing):
         ]
 
     def verify(self) -> list[Problem]:
-        """Hash every file of the snapshot; empty when all is as it was built. Slow: reads all."""
+        """Hash every file of the snapshot; return the problems found. Slow: reads everything."""
         found = [problem for segment in self._segments for problem in segment.verify()]
         return found + [problem for part in self.citing for problem in part.verify()]
 
@@ -564,8 +560,8 @@ class Library(Closing):
         return segment_of(row, self._bases)
 
     def _live_rows(self, numbers: Sequence[int], *, every: bool = False) -> dict[int, list[int]]:
-        """Unless every row is wanted, a covered one is given only where there is no other: its
-        identifier may be one that the record above lacks."""
+        """Live rows by key number. Unless `every`, a covered row is returned only without another
+        one: its identifier may be missing from the record above."""
         found: dict[int, list[int]] = {}
         covered: dict[int, list[int]] = {}
         for segment in self._segments:

@@ -1,8 +1,8 @@
-"""What others cite, as numbers: how often a paper is cited, with what, and in which words.
+"""Citation priors as numbers: how often a paper is cited, with which papers, and in which words.
 
-Priors are facts about papers, keyed by a hash of the title, so they serve any library that holds
-the papers. Citewell ships those it was trained with; a paper without priors is ranked on its text
-alone. No text of a citing paper is held: a passage is a vector.
+Priors are keyed by a hash of the title, so that they serve any library with the papers. Citewell
+ships those it was trained with; a paper without priors is ranked on its text alone. No text of a
+citing paper is stored: a passage is a vector.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from citewell.model import CitewellError, Problem
 
 
 class Priors(msgspec.Struct, frozen=True):
-    """P papers, L citing papers with what they cite, C citing passages with the paper cited."""
+    """P papers, L citing papers with their references, C citing passages with the cited paper."""
 
     key: NDArray[np.uint64]
-    """Title keys (`columns.title_key`), rising, shape (P,)."""
+    """Title keys (`columns.title_key`), ascending, shape (P,)."""
     citations: NDArray[np.float16]
-    """log(1 + times cited) where a source says so, else -1, shape (P,)."""
+    """log(1 + times cited) if a source states it, else -1, shape (P,)."""
     list_key: NDArray[np.uint64]
-    """Title key of each citing paper, or another number that identifies it, shape (L,)."""
+    """Title key of each citing paper, or another identifying number, shape (L,)."""
     list_starts: NDArray[np.int32]
     list_cited: NDArray[np.int32]
     """Paper numbers that citing paper i cites: [list_starts[i], list_starts[i + 1])."""
@@ -38,13 +38,13 @@ class Priors(msgspec.Struct, frozen=True):
     passage_list: NDArray[np.int32]
     """The citing paper of each passage, shape (C,)."""
     encoder: str = ""
-    """Fingerprint of the encoder of the vectors: another encoder cannot use them."""
+    """Fingerprint of the encoder of the vectors; another encoder cannot use them."""
 
     def __len__(self) -> int:
         return len(self.key)
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Paper number of each title key, -1 where there are no priors."""
+        """Paper number of each title key, -1 without priors."""
         if not len(self.key):
             return np.full(len(keys), -1, np.int64)
         at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
@@ -52,7 +52,7 @@ class Priors(msgspec.Struct, frozen=True):
 
 
 def check(priors: Priors) -> None:
-    """Raise `ValueError` unless the arrays belong together and point inside each other."""
+    """Raise `ValueError` unless the arrays are consistent and their indices in range."""
     count, lists = len(priors), len(priors.list_key)
     starts = priors.list_starts
     numbers = ((priors.list_cited, count), (priors.passage_cited, count))
@@ -74,20 +74,18 @@ def check(priors: Priors) -> None:
 
 
 def coded(vectors: NDArray[np.float32], levels: int = 127) -> NDArray[np.int8]:
-    """Vectors of length 1 as int8, each row scaled so that its greatest value becomes `levels`.
-
-    Few levels make a compressed file small.
-    """
+    """Unit vectors as int8, each row scaled so that its greatest value is `levels`. Few levels make
+    a compressed file small."""
     greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     scaled = np.divide(levels * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
     return np.asarray(np.rint(scaled), np.int8)
 
 
 def joined(parts: Sequence[Priors]) -> Priors:
-    """What all the parts know, as one; they must be of one encoder.
+    """The parts joined into one; they must have one encoder.
 
-    A paper counts as cited as often as any part says. Of a citing paper that several parts know
-    the longest list stands, and the passages of the last part.
+    A paper counts as cited as often as any part says. For a citing paper in several parts, the
+    longest list counts, and the passages of the last part.
     """
     if len(parts) == 1:
         return parts[0]
@@ -96,7 +94,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
     citations = np.full(len(key), -1.0, np.float16)
     for part, number in zip(parts, numbers, strict=True):
         citations[number] = np.maximum(citations[number], part.citations)
-    # Every list of every part, one after the other; the longest of each citing paper is kept.
+    # Every list of every part in sequence; the longest of each citing paper is kept.
     list_key = np.concatenate([part.list_key for part in parts])
     length = np.concatenate([np.diff(part.list_starts) for part in parts]).astype(np.int64)
     begin = np.cumsum(length) - length
@@ -109,7 +107,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
     ends = np.cumsum(length[kept])
     total = int(ends[-1]) if len(ends) else 0
     place = np.arange(total) + np.repeat(begin[kept] - (ends - length[kept]), length[kept])
-    # A passage stays with the last part that knows its citing paper.
+    # A passage stays with the last part that has its citing paper.
     of_list = np.searchsorted(kept_key, list_key)
     owner = np.repeat(np.arange(len(parts)), [len(part.list_key) for part in parts])
     last = np.zeros(len(kept_key), np.int64)
@@ -137,7 +135,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
 
 
 def read_priors(path: Path) -> Priors:
-    """The priors of a file. Raises CitewellError when it cannot be read."""
+    """Read the priors in a file. Raises CitewellError when it cannot be read."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {n: file[n] for n in Priors.__struct_fields__ if n != "encoder"}

@@ -1,4 +1,4 @@
-"""One opened segment: its record checked, its catalogue and columns ready."""
+"""One opened segment: its record verified, its catalogue and columns ready."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class Segment:
         self.quarantined = _read_rows(
             folder / quarantine_file(use.id), use.count, use.quarantined, use.quarantine_hash
         )
-        """Shape (count,): works with a malformed name, which no search finds. None: no work."""
+        """Mask of shape (count,): works with a malformed name, excluded from searches. None: no
+        work."""
         self.covered: NDArray[np.bool_] | None = None
-        """Shape (count,): works that a library above this one holds too. None: no work is."""
+        """Mask of shape (count,): works that a library above this one has too. None: no work."""
         self.years: NDArray[np.int16]
         self.citations: NDArray[np.int32]
         self.catalogue: Catalogue | CompactCatalogue
@@ -64,7 +65,7 @@ class Segment:
             self.catalogue = Catalogue(self.path / CATALOGUE, use.count)
 
     def below(self, base: int, covered: NDArray[np.bool_]) -> Segment:
-        """This segment below a library of `base` rows, which holds the covered works itself."""
+        """This segment below a library of `base` rows, with the works covered by that library."""
         own = copy(self)
         own.base = base
         own.covered = covered if self.covered is None else covered | self.covered
@@ -72,12 +73,12 @@ class Segment:
 
     @property
     def live_count(self) -> int:
-        """Rows that a search can find."""
+        """Number of rows that a search can find."""
         dead = self.view().dead
         return self.count - (0 if dead is None else int(dead.sum()))
 
     def view(self, *, whole: bool = False) -> SegmentView:
-        """What a retriever sees; whole: covered and quarantined works too."""
+        """The segment for a retriever; `whole`: with covered and quarantined works."""
         dead = self.dead
         for rows in () if whole else (self.covered, self.quarantined):
             if rows is not None:
@@ -89,11 +90,11 @@ class Segment:
         return 0 <= row < self.count and (self.dead is None or not self.dead[row])
 
     def is_covered(self, row: int) -> bool:
-        """True for a work that a library above this one holds too."""
+        """True for a work that a library above this one has too."""
         return self.covered is not None and bool(self.covered[row])
 
     def verify(self) -> list[Problem]:
-        """Hash every file: one problem per file that is not as it was built."""
+        """Hash every file; return one problem for each file that was changed."""
         return verify_files(self.path, self.record)
 
     def _column(self, name: str, kind: str) -> NDArray[Any]:
@@ -105,7 +106,7 @@ class Segment:
 
 
 def verify_files(folder: Path, record: SegmentRecord) -> list[Problem]:
-    """Hash every file of a sealed folder: one problem per file that is not as it was built."""
+    """Hash every file of a sealed folder; return one problem for each file that was changed."""
     problems = []
     for name, file in record.files.items():
         path = folder / name
@@ -116,7 +117,7 @@ def verify_files(folder: Path, record: SegmentRecord) -> list[Problem]:
 
 
 def check_sizes(folder: Path, record: SegmentRecord) -> None:
-    """Raise `LibraryError` unless every file of a sealed folder is there at its size."""
+    """Raise `LibraryError` unless every file of a sealed folder exists with its size."""
     for name, file in record.files.items():
         path = folder / name
         try:
@@ -145,7 +146,8 @@ def _load(path: Path, *, mapped: bool) -> NDArray[Any]:
 
 
 def _read_rows(path: Path, rows_of: int, listed: int, expected: str) -> NDArray[np.bool_] | None:
-    """The mask of the `listed` rows in a file with this hash, shape (rows_of,); None for none."""
+    """The mask of the `listed` rows in a file with this hash, shape (rows_of,); None without
+    any."""
     if not listed:
         return None
     rows = _load(path, mapped=False)

@@ -1,8 +1,8 @@
-"""The place of each paper in its proceedings: which volume, which number and which pages.
+"""The position of each paper in its proceedings: volume, number and pages.
 
-The numbers of all its papers show whether a library holds a volume without a gap. Reading thousands
-of records for that takes most of a second, so each segment holds the numbers as columns. A library
-that was built without them gives the same answers, read from its records.
+The numbers of all papers show whether a volume is complete. Reading thousands of records for that
+takes most of a second, so each segment stores the numbers as columns. For a library built without
+them, they are read from its records.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from citewell.model.titles import normalise_title
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-"""Rises with the files and with every rule below: columns of another format are not read."""
+"""Changes with the files and with every rule below: columns of another format are not read."""
 NAME = "volumes"
 _REPORTED = 4096
 _LONGEST = 200
-"""Pages of a paper with its appendices; a longer range is a volume's."""
+"""Maximum number of pages of a paper with appendices; a longer range is a volume's."""
 _MINOR = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|findings|companion|student|tutorials?|abstracts?|"
     r"challenge|competition|doctoral|symposium|posters?|industry|industrial|blog|shared|track|"
@@ -51,7 +51,7 @@ _PAGES = re.compile(r"^\s*(\d{1,6})\s*[-–—]+\s*(\d{1,6})\s*$")
 
 
 class Numbered(Protocol):
-    """The fields of a record that determine its place."""
+    """The fields of a record that determine its position."""
 
     @property
     def id(self) -> str: ...
@@ -68,7 +68,7 @@ class Numbered(Protocol):
 
 
 class _VolumeRecord(msgspec.Struct, frozen=True):
-    """The needed fields of a stored record; all others are skipped when it is decoded."""
+    """The needed fields of a stored record; decoding skips all others."""
 
     id: str
     venue: str = ""
@@ -79,23 +79,23 @@ class _VolumeRecord(msgspec.Struct, frozen=True):
 
 
 class Volumes(msgspec.Struct, frozen=True):
-    """The places of some papers, one value a paper in each array."""
+    """The positions of some papers, one value a paper in each array."""
 
     minor: NDArray[np.bool_]
-    """Papers of a workshop, a demonstration session or another part beside the main volume."""
+    """Papers of a workshop, a demonstration session or another minor part."""
     volume: NDArray[np.uint64]
-    """`volume_key` of the volume in which the paper has a number; 0 for none."""
+    """`volume_key` of the volume in which the paper is numbered; 0 for none."""
     number: NDArray[np.int32]
-    """Its number there; 0 without one."""
+    """Its number there; 0 for none."""
     first_page: NDArray[np.int32]
     last_page: NDArray[np.int32]
-    """0 where the pages of the record are no range of one paper."""
+    """0 if the pages of the record are no range of one paper."""
 
     def __len__(self) -> int:
         return len(self.minor)
 
     def take(self, which: NDArray[Any]) -> Volumes:
-        """The places at these positions, or where a mask is true."""
+        """The positions of the papers at these indices, or under a mask."""
         return Volumes(*(getattr(self, name)[which] for name in self.__struct_fields__))
 
 
@@ -105,19 +105,19 @@ def volume_key(volume: str) -> int:
 
 
 def _is_minor(work: Numbered) -> bool:
-    """True for a paper of a workshop, a demonstration session or another part beside the main."""
+    """True for a paper of a workshop, a demonstration session or another minor part."""
     for identifier in (work.id, *work.same_as):
         for pattern in _ANTHOLOGY:
             found = pattern.match(identifier)
             if found and found["part"] not in _MAIN_PARTS:
                 return True
-    # What follows a comma is the place, the date, and the meetings that were held beside.
+    # The place, the date, and co-located meetings follow a comma.
     place = work.booktitle.partition(",")[0]
     return _MINOR.search(normalise_title(f"{place} {work.venue}")) is not None
 
 
 def places_of(works: Iterable[Numbered], progress: Callable[[int], None] | None = None) -> Volumes:
-    """The places of these works, in order."""
+    """The positions of these works, in order."""
     minor, volume, number = array("b"), array("Q"), array("i")
     first, last = array("i"), array("i")
     keys: dict[str, int] = {"": 0}
@@ -145,7 +145,7 @@ def places_of(works: Iterable[Numbered], progress: Callable[[int], None] | None 
 
 
 def _number_of(work: Numbered) -> tuple[str, int]:
-    """Volume and number of a paper, by its Anthology identifier or its DOI; "" and 0 for none."""
+    """Volume and number of a paper, from its Anthology identifier or its DOI; "" and 0 for none."""
     for identifier in (work.id, *work.same_as):
         for pattern in _ANTHOLOGY:
             if found := pattern.match(identifier):
@@ -157,7 +157,7 @@ def _number_of(work: Numbered) -> tuple[str, int]:
 
 
 def _pages_of(work: Numbered) -> tuple[int, int]:
-    """First and last page; 0 and 0 where they are no range of one paper."""
+    """First and last page; 0 and 0 if they are no range of one paper."""
     found = _PAGES.match(work.pages)
     if found is None:
         return 0, 0
@@ -166,12 +166,12 @@ def _pages_of(work: Numbered) -> tuple[int, int]:
 
 
 class VolumesBuilder:
-    """Writes the places of one segment's papers."""
+    """Writes the positions of one segment's papers."""
 
     name = NAME
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """The format alone: nothing can be set."""
+        """The format alone: there are no settings."""
         return {"format": FORMAT}
 
     def build(
@@ -181,7 +181,7 @@ class VolumesBuilder:
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write one .npy a column."""
+        """Write one .npy file for each column."""
         places = places_of(works(), progress)
         if len(places) != count:
             raise ValueError(f"{count} works were announced and {len(places)} came")
@@ -190,7 +190,7 @@ class VolumesBuilder:
 
 
 class LibraryPlaces:
-    """The places of a library's papers: from its columns, or from its records where it has none."""
+    """The positions of a library's papers: from its columns, or else from its records."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -204,7 +204,7 @@ class LibraryPlaces:
         self._bases = np.array([view.base for view in views], np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Volumes:
-        """The places of the papers in these rows, which must rise."""
+        """The positions of the papers in these rows, which must be ascending."""
         if self._parts is None:
             return places_of(self._library.records(rows.tolist(), _VolumeRecord))
         bounds = [*np.searchsorted(rows, self._bases).tolist(), len(rows)]

@@ -1,4 +1,4 @@
-"""What surrounds a placeholder, as plain prose: the input of every retriever and ranker."""
+"""The text around a placeholder as plain prose: the input of every retriever and ranker."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _AHEAD = 3_000
 SENTENCES_BEFORE = 3
 SENTENCES_AFTER = 1
 NEARBY = 500
-"""Letters before a place, and half as many after it, in which other citations are its neighbours:
-some three sentences."""
+"""Characters before a place, and half as many after it, in which other citations are its
+neighbours: about three sentences."""
 MOST_NEARBY = 12
 
 _CONTAINER = re.compile(
@@ -34,9 +34,9 @@ _CONTAINER = re.compile(
     r"marginnote|endnote)\*?(?:\[[^\[\]]{0,300}\])?\{|\\.|[{}]|%[^\n]*",
     re.DOTALL,
 )
-"""Notes and captions, which are prose of their own; and the braces around them."""
+"""Notes and captions, which are separate prose, and the braces around them."""
 _RUN_IN = re.compile(r"\\(?:sub)?paragraph")
-"""Headings in the line, which begin no new subject."""
+"""Run-in headings, which begin no new subject."""
 _BRACES = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
 
 
@@ -50,7 +50,7 @@ class Context(msgspec.Struct, frozen=True):
     section: str = ""
     """The headings above the place, the highest first: "Method > Training"."""
     marks_before: int = 0
-    """Citations in the sentence before it."""
+    """Number of citations in the preceding sentence."""
 
 
 def query_for(
@@ -59,11 +59,8 @@ def query_for(
     *,
     paper: CitingPaper | None = None,
 ) -> Query:
-    """The query that a placeholder asks: its own words and all that surrounds it.
-
-    `paper` says what is known of the whole paper; without it title and abstract come from
-    the document itself.
-    """
+    """The query of a placeholder: its own words and its context. `paper` is the context of the
+    whole paper; without it, title and abstract come from the document itself."""
     context = _context(document, placeholder.span)
     if paper is None:
         paper = CitingPaper(title=document.title, abstract=document.abstract)
@@ -85,7 +82,8 @@ def query_for(
 def acronyms_of(
     document: Document, context: Context, words: str = ""
 ) -> tuple[tuple[str, str], ...]:
-    """The acronyms of a place (and of the words typed there) that the document writes out."""
+    """The acronyms of a place (and of the words typed there) with their long forms in the
+    document."""
     names = acronyms_in(" ".join((words, context.sentence, *context.before)))
     return written_out(document.text, names) if names else ()
 
@@ -94,9 +92,7 @@ def nearby_titles(
     document: Document, place: Span, references: Sequence[Reference], other_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Titles of the works cited around a place, nearest first; `other_keys` are cited at the place.
-
-    Only works that `references` describe are included. The place's own citation is left out.
-    """
+    Only works in `references` are included. The place's own citation is left out."""
     titles = {reference.key: reference.title for reference in references if reference.title}
     if not titles:
         return ()
@@ -121,7 +117,7 @@ def _beside(
 
 
 def _titles(keys: Sequence[str], references: Sequence[Reference]) -> tuple[str, ...]:
-    """The titles of these keys that `references` know, each once."""
+    """The titles of these keys in `references`, each once."""
     titles = {reference.key: reference.title for reference in references} if keys else {}
     return tuple(dict.fromkeys(titles[key] for key in keys if titles.get(key)))
 
@@ -129,7 +125,7 @@ def _titles(keys: Sequence[str], references: Sequence[Reference]) -> tuple[str, 
 def _just_before(
     document: Document, placeholder: Placeholder, context: Context, references: Sequence[Reference]
 ) -> tuple[str, ...]:
-    """Titles of what the sentence before that of a placeholder cites."""
+    """Titles of the works cited in the sentence before that of a placeholder."""
     if not context.marks_before:
         return ()
     own = context.sentence.partition(MARK)[0].count(OTHER)
@@ -141,7 +137,7 @@ def _just_before(
 
 
 def _neighbours(document: Document, place: Span, marks: int, *, ahead: bool) -> Iterator[Citation]:
-    """The citations among the next `marks` marks; placeholders count as marks, too."""
+    """The citations among the next `marks` marks; placeholders count as marks."""
     if not marks:
         return
     window = (
@@ -168,7 +164,7 @@ def context_at(document: Document, offset: int) -> Context:
 
 
 def section_at(document: Document, offset: int) -> str:
-    """The path of headings above an offset, the highest first, joined by " > "."""
+    """The path of headings above an offset, from the highest, joined by " > "."""
     path: list[tuple[int, str]] = []
     for heading in document.headings:
         if heading.span.start > offset:
@@ -191,7 +187,7 @@ def _context(document: Document, target: Span) -> Context:
     before = [_neighbour(s) for s in sentences[:place]]
     after = [_neighbour(s) for s in sentences[place + 1 :]]
     if outside is not None and len(before) < SENTENCES_BEFORE:
-        # A footnote continues the text before it.
+        # A footnote continues the preceding text.
         prior = split_sentences(prose(document, outside, None))
         before = [_neighbour(s) for s in prior] + before
     return Context(
@@ -208,7 +204,7 @@ def _neighbour(sentence: str) -> str:
 
 
 def _window(document: Document, target: Span) -> tuple[Span, Span | None]:
-    """The stretch to read around the target, and for a note the stretch before it."""
+    """The range to read around the target and, for a note, the range before it."""
     text = document.text
     low = max(0, target.start - _BACK)
     high = min(len(text), target.end + _AHEAD)
@@ -231,8 +227,8 @@ def _window(document: Document, target: Span) -> tuple[Span, Span | None]:
 
 
 def _container(text: str, low: int, target: Span) -> Span | None:
-    """The inside of the innermost footnote or caption that holds the target."""
-    open_braces: list[int | None] = []  # where a container's contents begin, or None
+    """The contents of the innermost footnote or caption around the target."""
+    open_braces: list[int | None] = []  # start of a container's contents, or None
     for match in _CONTAINER.finditer(text, low, target.start):
         if match[0] == "}":
             del open_braces[-1:]
@@ -247,7 +243,7 @@ def _container(text: str, low: int, target: Span) -> Span | None:
 
 
 def _close(text: str, position: int, depth: int) -> int | None:
-    """Where the brace stands that closes the `depth`-th group open at `position`."""
+    """Offset of the brace that closes the `depth`-th group open at `position`."""
     for match in _BRACES.finditer(text, position, min(position + _AHEAD, len(text))):
         if match[0] == "{":
             depth += 1

@@ -1,6 +1,6 @@
-"""The text of word processors' documents (DOCX, ODT), for their lists of references.
+"""The text of DOCX and ODT documents, for their reference lists.
 
-The extra `office` brings the libraries that read them, which are imported with the first document.
+The extra `office` provides the parsers, which are imported with the first document.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from citewell.documents.textfile import file_error
 from citewell.model import Problem
 
 SUFFIXES = {".docx": "docx", ".odt": "odfdo"}
-"""The package that reads each kind."""
+"""The package that reads each file type."""
 MAX_UNPACKED = 200_000_000
-"""Bytes of all parts of a document; a text of 1,000 pages has some 20 MB."""
+"""Bytes of all parts of a document; a text of 1,000 pages has about 20 MB."""
 
 
 def is_office(path: Path) -> bool:
-    """True for a file with the suffix of a document that can be read."""
+    """True for a file with a supported suffix."""
     return path.suffix.lower() in SUFFIXES
 
 
 def reference_text(path: Path) -> str | Problem:
-    """The list of references of a document, an empty line between paragraphs; the whole text where
-    no heading begins a list. Else why the document cannot be read."""
+    """The reference list of a document, an empty line between paragraphs; the whole text if no
+    heading begins a list. Otherwise the problem with the document."""
     package = SUFFIXES[path.suffix.lower()]
     if find_spec(package) is None:
         return no_office_package(path)
@@ -38,7 +38,7 @@ def reference_text(path: Path) -> str | Problem:
     except OSError as error:
         return file_error(error, path, "read").problem
     except Exception as error:
-        # The libraries raise what their parsers raise.
+        # The libraries let the exceptions of their parsers through.
         return broken_document(path, type(error).__name__)
     begins = [n for n, (text, _) in enumerate(paragraphs) if is_reference_heading(text.strip())]
     listed = paragraphs[begins[-1] + 1 :] if begins else paragraphs
@@ -60,10 +60,8 @@ def _refused(path: Path) -> Problem | None:
 
 
 def _docx(path: Path) -> list[tuple[str, bool]]:
-    """Each paragraph, those in tables and content controls included, and whether it is a heading.
-
-    Citation managers of Word keep their list in a content control.
-    """
+    """Each paragraph, with those in tables and content controls, and whether it is a heading.
+    Citation managers for Word keep their list in a content control."""
     from docx import Document
     from docx.text.paragraph import Paragraph
 

@@ -1,4 +1,4 @@
-"""What stands for a citation that is not there yet: dummy keys, free text and marks in prose."""
+"""Stand-ins for a missing citation: dummy keys, free text and markers in prose."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ _SPACE = re.compile(r"\s+")
 
 
 def squeeze(text: str) -> str:
-    """`text` with every run of white space, and every tie, made one space."""
+    """The text with every run of white space or ties as one space."""
     return _SPACE.sub(" ", text.replace("~", " ")).strip()
 
 
 def is_dummy(text: str) -> bool:
-    """True for what stands for no key and no words: "", "?", "TODO", "citation needed".
-
-    A lone "ref" may be a key, and is taken for one.
-    """
+    """True for a dummy: "", "?", "TODO", "citation needed". A lone "ref" may be a key, and counts
+    as one."""
     return _DUMMY.fullmatch(text) is not None and _BARE_WORD.fullmatch(text) is None
 
 
@@ -59,11 +57,11 @@ class KeyPiece(msgspec.Struct, frozen=True):
 
 
 class KeyList(msgspec.Struct, frozen=True):
-    """The pieces of `{a,,neural machine translation}`: keys, and what is still wanted."""
+    """The pieces of `{a,,neural machine translation}`: keys, and a place to fill."""
 
     keys: tuple[KeyPiece, ...]
     wanted: Span | None = None
-    """Where words stand instead of keys, or the place for them; None when all are keys."""
+    """Range of the words in place of keys, or of an empty place; None when all pieces are keys."""
     query: str = ""
 
     @property
@@ -72,10 +70,8 @@ class KeyList(msgspec.Struct, frozen=True):
 
 
 def split_keys(pieces: Iterable[KeyPiece], defined: Collection[str] = ()) -> KeyList:
-    """Sort the pieces of a key list into keys and words; all words make one query.
-
-    `defined` are keys of the bibliographies that would else be taken for words ("who?").
-    """
+    """Sort the pieces of a key list into keys and words; all words make one query. `defined` holds
+    keys of the bibliographies that look like words ("who?")."""
     keys: list[KeyPiece] = []
     words: list[KeyPiece] = []
     empty: list[KeyPiece] = []
@@ -91,12 +87,12 @@ def split_keys(pieces: Iterable[KeyPiece], defined: Collection[str] = ()) -> Key
         span = Span(words[0].span.start, words[-1].span.end)
         return KeyList(tuple(keys), span, ", ".join(word.text for word in words))
     if empty:
-        # The last one: in `{a, }` and `{,,}` that is where an author would go on typing.
+        # The last one: in `{a, }` and `{,,}` an author would continue typing there.
         return KeyList(tuple(keys), empty[-1].span)
     return KeyList(tuple(keys))
 
 
-# White space is bounded: these run over the whole text, which may be hostile.
+# White space is bounded: these patterns run over the whole text, which may be hostile.
 _S = r"\s{0,3}"
 _LEAD = rf"(?:todo{_S}:?{_S})?"
 _ASK = r"(?:(?:add|insert|needs?|missing|find|some|a|an|the|more|proper|please|your)\s{1,3}){0,5}"
@@ -119,10 +115,8 @@ _AFTER_COMMAND = re.compile(r"\\[A-Za-z@]+\*?$")
 
 
 def find_markers(text: str, literal: Sequence[str] = ()) -> Iterator[Placeholder]:
-    """Prose stand-ins such as `[CITATION]`, `[?]`, `(CITE)`, `[CITE: graph attention]`.
-
-    `literal` are the user's own, matched as they are written; they come first.
-    """
+    """Markers in prose such as `[CITATION]`, `[?]`, `(CITE)`, `[CITE: graph attention]`. `literal`
+    holds the user's own markers, matched verbatim; they come first."""
     for word in sorted({w for w in literal if w}, key=len, reverse=True):
         position = text.find(word)
         while position >= 0:
@@ -145,7 +139,7 @@ def _marker(span: Span, query: str, query_span: Span) -> Placeholder:
 
 
 def _is_marker(match: re.Match[str]) -> bool:
-    """True when the words are a request and not a word of the prose, as in "(references)"."""
+    """True for a request for a citation, false for words of the prose as in "(references)"."""
     if match["ask"]:
         return True
     word = match["word"] or match["pword"]
@@ -159,7 +153,7 @@ def _is_marker(match: re.Match[str]) -> bool:
 
 
 def _is_argument(text: str, match: re.Match[str]) -> bool:
-    """True for `\\item[ref]` and `{x}[ref]`: an optional argument, no mark."""
+    r"""True for `\item[ref]` and `{x}[ref]`: an optional argument, not a marker."""
     start = match.start()
     if text[start] != "[":
         return False
@@ -190,10 +184,8 @@ _CROSS_REFERENCE = re.compile(
 
 
 def todo_query(note: str, before: str) -> tuple[int, int] | None:
-    """Where in a to-do note the words for a search stand; None if it does not ask for a citation.
-
-    `before` is the text in front of the note: "Lemma \\todo{ref}" asks for a cross-reference.
-    """
+    r"""Range of the search words in a to-do note; None if it asks for no citation. `before` is the
+    text before the note: "Lemma \todo{ref}" asks for a cross-reference."""
     match = _TODO_ASK.match(note)
     if match is None:
         return None
@@ -209,7 +201,8 @@ def todo_query(note: str, before: str) -> tuple[int, int] | None:
 
 
 def fold_markers(found: Sequence[Placeholder], text: str) -> list[Placeholder]:
-    """One placeholder for `\\cite{} \\todo{cite work on X}`; overlapping ones lose the later."""
+    r"""Merge `\cite{} \todo{cite work on X}` into one placeholder; of overlapping ones the later is
+    dropped."""
     kept: list[Placeholder] = []
     for item in found:
         last = kept[-1] if kept else None
@@ -235,10 +228,8 @@ def fold_markers(found: Sequence[Placeholder], text: str) -> list[Placeholder]:
 
 
 def key_pieces(content: str, offset: int) -> Iterator[KeyPiece]:
-    """The comma-separated pieces of a key list, white space taken off.
-
-    REVTeX joins notes and keys with a star: `{a,*b}` cites a and b.
-    """
+    """The comma-separated pieces of a key list, stripped of white space. REVTeX joins notes and
+    keys with a star: `{a,*b}` cites a and b."""
     position = 0
     for part in content.split(","):
         inner = part.strip()
@@ -250,19 +241,19 @@ def key_pieces(content: str, offset: int) -> Iterator[KeyPiece]:
         position += len(part) + 1
 
 
-# Where the words of an unclosed placeholder end: `\cite<spectral graph` within prose.
+# The end of the words of an unclosed placeholder: `\cite<spectral graph` within prose.
 #
 # No rule can reliably separate the author's words from the prose that follows. The result is a
 # guess for searching and display; only a cursor position makes it certain
 # (`features.citation.until`).
 
 MOST_WORDS = 8
-"""Words that are taken for the author's where nothing else ends them."""
+"""Maximum number of words taken for the author's if nothing else ends them."""
 MOST_TYPED = 25
-"""Words before a cursor that may be the author's: as many as a long title has."""
+"""Maximum number of words before a cursor taken for the author's: those of a long title."""
 
 SENTENCE_STOP = r"(?<!\b[A-Z])(?<!\bal)\.\s+(?=[A-Z])"
-"""A pattern for the full stop of a sentence, not of `J. Devlin` or `et al. Neural`."""
+"""A pattern for the full stop of a sentence, but not that of `J. Devlin` or `et al. Neural`."""
 
 _TOKEN = re.compile(r"\S+")
 _PUNCTUATION = ".,;:!?)]}\"'”’"
@@ -274,12 +265,12 @@ _PROSE = frozenset(
     such show shows showed shown use uses used propose proposes proposed find finds found
     achieve achieves achieved""".split()
 )
-"""Words that mark the continuation of the prose; they are rare in a query of a few words."""
+"""Words that show that the prose continues; they are rare in a short query."""
 _JOINING = frozenset(
     """and or of for in on at to from by with without via over under between into through
     against about both more most very""".split()
 )
-"""Words that end no query."""
+"""Words that do not end a query."""
 _SENTENCE_END = re.compile(r"(?<=[a-z]{4})[.!?]\s+[A-Z]")
 
 
@@ -295,10 +286,8 @@ class OpenWords(msgspec.Struct, frozen=True):
 
 
 def open_words(text: str, start: int, reach: int) -> OpenWords:
-    """The plausible words in [start, reach), where `reach` is the next item that is not a word.
-
-    White space at the start means that the citation is empty so far and what follows is prose.
-    """
+    """The plausible words in [start, reach); `reach` is the start of the next non-word. White space
+    at the start means that the citation is empty and prose follows."""
     tokens = list(_TOKEN.finditer(text, start, reach))
     if len(tokens) > MOST_TYPED:
         reach = tokens[MOST_TYPED - 1].end()
@@ -318,12 +307,12 @@ def open_words(text: str, start: int, reach: int) -> OpenWords:
 
 
 def runs_on(words: str) -> bool:
-    """True of text that is too much for a query: what closes it belongs to something else."""
+    """True for text too long for a query: its closing mark belongs to something else."""
     return len(words.split()) > 2 * MOST_TYPED or _SENTENCE_END.search(words) is not None
 
 
 def closes_words(text: str, place: int) -> bool:
-    """True of a `>` that ends words, false of one that compares or is part of an arrow."""
+    """True for a `>` that ends words, false for a comparison or a part of an arrow."""
     before, after = text[place - 1 : place], text[place + 1 : place + 2]
     if after and after in "{[":
         return True
@@ -335,6 +324,6 @@ def closes_words(text: str, place: int) -> bool:
 
 
 def runs_into_prose(content: str) -> bool:
-    """True when `>` was found in later prose and closes nothing: `\\cite<query ... $p > 0$`."""
+    r"""True when the `>` found belongs to later prose: `\cite<query ... $p > 0$`."""
     foreign = "\\cite" in content or "\\begin" in content
     return content.count("$") % 2 == 1 or foreign or runs_on(content)

@@ -1,4 +1,4 @@
-"""A stretch of a document as plain prose, its sentences, and the acronyms it writes out."""
+"""A range of a document as plain prose, its sentences, and its acronyms with long forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLOAT_BEGIN = re.compile(
 
 
 def prose(document: Document, window: Span, target: Span | None) -> str:
-    """The window as plain text, the target and the other citations as single marks."""
+    """The window as plain text, with marks for the target and the other citations."""
     text = document.text
     events: list[tuple[int, int, str]] = []
     if target is not None:
@@ -47,7 +47,7 @@ def _render(document: Document, window: Span, events: list[tuple[int, int, str]]
     text = document.text
     parts: list[str] = []
     position = window.start
-    # At one place the target comes first, then what is longest.
+    # At one place the target comes first, then the longest.
     for start, end, mark in sorted(events, key=lambda e: (e[0], e[2] != TARGET_MARK, -e[1])):
         if start < position or start > window.end:
             continue
@@ -80,7 +80,7 @@ def _stand_in(document: Document, span: Span) -> str:
     text = document.text
     if document.format is Format.LATEX:
         if text[span.start] == "%":
-            return "%"  # to the end of its line, which the stripper takes off with it
+            return "%"  # up to the end of its line, which the stripper removes with it
         return text[span.start + 6 : span.end - 1] if text.startswith("\\verb", span.start) else ""
     inside = text[span.start : span.end]
     if inside.startswith(("```", "~~~", "<!--", "$$", "http", "<http")):
@@ -89,7 +89,7 @@ def _stand_in(document: Document, span: Span) -> str:
 
 
 def _floats(text: str, window: Span, target: Span | None) -> list[tuple[int, int, str]]:
-    """Figures and tables stand outside of the prose, unless the target is in one."""
+    """Cut figures and tables out of the prose, unless the target is in one."""
     found = []
     position = window.start
     while match := _FLOAT_BEGIN.search(text, position, window.end):
@@ -113,7 +113,7 @@ _Item = TypeVar("_Item", bound=_Ranged)
 
 
 def items_within(items: Sequence[_Item], window: Span) -> Sequence[_Item]:
-    """Those of sorted citations, placeholders or headings that begin in the window."""
+    """The items of a sorted list (citations, placeholders or headings) that begin in the window."""
     low = bisect_left(items, window.start, key=lambda item: item.span.start)
     high = bisect_left(items, window.end, key=lambda item: item.span.start)
     return items[low:high]
@@ -122,14 +122,14 @@ def items_within(items: Sequence[_Item], window: Span) -> Sequence[_Item]:
 # A selected passage, or the paragraph at a place, as plain prose.
 
 MAX_PASSAGE = 20_000
-"""Characters of the source that are read, at most."""
+"""Maximum number of characters read from the source."""
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 _BEFORE_MARK = re.compile(r"\s+([.,;:!?)])")
 _EMPTY = re.compile(r"\(\s*\)|\[\s*\]")
 
 
 def passage_text(document: Document, span: Span) -> str:
-    """The words of a span on one line, without markup and citations; of an empty span, those of
+    """The words of a span on one line, without markup and citations; for an empty span, those of
     the paragraph around it."""
     if span.start == span.end:
         span = paragraph_at(document, span.start)
@@ -159,7 +159,7 @@ def paragraph_at(document: Document, offset: int) -> Span:
     return Span(before[-1] if before else low, after.start() if after else high)
 
 
-# Plain prose cut into sentences, with the abbreviations of scholarly writing in mind.
+# Plain prose split into sentences, with abbreviations of scholarly writing considered.
 
 _END = lazy_pattern(
     r"[.!?][\"')\]”’]*(?:\[(?:CITATION|OTHER)\]|[\ue000\ue001])*"
@@ -193,16 +193,16 @@ def _abbreviates(sentence: str) -> bool:
     return _ABBREVIATION.search(sentence[-12:]) is not None
 
 
-# Acronyms that a document writes out: "graph attention network (GAT)".
+# Acronyms with long forms in a document: "graph attention network (GAT)".
 #
-# The long form is found as Schwartz and Hearst do (A simple algorithm for identifying abbreviation
-# definitions in biomedical text, PSB 2003): backwards from the bracket, each letter of the acronym
-# must be met in order, its first letter at the beginning of a word.
+# The long form is found by the algorithm of Schwartz and Hearst (A simple algorithm for identifying
+# abbreviation definitions in biomedical text, PSB 2003): backwards from the bracket, each letter of
+# the acronym must occur in order, its first letter at the start of a word.
 
 MOST = 8
-"""Acronyms of one passage that are looked for."""
+"""Maximum number of acronyms looked up in one passage."""
 MOST_WORDS = 60
-"""Words at the end of a text at which a long form may end."""
+"""Number of words at the end of a text in which a long form may end."""
 _ACRONYM = re.compile(r"(?<![\w\\{])[A-Z][A-Za-z0-9]*[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*")
 _WORDS = re.compile(r"[\w'-]+")
 _BREAK = re.compile(r"[.;:!?]\s|\n\s*\n|[()\[\]]")
@@ -211,14 +211,14 @@ _LONGEST = 10
 
 
 def acronyms_in(text: str) -> tuple[str, ...]:
-    """Words with two capitals or more, in order, each once: "GAT", "RoBERTa"; no citation mark."""
+    """Words with at least two capitals, in order, each once: "GAT", "RoBERTa"; no citation mark."""
     found = [name for name in _ACRONYM.findall(text) if 2 <= len(name) <= _LONGEST]
     marks = ("CITATION", "OTHER", "CITE", "REF", "TODO")
     return tuple(dict.fromkeys(name for name in found if name not in marks))[:MOST]
 
 
 def written_out(text: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each of the acronyms that the text writes out, with its long form."""
+    """The acronyms with a long form in the text, and that form."""
     found = []
     for name in names:
         stem = name[:-1] if name.endswith("s") and len(name) > 2 else name
@@ -231,7 +231,7 @@ def written_out(text: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def long_forms(text: str, acronym: str) -> tuple[str, ...]:
-    """Words in a row anywhere in a text that the acronym may stand for."""
+    """Consecutive words anywhere in a text that the acronym may stand for."""
     stem = acronym[:-1] if acronym.endswith("s") and len(acronym) > 2 else acronym
     ends = [match.end() for match in _WORDS.finditer(text)][-MOST_WORDS:]
     found = (_long_form(text[max(0, end - 200) : end], stem) for end in ends)
@@ -239,7 +239,7 @@ def long_forms(text: str, acronym: str) -> tuple[str, ...]:
 
 
 def _long_form(before: str, acronym: str) -> str:
-    """The words at the end of `before` that the acronym stands for; empty when they do not fit."""
+    """The words at the end of `before` that the acronym stands for; empty if they do not match."""
     plain = _BREAK.split(_MARKUP.sub(" ", before))[-1]
     words = _WORDS.findall(plain)[-min(len(acronym) + 5, 2 * len(acronym)) :]
     text = " ".join(words)

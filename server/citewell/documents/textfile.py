@@ -1,4 +1,4 @@
-"""Reading and writing the author's files without losing a byte that was not edited."""
+"""Lossless reading and writing of the author's files."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from citewell.model.problem import Problem
 from citewell.model.system.files import FileError, locked, replace_file, stage
 
 MAX_BYTES = 128 * 1024 * 1024
-"""A larger file is refused: no manuscript and no bibliography is that large."""
+"""Bytes; a larger file is refused: it is no manuscript and no bibliography."""
 CHANGED = "file-changed"
-"""Code of the problem that a file is no longer what a change was planned for."""
+"""Problem code: a file has changed since a change was planned for it."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, since its mark begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
 
 class TextFile(msgspec.Struct, frozen=True):
-    """A file's text and all that is needed to write it back byte for byte."""
+    """A file's text and the data needed to write it back byte for byte."""
 
     path: Path
     text: str
@@ -40,10 +40,11 @@ class TextFile(msgspec.Struct, frozen=True):
     encoding: str = "utf-8"
     bom: bytes = b""
     newline: str = "\n"
-    """The most frequent line end, for text that is added."""
+    """The most frequent line end, for added text."""
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` in this file's encoding; FileError names what it cannot hold."""
+        """The bytes of `text` in this file's encoding; FileError names a character that it
+        lacks."""
         try:
             return self.bom + text.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -73,7 +74,7 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
     """Text, encoding and byte order mark of a file's bytes; encoding them again gives `data`.
 
     Bytes that are not UTF-8 are read as UTF-16 if every other one is zero, else as Windows-1252, or
-    as Latin-1, which takes every byte.
+    as Latin-1, which accepts every byte.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -91,7 +92,7 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
 
 
 def _utf16(data: bytes) -> tuple[str, ...]:
-    """The encoding of a text in UTF-16 without a byte order mark, by its zero bytes."""
+    """The encoding of UTF-16 text without a byte order mark, by its zero bytes."""
     head = data[:4096]
     if not head or len(data) % 2 or 4 * head.count(0) < len(head):
         return ()
@@ -99,14 +100,14 @@ def _utf16(data: bytes) -> tuple[str, ...]:
 
 
 def newline_of(text: str) -> str:
-    """The line end that `text` uses most; a line feed when it has none."""
+    """The most frequent line end in `text`; a line feed if it has none."""
     crlf = text.count("\r\n")
     counts = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     return max(counts, key=lambda end: counts[end])
 
 
 def read_text(path: Path | str) -> TextFile:
-    """Read a text file in whatever encoding it has; FileError if it cannot be read."""
+    """Read a text file in any supported encoding; FileError if it cannot be read."""
     path = Path(path)
     try:
         if not path.is_file() and path.exists():
@@ -123,7 +124,7 @@ def read_text(path: Path | str) -> TextFile:
 
 
 def is_stream(path: Path) -> bool:
-    """True for a pipe or a device that can be read once: a FIFO, `/dev/stdin`, `<(...)`."""
+    """True for a pipe or a device that can be read only once: a FIFO, `/dev/stdin`, `<(...)`."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -132,7 +133,7 @@ def is_stream(path: Path) -> bool:
 
 
 def read_stream(path: Path) -> str:
-    """All that a pipe or device gives; FileError if it cannot be read or gives too much."""
+    """The whole content of a pipe or device; FileError if it cannot be read or is too long."""
     with _naming_the_file(path, "read"), path.open("rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -141,13 +142,13 @@ def read_stream(path: Path) -> str:
 
 
 def write_text(file: TextFile, new_text: str) -> TextFile:
-    """Replace the file's text in one step and return the new state; FileError, and the file as it
-    was, when that fails.
+    """Replace the file's text in one step and return the new state; on FileError the file is
+    unchanged.
 
-    The text goes to a temporary file in the same folder, is flushed to the disk and then renamed
-    over the old one, so that a crash or a full disk never leaves half a file. A symbolic link
-    stays a link. A file that has changed since `file` was read is left alone; other processes of
-    Citewell wait from that comparison to the renaming (`locked`).
+    The text is written to a temporary file in the same folder, flushed to disk and renamed over the
+    old file, so that a crash or a full disk never leaves half a file. A symbolic link stays a link.
+    A file that has changed since `file` was read is left alone; other processes of Citewell wait
+    from that comparison until the renaming (`locked`).
     """
     write_texts([(file, new_text)])
     return msgspec.structs.replace(file, text=new_text)
@@ -156,8 +157,8 @@ def write_text(file: TextFile, new_text: str) -> TextFile:
 def write_texts(changes: Sequence[tuple[TextFile, str]]) -> None:
     """Replace the texts of several files: all, or none when one of them fails (FileError).
 
-    All new texts are on the disk, each beside its file, before the first is renamed over the old
-    one. Should a rename fail then, the files before it get their old bytes back.
+    All new texts are on disk, each beside its file, before the first is renamed. If a rename fails,
+    the files already replaced get their old bytes back.
     """
     with locked(file.path for file, _ in changes):
         _write_locked(changes)
@@ -182,13 +183,13 @@ def _write_locked(changes: Sequence[tuple[TextFile, str]]) -> None:
 
 
 class _Staged(msgspec.Struct):
-    """A new text that waits beside its file."""
+    """A new text in a temporary file beside its target."""
 
     path: Path
     target: Path
     temporary: Path
     old: bytes | None
-    """None for a file that is new."""
+    """None for a new file."""
     new: bytes
     mode: int | None
 
@@ -218,8 +219,8 @@ def _changed(path: Path) -> FileError:
 def _swap(one: _Staged) -> None:
     """Rename the new text over the file, unless a program that takes no lock has written it since.
 
-    What such a program appends after the last comparison goes to the old file, and is appended to
-    the new one; an old file that it has written otherwise is put back.
+    Text that this program appends after the last comparison goes to the old file, and is appended
+    to the new one; an old file with any other change is put back.
     """
     if one.old is None:
         if one.target.exists():
@@ -234,7 +235,7 @@ def _swap(one: _Staged) -> None:
         _wait_for_writers(before.fileno())
         if before.read() != one.old:
             raise _changed(one.path)
-        if os.name == "nt":  # which replaces no open file
+        if os.name == "nt":  # Windows replaces no open file
             before.close()
         replace_file(one.temporary, one.target)
         if before.closed:
@@ -253,13 +254,13 @@ def _swap(one: _Staged) -> None:
 
 
 def _wait_for_writers(descriptor: int) -> None:
-    """Wait a second, at most, for programs that have the file open to write it. Only Linux grants
-    a lease on the condition that there are none."""
+    """Wait up to a second for programs that have the file open to write it. Only Linux grants a
+    lease on the condition that there are none."""
     try:
         import fcntl
 
         set_lease, read, none = fcntl.F_SETLEASE, fcntl.F_RDLCK, fcntl.F_UNLCK
-        # Who opens the file while it is leased waits for a moment, and this process gets a signal:
+        # A program that opens the leased file waits for a moment, and this process gets a signal:
         # one that is ignored instead of SIGIO, which would end it.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
     except (ImportError, AttributeError, OSError):
@@ -278,8 +279,8 @@ def _wait_for_writers(descriptor: int) -> None:
 
 
 def _restore(done: Sequence[_Staged], error: BaseException) -> None:
-    """Give files that were replaced their old bytes; say which one did not take them. One that
-    another program has written since stays as it is."""
+    """Restore the old bytes of replaced files; report one that cannot be restored. A file written
+    by another program since stays as it is."""
     for one in reversed(done):
         try:
             if one.target.read_bytes() != one.new:
@@ -297,7 +298,7 @@ def _restore(done: Sequence[_Staged], error: BaseException) -> None:
 
 @contextmanager
 def _naming_the_file(path: Path, verb: str) -> Iterator[None]:
-    """An error of the system as one that names the file."""
+    """Turn an error of the system into one that names the file."""
     try:
         yield
     except OSError as error:
@@ -329,7 +330,7 @@ def _mode_of(target: Path) -> int | None:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
         return None
-    # Renaming over a file needs no right to the file itself, so the right is asked for here.
+    # Renaming over a file needs no permission for the file itself; therefore it is checked here.
     if not mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return mode

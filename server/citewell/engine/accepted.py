@@ -1,4 +1,4 @@
-"""Records that an author accepted from online answers, kept in a library of the user's own.
+"""Records that an author accepted from online answers, stored in a separate library of the user.
 
 A record is written at once, as a line of the exchange format. The library is then built from the
 lines by `citewell library add` in a separate process, which takes a second or two; processes that
@@ -35,16 +35,16 @@ from citewell.sources.values import record_line
 logger = logging.getLogger(__name__)
 
 BUILD_SECONDS = 60.0
-"""How long a command that ends waits for the build."""
+"""Seconds that a command waits for the build before it ends."""
 _TRIES = 20
-"""Builds that are begun while another process builds."""
+"""Number of attempts while another process builds."""
 _PAUSE = 0.5
 _LOG = ".build.log"
 _LOCK_SECONDS = 5.0
 
 
 class AcceptedRecords:
-    """Writes accepted records and has their library built. Safe across threads and processes."""
+    """Writes accepted records and builds their library. Safe across threads and processes."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -55,7 +55,7 @@ class AcceptedRecords:
         self._has_kept = False
 
     def keep(self, works: Sequence[Work]) -> tuple[Problem, ...]:
-        """Write records of sources, and start a build; why they could not be written."""
+        """Write records from sources, and start a build; return the problems of writing."""
         try:
             append_records(self._folder, works)
         except OSError as error:
@@ -66,12 +66,12 @@ class AcceptedRecords:
         return ()
 
     def resume(self) -> None:
-        """Build what an earlier process could not."""
+        """Build records that an earlier process did not."""
         if keeps_accepted(self._options) and not is_accepted_current(self._options):
             self.build()
 
     def build(self) -> None:
-        """Build the library in the background; a build that runs is followed by another one."""
+        """Build the library in the background; if a build is running, another one follows."""
         with self._lock:
             self._is_wanted = True
             if self._builder is None:
@@ -81,7 +81,7 @@ class AcceptedRecords:
                 self._builder.start()
 
     def close(self) -> None:
-        """Wait until what was kept is built."""
+        """Wait until the stored records are built."""
         builder = self._builder
         if builder is not None and self._has_kept:
             builder.join(BUILD_SECONDS)
@@ -135,9 +135,9 @@ def append_records(folder: Path, works: Sequence[Work]) -> None:
 
 
 def drop_records(folder: Path, ids: Container[str]) -> int:
-    """Take the lines with these ids out of the accepted records; how many are left.
+    """Remove the lines with these ids from the accepted records; return how many are left.
 
-    The library is still to be built. Raises `OSError`.
+    The library must still be built. Raises `OSError`.
     """
     path = folder / ACCEPTED
     with _held(folder):

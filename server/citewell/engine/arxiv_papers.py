@@ -1,7 +1,7 @@
-"""The source, or the PDF, of a paper on arXiv, downloaded to be checked.
+"""The source, or the PDF, of a paper on arXiv, downloaded for a check.
 
-What arXiv sends is a stranger's: only text files of LaTeX are unpacked, of bounded number and size,
-into a folder of their own.
+The download is untrusted: only LaTeX text files are unpacked, of bounded number and size, into a
+separate folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _ArxivFiles(Source):
 def download(arxiv: str, options: Options, folder: Path) -> Problem | None:
     """Write the files of a paper below a folder: LaTeX and BibTeX, or "paper.pdf".
 
-    `arxiv` is a bare id. Returns why that failed. Asks arXiv only where the user allowed it.
+    `arxiv` is a bare id. Returns the problem, if any. Requires the user's permission for arXiv.
     """
     if "arxiv" not in allowed(options.sources.allow)[0]:
         return Problem(
@@ -84,7 +84,7 @@ async def _fetch(arxiv: str, options: Options) -> dict[str, bytes] | NoMatch | F
 
 
 def unpacked(body: bytes) -> dict[str, bytes]:
-    """The files of what arXiv sends, by relative name: a PDF, a gzip file of one document, or of an
+    """The files in arXiv's answer, by relative name: a PDF, or a gzip file of one document or of an
     archive. Raises `NonsenseError`."""
     if body.startswith(b"%PDF-"):
         return {"paper.pdf": body}

@@ -1,8 +1,8 @@
-"""From the retrievers' lists to the papers that are shown: a cascade, in which each stage is slower
-than the one before and is asked about fewer papers.
+"""From the retrievers' lists to the displayed papers: a cascade, in which each stage is slower than
+the previous one and reads fewer papers.
 
-Fusion, the trained ranker, what the author accepted before, a cross-encoder, a language model. A
-stage that fails or is late costs its own effect alone, and every hit says what moved it.
+The stages are fusion, the trained ranker, the history, a cross-encoder and a language model. A
+stage that fails or is late is skipped, and every hit names the stages that moved it.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from citewell.retrieval.select import Fused, fuse
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
 
-# Sorts candidates by the conditions of a typed query, and by what it prefers.
+# Sorts candidates by the conditions and preferences of a typed query.
 #
-# Papers that meet all conditions come first, then those that meet fewer; among equal ones the
-# order of the ranker stands. "Recent", "early", "influential" and "survey" sort within bands of
-# the order: they prefer, and never bring a paper of another topic to the top.
+# Papers that meet all conditions come first, then those that meet fewer; ties keep the ranker's
+# order. "Recent", "early", "influential" and "survey" sort within bands of the order: they bring no
+# paper of another topic to the top.
 
 BAND = 10
-"""Papers in a row among which a preference decides."""
+"""Number of adjacent papers among which a preference decides."""
 STEP = np.float32(100.0)
-"""Added to a score for each point: more than any ranker's score spans."""
+"""Added to a score for each point: more than the range of any ranker's scores."""
 
 
 class CriteriaOrder:
-    """Orders the papers of one library. Safe to call from any thread."""
+    """Orders the papers of one library. Thread-safe."""
 
     def __init__(self, opened: Opened, signals: LibrarySignals) -> None:
         found = opened.typed.get(NAME)
@@ -65,7 +65,7 @@ class CriteriaOrder:
         self._signals = signals
 
     def reorder(self, query: Query, rows: NDArray[np.int64], ordering: Ordering) -> Ordering:
-        """The ordering by points, then by preference within bands, then as it was."""
+        """The ordering by points, then by preference within bands, then as before."""
         typed = query.typed_query
         if self._criteria is None or typed == TypedQuery() or not len(rows):
             return ordering
@@ -80,12 +80,12 @@ class CriteriaOrder:
         if preferred is not None:
             bands = np.arange(len(ranked)) // BAND
             places = places[np.lexsort((np.arange(len(ranked)), -preferred[places], bands))]
-            # A preference decides nothing between papers that meet different conditions.
+            # A preference does not decide between papers that meet different conditions.
             places = places[np.lexsort((np.arange(len(ranked)), -points[places]))]
         return _permuted(ordering, places, points)
 
     def evidence(self, before: Ordering, after: Ordering, at: int) -> tuple[Evidence, ...]:
-        """Where the conditions put the candidate `at` its place in the fused list."""
+        """The move of candidate `at` of the fused list because of the conditions."""
         old = int(np.flatnonzero(before.order == at)[0])
         new = int(np.flatnonzero(after.order == at)[0])
         if old == new:
@@ -93,7 +93,7 @@ class CriteriaOrder:
         return (Evidence("conditions", new + 1, float(after.scores[new]), before=old + 1),)
 
     def _preferred(self, typed: TypedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """The preference for each row, higher first; None where nothing is preferred."""
+        """The preference for each row, higher first; None without one."""
         if not (typed.recency or typed.influential or typed.kinds):
             return None
         out = np.zeros(len(rows), np.float64)
@@ -112,7 +112,7 @@ class CriteriaOrder:
         assert self._terms is not None
         found = np.zeros(len(rows), np.bool_)
         for word in {word for kind in kinds for word in TITLE_WORDS[kind]}:
-            found |= self._terms.titled(word, rows)
+            found |= self._terms.of_kind(word, rows)
         return found
 
 
@@ -121,7 +121,7 @@ def _permuted(
 ) -> Ordering:
     """The ordering rearranged by `places`, which index into it; its scores are descending."""
     own = ordering.scores[places]
-    # Among equal points a preference may have moved papers, so their scores are sorted again.
+    # A preference may have moved papers with equal points, so their scores are sorted again.
     tiers = points[places] * STEP
     shown = np.empty_like(own)
     for tier in distinct(tiers):
@@ -132,7 +132,7 @@ def _permuted(
 
     def changed(scores: NDArray[np.float32]) -> NDArray[np.float32]:
         assert calibrate is not None
-        # The change is what the caller added to the scores shown.
+        # The change that the caller made to the displayed scores.
         old = np.empty_like(own)
         old[places] = own + (scores - shown)
         return calibrate(old)[places]
@@ -145,21 +145,20 @@ def _permuted(
     )
 
 
-# Papers whose full text holds every typed word, near the top of the list.
+# Papers with every typed word in their full text, near the top of the list.
 #
-# The trained ranker does not know full texts and would leave such a paper below hundreds of
-# others.
+# The trained ranker does not know full texts and would leave them below hundreds of others.
 
 PLACE = 2
-"""Highest place, from 0: titles and abstracts that match come first."""
+"""Highest place, from 0: matches in titles and abstracts come first."""
 MOST = 2
-"""Papers that are moved: the first of the full texts."""
+"""Number of papers that are moved: the first by full text."""
 
 
 def with_full_texts(
     ordering: Ordering, query: Query, fused: Fused, retriever: FullTextRetriever | None
 ) -> Ordering:
-    """The ordering with these papers at `PLACE` and below; as it is without typed words."""
+    """The ordering with these papers from `PLACE` on; unchanged without typed words."""
     ranks = fused.ranks.get(FullTextRetriever.name)
     if retriever is None or ranks is None or not query.text:
         return ordering
@@ -174,7 +173,8 @@ def with_full_texts(
 
 
 def _moved(ordering: Ordering, start: int, end: int) -> Ordering:
-    """One paper moved up. It takes over the score of its new place, and keeps its confidence."""
+    """The ordering with one paper moved up. It takes the score of its new place, and keeps its
+    confidence."""
     places = np.arange(len(ordering.order))
     places = np.insert(np.delete(places, start), end, start)
     scores = ordering.scores.copy()
@@ -192,7 +192,7 @@ logger = logging.getLogger(__name__)
 
 
 class Cascade:
-    """The stages over one library. Safe to call from any thread."""
+    """The stages over one library. Thread-safe."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Cascade:
         reader: CrossEncoderStage | None = None,
         llm_stage: LlmStage | None = None,
     ) -> None:
-        """A stage that is None is left out."""
+        """A stage that is None is skipped."""
         self._options = options
         self._library = library
         self._opened = opened
@@ -233,7 +233,7 @@ class Cascade:
         tier: Tier,
         explained: int | None = None,
     ) -> SearchResult:
-        """Fuse the lists, order the head, and fetch the `k` papers that are shown.
+        """Fuse the lists, order the head, and fetch the `k` displayed papers.
 
         The first `explained` carry their evidence (None: all). Each stage's milliseconds go into
         `timings`. Raises `Cancelled`, and `CitewellError` when the library cannot be read.
@@ -275,11 +275,11 @@ class Cascade:
             read = None if read is None else _follow(read, judged)
         begin = time.perf_counter()
         shown = ordering.order[:k]
-        # A list that is made at each letter shows no more than authors, year and venue.
+        # A list made at each letter shows only authors, year and venue.
         works = self._library.works(fused.rows[shown], whole=tier != "fast")
         timings["records"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
-        # No paper is surer than one that is offered before it.
+        # No paper gets a higher confidence than one above it.
         sure = None
         if ordering.confidence is not None:
             sure = np.minimum.accumulate(ordering.confidence[: len(shown)])
@@ -312,10 +312,10 @@ class Cascade:
         return SearchResult(hits=hits, dropped=dropped, problems=problems, variant="+".join(made))
 
     def _unwanted(self, query: Query) -> np.ndarray:
-        """Rows that must not be offered: what is excluded, what the citation already has, and the
-        paper that is being written.
+        """Rows that must not be offered: excluded works, works already in the citation, and the
+        paper being written.
 
-        A published paper finds itself first by its own title, and never cites itself.
+        A published paper would find itself first by its own title, and never cites itself.
         """
         rows = self._library.rows_of(query.exclude) if query.exclude else np.zeros(0, np.int64)
         titles = list(query.present)
@@ -350,13 +350,12 @@ class Cascade:
     def _moved(
         self, ranked: Ordering | None, places: Sequence[int], at: int
     ) -> tuple[Evidence, ...]:
-        """Where the ranker put the paper at place `at` of the fused list: at `places[at]` of its
-        own."""
+        """The move by the ranker of the paper at place `at` of the fused list, to `places[at]`."""
         if ranked is None or self._ranker is None:
             return ()
         place = places[at]
         if ranked.confidence is None and place == at:
-            return ()  # a ranker that cannot judge leaves the order alone
+            return ()  # a ranker without the needed data leaves the order alone
         score = float(ranked.scores[place])
         return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
 
@@ -369,7 +368,7 @@ class Cascade:
         rows = fused.rows[places].tolist()
         for name, all_ranks in fused.ranks.items():
             ranks, scores = all_ranks[places].tolist(), fused.by[name][places].tolist()
-            # Other queries matter only for what the author's own does not find.
+            # Further queries matter only for papers that the author's query does not find.
             is_variant = variant_of(name) > 0
             at = [n for n, rank in enumerate(ranks) if rank and not (is_variant and found[n])]
             listed = [(rows[n], ranks[n], scores[n]) for n in at]
@@ -382,7 +381,7 @@ def _explained(
     name: str, retriever: Retriever | None, query: Query, listed: Sequence[tuple[int, int, float]]
 ) -> list[Evidence]:
     """The evidence of the list `name` for papers, given by row, rank and score; `retriever` is None
-    for the answer to another query."""
+    for the answer to a further query."""
     if not listed:
         return []
     if retriever is not None:
@@ -400,12 +399,12 @@ def _places(ranked: Ordering | None) -> list[int]:
 
 
 def _is_judged(ranked: Ordering | None) -> bool:
-    """Whether a ranker stated its confidence; without it, it left the order alone."""
+    """Whether a ranker gave a confidence; without it, it left the order alone."""
     return ranked is not None and ranked.confidence is not None
 
 
 def _follow(read: CrossEncoderAnswer, judged: CrossEncoderAnswer) -> CrossEncoderAnswer:
-    """The evidence of an earlier stage by place, after a later one has moved the papers."""
+    """The evidence of an earlier stage by place, after a later stage moved the papers."""
     if not judged.moved or not read.moved:
         return read
     old = {place + 1: moved for place, moved in enumerate(read.moved)}

@@ -1,7 +1,7 @@
-"""What checks came to, kept on disk, so that a bibliography that is opened again is known at once.
+"""Results of checks, stored on disk, so that a reopened bibliography is known at once.
 
-An answer counts for what the entry says, the snapshot of the library, the rules of the check and
-the year in which it was given: when any of them changes, the entry is checked again.
+A result applies to the entry's content, the snapshot of the library, the rules of the check and the
+year: when one of them changes, the entry is checked again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 512 * 1024 * 1024
 """A larger file is discarded and recreated; this is enough for about half a million answers."""
 WORLDS = 4
-"""Snapshots whose answers are kept, the latest used ones."""
+"""Number of snapshots with stored results, the latest used ones."""
 BUSY_SECONDS = 2.0
 _MIGRATIONS = (
     """
@@ -44,7 +44,7 @@ _DECODER = msgspec.msgpack.Decoder(Check)
 
 
 def world_of(options: Options) -> bytes | None:
-    """A key for everything but the entry that an answer depends on; None without a library."""
+    """A key for everything that a result depends on except the entry; None without a library."""
     try:
         snapshot = snapshot_of(options)
     except (CitewellError, OSError):
@@ -60,7 +60,7 @@ def world_named(snapshot: str) -> bytes:
 
 @cache
 def _rules() -> str:
-    """A hash of the rules of the check: an update may judge otherwise."""
+    """A hash of the rules of the check, since an update may change the verdict."""
     digest = blake2b(__version__.encode(), digest_size=16)
     package = Path(__file__).resolve().parents[1]
     for folder in ("verification", "model"):
@@ -71,8 +71,8 @@ def _rules() -> str:
 
 
 class CheckStore:
-    """Answers by world and digest. Safe across threads and processes; never raises: a cache that
-    cannot be used is as good as an empty one."""
+    """Results by world and digest. Safe across threads and processes; never raises: an unusable
+    cache is treated as empty."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or cache_folder() / "checks.sqlite"
@@ -82,7 +82,7 @@ class CheckStore:
         self._used: set[bytes] = set()
 
     def get(self, world: bytes, digests: Sequence[bytes]) -> dict[bytes, Check]:
-        """The known answers among those asked for."""
+        """The known results for some digests."""
         found: dict[bytes, Check] = {}
         with self._lock:
             database = self._open()
@@ -105,7 +105,7 @@ class CheckStore:
         return found
 
     def put(self, world: bytes, answers: Iterable[tuple[bytes, Check]]) -> None:
-        """Keep answers."""
+        """Store results."""
         rows = [(world, digest, msgspec.msgpack.encode(check)) for digest, check in answers]
         with self._lock:
             database = self._open()
@@ -130,7 +130,7 @@ class CheckStore:
             try:
                 self._database = self._connect()
             except (sqlite3.OperationalError, NewerDatabaseError) as error:
-                self._give_up(error)  # in use, or a full disk: that will pass
+                self._give_up(error)  # in use, or a full disk: temporary
             except sqlite3.DatabaseError as error:
                 # A damaged cache is no loss.
                 logger.warning("The cache of checks is rebuilt: %s", error)
@@ -160,7 +160,7 @@ class CheckStore:
                 self._path.with_name(self._path.name + suffix).unlink()
 
     def _use(self, database: sqlite3.Connection, world: bytes) -> None:
-        """Note that a world is in use, and forget those that were not for the longest time."""
+        """Record that a world is in use, and remove those unused for longest."""
         if world in self._used:
             return
         self._used.add(world)

@@ -1,4 +1,4 @@
-"""The check over an open library, in slices between which searches may go first."""
+"""The check over an open library, in slices that give way to searches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from citewell.verification.checker import Checker
 
 SLICE = 16
-"""References that are checked in one go: about 15 ms, in which a search may have to wait."""
+"""Number of references checked at once: about 15 ms, for which a search may have to wait."""
 PATIENCE = 0.1
-"""Seconds that a slice waits for searches to end, at most: about what one takes. Where many clients
-search all the time they never end, and a check must come to an end too."""
+"""Maximum number of seconds that a slice waits for searches: about the duration of one. With many
+searching clients there is no pause, and a check must finish, too."""
 
 
 class Traffic:
-    """Counts the searches that run. `with traffic:` around each of them."""
+    """Counts the running searches. Use `with traffic:` around each of them."""
 
     def __init__(self) -> None:
         self._quiet = threading.Condition()
@@ -45,17 +45,17 @@ class Traffic:
             self._quiet.notify_all()
 
     def wait(self, seconds: float = PATIENCE) -> None:
-        """Return when no search runs, or when the time is over."""
+        """Wait until no search runs, or the time is over."""
         with self._quiet:
             self._quiet.wait_for(lambda: not self._running, seconds)
 
 
 class LibraryCheck:
-    """Checks references with the records of one library. Safe across threads: one at a time."""
+    """Checks references with the records of one library. Thread-safe: one at a time."""
 
     def __init__(self, library: Library, traffic: Traffic, size: int | None = SLICE) -> None:
-        """`size` is the number of references that a search may have to wait for; None where
-        nothing is searched."""
+        """`size` is the number of references that a search may have to wait for; None without
+        searches."""
         self._library = library
         self._traffic = traffic
         self._size = size
@@ -64,7 +64,7 @@ class LibraryCheck:
 
     def check(self, claims: Sequence[Claim], cancel: Cancel) -> list[Check]:
         """The verdicts in order. Raises only `Cancelled`."""
-        # Searches come first, and need none of it.
+        # Deferred: searches do not need it.
         from citewell.engine.records import LibraryRecords
         from citewell.verification.checker import BATCH, Checker
 
@@ -89,7 +89,7 @@ def check_online(
     seconds: float | None,
 ) -> tuple[list[Check], tuple[Problem, ...]]:
     """The verdicts from the records of the sources and of the library, if there is one; and
-    problems that name the sources that did not answer in time. Raises only `Cancelled`.
+    problems for the sources that did not answer in time. Raises only `Cancelled`.
     """
     from citewell.engine.records import LibraryRecords
     from citewell.verification.checker import Checker

@@ -1,4 +1,4 @@
-"""Command lines and environments of the processes that run beside an engine."""
+"""Command lines and environments of an engine's child processes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, cache_folder
 
 
 def worker_command() -> tuple[str, ...]:
-    """How a worker is started.
+    """The command that starts a worker.
 
-    `-P` keeps the working directory, which may be a stranger's project, off the import path.
+    `-P` keeps the working directory, which may be an untrusted project, off the import path.
     """
     return (sys.executable, "-P", "-m", "citewell.engine.worker")
 
 
 def worker_environment() -> dict[str, str]:
-    """The parent's environment with the native thread pools tamed.
+    """The parent's environment with limits for native thread pools.
 
-    A pool that spins while idle, or that takes every core, makes the editor stutter. What the
-    user has set stays.
+    A pool that spins while idle, or that takes every core, makes the editor stutter. The user's own
+    values stay.
     """
     threads = str(max(1, min(4, (os.cpu_count() or 2) // 2)))
     # OpenBLAS spins between its short products: a second thread doubled a search's processor time.
@@ -31,7 +31,7 @@ def worker_environment() -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": threads,
         "NUMBA_NUM_THREADS": threads,
-        # One heap for all threads (glibc): each heap keeps the arrays that its thread has freed.
+        # One heap for all threads (glibc): each heap keeps the arrays freed by its thread.
         "MALLOC_ARENA_MAX": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUTF8": "1",
@@ -43,11 +43,11 @@ def worker_environment() -> dict[str, str]:
 
 
 def command_line(options: Options, **changes: str) -> list[str]:
-    """The start of the command line of a command of Citewell that runs with an engine's settings;
-    subcommand and arguments come behind it.
+    """The start of a command line of Citewell with an engine's settings, without subcommand and
+    arguments.
 
-    `changes` replace settings of the section `library`. The child reads the user's settings, too;
-    those of the library, the sources and its indexes are the ones of `options`. No key is passed.
+    `changes` replace settings of the section `library`. The child also reads the user's settings,
+    with those of the library, the sources and its indexes taken from `options`. No key is passed.
     """
     library, sources, retrieval = options.library, options.sources, options.retrieval
     settings = {

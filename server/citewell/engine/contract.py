@@ -1,4 +1,4 @@
-"""What every front end and feature may ask of the engine."""
+"""The contract of the engine for front ends and features."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from citewell.model.overview import LibraryCoverage, Summary
 from citewell.model.query import Direction
 
 Tier = Literal["fast", "full", "deep"]
-"""`fast`: within a completion's budget (100 ms). `full`: a second or two, where an author looks.
-`deep`: an explicit act, for which a language model may be asked too."""
+"""`fast`: within a completion's budget (100 ms). `full`: a second or two, for a visible list.
+`deep`: an explicit request, which may include a language model."""
 
 
 class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,48 +28,49 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     snapshot: str = ""
     works: int = 0
     covers: tuple[LibraryCoverage, ...] = ()
-    """Coverage of the library and of those below it; none of one that is not open."""
+    """Coverage of the library and of those below it; empty for one that is not open."""
     retrievers: tuple[str, ...] = ()
     encoder: str = ""
     ranker: str = ""
     cross_encoder: str = ""
-    """The model that reads the head of an explicit search, once it is loaded."""
+    """The model that reranks explicit searches, once it is loaded."""
     sources: tuple[str, ...] = ()
-    """Scholarly sources that searches ask too."""
+    """Scholarly sources included in searches."""
     llm: str = ""
-    """The language model that is asked: "ollama qwen3:8b"; empty when none is named."""
+    """The language model: "ollama qwen3:8b"; empty if none is configured."""
     explores: bool = False
     """Whether the language model takes part in literature searches."""
     budget: Budget = Budget()
-    """Cost of the language model today."""
+    """Usage of the language model today."""
     timings: dict[str, float] = {}
-    """Milliseconds of each stage of the last search that was no completion; empty before one."""
+    """Milliseconds of each stage of the last search other than a completion; empty before the
+    first."""
     rss_mb: float = 0.0
     pid: int = 0
     problems: tuple[Problem, ...] = ()
 
 
 class Checks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The verdicts on some references, in their order; none when nothing could be asked."""
+    """The verdicts on some references, in their order; empty if the check failed."""
 
     checks: tuple[Check, ...] = ()
     snapshot: str = ""
-    """Snapshot of the library with whose records they were compared."""
+    """Snapshot of the library used."""
     problems: tuple[Problem, ...] = ()
 
 
 class RelatedWorks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A page of the papers beside one in the citation graph, the ones cited most often first."""
+    """A page of a paper's neighbours in the citation graph, the most cited first."""
 
     works: tuple[Work, ...] = ()
     together: tuple[int, ...] = ()
-    """For `cocited` how many papers cite both; else 1. As long as `works`."""
+    """For `cocited`, the number of papers that cite both; else 1. As long as `works`."""
     total: int = 0
-    """How many the library holds."""
+    """Number of neighbours in the library."""
     elsewhere: int = 0
-    """How many more are known that it does not hold."""
+    """Number of known neighbours missing from the library."""
     known: bool = False
-    """False where nothing is known of the paper, which is not the same as none."""
+    """False when nothing is known of the paper, which differs from having no neighbours."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -87,16 +88,16 @@ class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answers of the allowed sources to a literature search."""
 
     works: tuple[Work, ...] = ()
-    """Best first, each once; the library's own record where it holds the work."""
+    """Best first, each once; the library's own record if there is one."""
     queries: tuple[tuple[str, str], ...] = ()
-    """Name of each source that was queried, and the words that it received."""
+    """Name of each queried source, and the words that it received."""
     links: tuple[LinkedPapers, ...] = ()
     problems: tuple[Problem, ...] = ()
     """The sources that did not answer."""
 
 
 class Engine(Protocol):
-    """Safe to call from any thread. A missing library is a problem in the result, no exception."""
+    """The engine. Thread-safe. A missing library is a problem in the result, not an exception."""
 
     def find(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
@@ -130,9 +131,9 @@ class Engine(Protocol):
     ) -> list[SearchResult]:
         """The results of the queries, each joined with what the allowed sources find for its words.
 
-        Each text is sent once. The sources are asked for at most `seconds` (by default
-        `ONLINE_SECONDS`); one that did not answer is a problem in `dropped`. Where none may be
-        asked, nothing is sent, and that is the problem. Raises only `Cancelled`.
+        Each text is sent once. The sources have at most `seconds` (by default `ONLINE_SECONDS`);
+        one that did not answer is a problem in `dropped`. If none is allowed, nothing is sent, and
+        that is the problem. Raises only `Cancelled`.
         """
         ...
 
@@ -161,7 +162,8 @@ class Engine(Protocol):
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by id, in order, of the library or of a source that was asked; else None."""
+        """Records by id, in order, from the library or from a source's earlier answer; else
+        None."""
         ...
 
     def lookup(
@@ -173,13 +175,13 @@ class Engine(Protocol):
     def related(
         self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
     ) -> RelatedWorks:
-        """What the paper with this id cites, what cites it, or what is cited with it, as far as
-        the library and what ships with Citewell know it."""
+        """Papers that the paper with this id cites, that cite it, or that are cited with it, as far
+        as the library and the shipped data know."""
         ...
 
     def citations(self, ids: Sequence[str]) -> list[int]:
-        """How often each work is cited, in order, as far as its record and the citation priors
-        know; 0 where nothing is known."""
+        """Number of citations of each work, in order, from its record and the citation priors; 0 if
+        unknown."""
         ...
 
     def cluster(self, ids: Sequence[str], most: int) -> list[int]:
@@ -204,13 +206,13 @@ class Engine(Protocol):
         ...
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
-        """Keep what an author accepted and dismissed, unless learning is off; why it could not
-        be kept."""
+        """Store accepted and dismissed papers, unless learning is off; return the problems of
+        storing."""
         ...
 
     def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
-        """Which of the works the place of the query should cite, by the language model; the first
-        where none is named or it fails. Raises only `Cancelled`."""
+        """Have the language model pick one of the works for the place of the query; the first work
+        if no model is configured or it fails. Raises only `Cancelled`."""
         ...
 
     def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
@@ -221,20 +223,20 @@ class Engine(Protocol):
     def summarize(
         self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
     ) -> Summary:
-        """A summary of the works for the question, by the language model: sentences that their
-        abstracts support, each with ids of `works`. Raises only `Cancelled`."""
+        """A summary of the works for the question, by the language model: sentences supported by
+        their abstracts, each with ids of `works`. Raises only `Cancelled`."""
         ...
 
     def suggest_queries(
         self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
     ) -> SuggestedQueries:
-        """Queries for methods, applications and limitations of what was found, by the language
+        """Queries for methods, applications and limitations of the papers found, by the language
         model. Raises only `Cancelled`."""
         ...
 
     def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
-        """The conditions that the language model reads in a question, in the question's own words
-        and as a query that the rules read. Raises only `Cancelled`."""
+        """The conditions that the language model finds in a question, as a typed query in the
+        question's own words. Raises only `Cancelled`."""
         ...
 
     def status(self) -> EngineStatus: ...

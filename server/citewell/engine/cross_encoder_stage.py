@@ -1,6 +1,6 @@
-"""The cross-encoder at work: loaded on a thread, given a limited time, and never in the way.
+"""The cross-encoder stage: loaded on a thread, with a time limit, without blocking searches.
 
-What goes wrong with it is a problem in the result, and the list stands as it was.
+A failure is a problem in the result, and the list stays unchanged.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
     problem: Problem | None = None
     milliseconds: float = 0.0
     name: str = NAME
-    """Of the stage."""
+    """Name of the stage."""
     made_by: str = ""
-    """What made the order, as the variant names it: "rank@builtin"."""
+    """The name of the ordering in the variant: "rank@builtin"."""
 
     def evidence(self, place: int) -> tuple[Evidence, ...]:
         """The evidence of the stage for the paper at this place; None below the head."""
@@ -45,7 +45,7 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
 
 
 class CrossEncoderStage:
-    """Begins to load the model when it is made."""
+    """Starts to load the model on construction."""
 
     def __init__(
         self, options: RetrievalOptions, load: Callable[[str], PairModel] = load_pair_model
@@ -53,7 +53,7 @@ class CrossEncoderStage:
         self._name = options.cross_encoder
         self._seconds = options.cross_encoder_ms / 1e3
         self.papers = options.cross_encoder_depth
-        """How many of the first papers it reads."""
+        """Number of first papers that it reads."""
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
@@ -67,17 +67,17 @@ class CrossEncoderStage:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why it could not be loaded, once that is known."""
+        """The problem of loading it, once known."""
         problem = self._model.problem
         return () if problem is None else (problem,)
 
     def wait(self, seconds: float) -> None:
-        """Until it is loaded, or could not be, or so long."""
+        """Wait until it is loaded or has failed, at most `seconds`."""
         self._model.wait(seconds)
 
     def close(self) -> None:
-        """Let what is being read come to its next stop: the end of a process that is inside of a
-        model's native code is a crash."""
+        """Let running reads reach their next stop: ending a process inside a model's native code
+        crashes it."""
         with self._idle:
             self._idle.wait_for(lambda: not self._reading, CLOSING_SECONDS)
 
@@ -86,7 +86,7 @@ class CrossEncoderStage:
     ) -> CrossEncoderAnswer:
         """The ordering with its head, whose records are given, in the model's order.
 
-        Raises `Cancelled` alone; a model that is late or broken leaves the ordering.
+        Raises only `Cancelled`; with a late or broken model the ordering stays.
         """
         if len(head) < 2:
             return CrossEncoderAnswer(ordering)

@@ -1,7 +1,8 @@
-"""Learning from use: what authors accepted and dismissed is kept, and orders what they are offered.
+"""Learning from use: accepted and dismissed papers are stored, and influence the order of later
+lists.
 
-This is the one place where it does, so every front end profits alike. No paper comes into a list or
-leaves it. Lazy: nothing is read before the first search, nothing made before the first event.
+This is the only place that does so, for all front ends. No paper enters or leaves a list. Nothing
+is read before the first search, and nothing created before the first event.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ WORDS = {
 MOST_REFERENCES = 2_000
 _TINY = 1e-9
 _key_of = lru_cache(maxsize=20_000)(title_key)
-"""Keys of titles: those of one paper's references are asked for at every search."""
+"""Keys of titles, cached: those of one paper's references are needed at every search."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """An ordering that the past had a say in."""
+    """An ordering changed by the history."""
 
     ordering: Ordering
     before: NDArray[np.int64]
-    """0-based place that each candidate had, shape (n,)."""
+    """0-based former place of each candidate, shape (n,)."""
     prior: Prior
 
     def evidence(self, at: int) -> tuple[Evidence, ...]:
@@ -77,10 +78,10 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class History:
-    """Applies the events of a store to searches in one library. Safe across threads."""
+    """Applies the events of a store to searches in one library. Thread-safe."""
 
     def __init__(self, store: HistoryStore, signals: LibrarySignals | None) -> None:
-        """Without `signals` (no library) events are kept all the same."""
+        """Without `signals` (no library), events are still stored."""
         self._store = store
         self._signals = signals
         self._lock = threading.Lock()
@@ -94,7 +95,7 @@ class History:
         return self._store.problems
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
-        """Keep what an author accepted and dismissed; why it could not be kept."""
+        """Store accepted and dismissed papers; return the problems of storing."""
         encoder, vector = self._encoded(structured(feedback.query))
         now = time.time()
 
@@ -114,15 +115,15 @@ class History:
 
         events = [event("dismissed", paper) for paper in feedback.dismissed]
         self._store.add([*events, event("accepted", feedback.accepted)])
-        # Read now, so that the next search has not to.
+        # Read in advance for the next search.
         self._current()
         return self._store.problems
 
     def reorder(
         self, query: Query, rows: NDArray[np.int64], ordering: Ordering
     ) -> Remembered | None:
-        """The ordering of the candidate rows with the past considered; None where it says nothing,
-        and where that fails, which costs no answer. Takes less than a millisecond."""
+        """The ordering of the candidate rows with the history applied; None if it has no effect,
+        and if it fails, which is not fatal. Takes less than a millisecond."""
         try:
             return self._reordered(query, rows, ordering)
         except Exception:
@@ -153,7 +154,7 @@ class History:
         if not added.any():
             return None
         scores = ordering.scores
-        if ordering.calibrate is None:  # of a fusion, which is a product of ranks
+        if ordering.calibrate is None:  # a fusion's score is a product of ranks
             scores = np.log(np.maximum(scores, _TINY))
         scores = (scores + added[ordering.order]).astype(np.float32)
         places = np.lexsort((np.arange(len(scores)), -scores))
@@ -168,12 +169,12 @@ class History:
         self._store.close()
 
     def _current(self) -> Past | None:
-        """The past as the store holds it now; None while there is none."""
+        """The current events of the store; None if there are none."""
         file_version = self._store.file_version()
         with self._lock:
             encoder = "" if self._signals is None else self._signals.encoder
             if file_version == BUSY:
-                pass  # what is known is known; the next search looks again
+                pass  # known events still apply; the next search tries again
             elif file_version is None:
                 self._file_version, self._events, self._past = None, [], None
             elif (
@@ -185,24 +186,24 @@ class History:
             return self._past[1] if self._past is not None and self._events else None
 
     def _read(self, file_version: tuple[int, int]) -> None:
-        """Take over what is new; after an erasure, everything."""
+        """Read new events; after an erasure, all of them."""
         if self._file_version is None or self._file_version[0] != file_version[0]:
             self._events = []
         last = self._events[-1].number if self._events else 0
         self._events = [*self._events, *self._store.read(last)][-self._store.most :]
         last = self._events[-1].number if self._events else 0
-        # Where the reading had to give way to a writer, the next search reads on.
+        # If the read had to yield to a writer, the next search continues it.
         self._file_version = file_version if last == file_version[1] else (file_version[0], last)
 
     def _vector(self, query: Query) -> NDArray[np.float32] | None:
-        """The query's vector, shape (d,); None where there is no encoder or no known word."""
+        """The query's vector, shape (d,); None without an encoder or a known word."""
         if self._signals is None or not self._signals.encoder:
             return None
         vectors = self._signals.encode([query])
         return None if vectors is None or not vectors.any() else vectors[0]
 
     def _encoded(self, query: Query) -> tuple[str, bytes]:
-        """The encoder and the query's vector in it, as kept; empty without either."""
+        """The encoder and the query's vector in it, for storage; empty without either."""
         vector = self._vector(query)
         if vector is None or self._signals is None:
             return "", b""
@@ -210,8 +211,8 @@ class History:
 
 
 def cited_by(query: Query) -> CitationHistory | None:
-    """What the text of the citing paper cites, and what its bibliography holds besides; None where
-    that is not known."""
+    """The citations in the text of the citing paper, and the other entries of its bibliography;
+    None if unknown."""
     times_of = {_key_of(title): 0 for title in query.paper.uncited[:MOST_REFERENCES]}
     for one in query.paper.references[:MOST_REFERENCES]:
         if one.times:

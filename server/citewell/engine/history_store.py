@@ -1,9 +1,9 @@
-"""What authors accepted and dismissed, kept in the user's data folder.
+"""Accepted and dismissed papers, stored in the user's data folder.
 
-SQLite, since several servers of one user write at once, since one paper or project must be erasable
-without a trace in the file, and since it does both alike on every system. Its rollback journal, not
-a write-ahead log: events are rare, and an erased one must not live on in a second file. Of a
-manuscript it holds no words: see `Event.asked`.
+SQLite, because several servers of one user write at once, and because one paper or project must be
+erasable without a trace in the file, on every system. It has a rollback journal, not a write-ahead
+log: events are rare, and an erased one must not survive in a second file. It contains no words of a
+manuscript: see `Event.asked`.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from citewell.options.folders import data_folder, make_private_file
 logger = logging.getLogger(__name__)
 
 MAX_EVENTS = 4_000
-"""The oldest events give way: some years of writing, two megabytes, and a fraction of a millisecond
-to compare a query with all of them."""
+"""Maximum number of events, without the oldest: some years of writing, two megabytes, and a
+fraction of a millisecond to compare a query with all of them."""
 MAX_TEXT = 500
-"""Characters of a title, id, variant; a project's folder may have twice as many."""
+"""Maximum characters of a title, id or variant; a project's folder may have twice as many."""
 MAX_QUERY_VECTOR = 4_096
 """Bytes of a query's vector."""
 WRITE_SECONDS = 10.0
-"""How long writing an event waits for other processes' events. No caller blocks meanwhile."""
+"""Seconds that writing an event waits for other processes. No caller blocks meanwhile."""
 READ_SECONDS = 0.05
-"""How long a search waits for other processes: about the time an event takes to reach the disk."""
+"""Seconds that a search waits for other processes: about the time to write an event to disk."""
 REST_NS = 2_000_000_000
-"""How long a file must be unmodified before its times are trusted."""
+"""Nanoseconds for which a file must be unmodified before its times are trusted."""
 BUSY = (-1, -1)
 NAME = "history.sqlite"
 _MIGRATIONS = (
@@ -81,7 +81,7 @@ class HistoryStore:
         most: int = MAX_EVENTS,
         patience: float = READ_SECONDS,
     ) -> None:
-        """`patience` is how many seconds a reader waits for one who writes."""
+        """`patience` is the number of seconds that a reader waits for a writer."""
         self.path = path or history_path()
         self.problems: tuple[Problem, ...] = ()
         self.most = most
@@ -90,12 +90,12 @@ class HistoryStore:
         self._database: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._known: tuple[tuple[int, ...], tuple[int, int] | None] | None = None
-        """The version of the file in a state in which it rests."""
+        """The version of the file in a state of rest."""
         self._timeout = 0.0
-        """Seconds that the open file's connection waits."""
+        """Timeout in seconds of the open file's connection."""
 
     def add(self, events: Sequence[Event]) -> bool:
-        """Keep events, in this order; False, with a problem, when they could not be kept."""
+        """Store events in this order; False, with a problem, if that failed."""
         rows = [
             (
                 event.time, event.kind, event.work[:MAX_TEXT], event.title[:MAX_TEXT],
@@ -120,7 +120,7 @@ class HistoryStore:
         return bool(self._do(write, writes=True, create=True))
 
     def read(self, after: int = 0) -> list[Event]:
-        """The events that were kept after the one with this number."""
+        """The events stored after the one with this number."""
 
         def look(database: sqlite3.Connection) -> list[Event]:
             rows = database.execute(
@@ -132,8 +132,8 @@ class HistoryStore:
 
     def file_version(self) -> tuple[int, int] | None:
         """Changes with every erasure (the first number) and every event (the second); None without
-        a file, `BUSY` while another process writes. Costs some microseconds while the file rests,
-        and a tenth of a millisecond else."""
+        a file, `BUSY` while another process writes. Takes some microseconds while the file is at
+        rest, and a tenth of a millisecond otherwise."""
         now = _state(self.path)
         known = self._known
         if now is not None and known is not None and known[0] == now:
@@ -151,8 +151,8 @@ class HistoryStore:
         return file_version
 
     def erase(self, *, works: Sequence[str] = (), project: str = "") -> int:
-        """Erase the events of these works (by id) and of a project's folder; without either, all
-        of them. How many went. What is erased is overwritten in the file."""
+        """Erase the events of these works (by id) and of a project's folder; without either, all of
+        them. Return their number. Erased data is overwritten in the file."""
 
         def forget(database: sqlite3.Connection) -> int:
             database.execute("PRAGMA secure_delete=ON")
@@ -185,8 +185,8 @@ class HistoryStore:
         create: bool = False,
         busy: R | None = None,
     ) -> R | None:
-        """The result of work on the file; None without a file, or with a problem; `busy` where who
-        only reads would have to wait, which is no problem."""
+        """The result of work on the file; None without a file, or with a problem; `busy` if a mere
+        reader would have to wait, which is no problem."""
         seconds = WRITE_SECONDS if writes else self._patience
         with self._lock:
             for first in (True, False):
@@ -218,7 +218,7 @@ class HistoryStore:
         identity = _identity(self.path)
         if self._database is not None and identity == self._identity:
             return self._database
-        # Opened never, or removed or exchanged meanwhile.
+        # Not opened yet, or removed or replaced meanwhile.
         self._close()
         if create:
             make_private_file(self.path)
@@ -230,7 +230,7 @@ class HistoryStore:
                 database.close()
                 if version > FORMAT:
                     raise CitewellError(_newer(self.path))
-                return None  # made this moment by another process
+                return None  # just created by another process
         except NewerDatabaseError:
             raise CitewellError(_newer(self.path)) from None
         self._database, self._identity = database, _identity(self.path)
@@ -238,7 +238,7 @@ class HistoryStore:
         return database
 
     def _set_aside(self, error: Exception) -> bool:
-        """Keep a damaged file under another name, so that the next event begins a new one."""
+        """Rename a damaged file, so that the next event creates a new one."""
         self._close()
         aside = self.path.with_name(f"{NAME}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         try:
@@ -280,7 +280,7 @@ class HistoryStore:
 
 
 def _event(row: tuple[object, ...]) -> Event | None:
-    """A row as an event; None for one that no version of ours has written."""
+    """A row as an event; None if no version of Citewell wrote it."""
     fields = dict(zip(("number", *(f.strip() for f in _FIELDS.split(","))), row, strict=True))
     try:
         found = msgspec.convert(fields, Event)
@@ -290,12 +290,12 @@ def _event(row: tuple[object, ...]) -> Event | None:
 
 
 def _signed(key: int) -> int:
-    """A hash of 64 bits as SQLite holds whole numbers."""
+    """A 64-bit hash as SQLite stores integers."""
     return key - 2**64 if key >= 2**63 else key
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file a name stands for; None for none."""
+    """The identity of the file with this name, or None."""
     try:
         found = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
-"""Searches for an identifier: the work that it names, or that there is none.
+"""Searches for an identifier: the work that it names, or the problem that there is none.
 
-A DOI, an arXiv id, an Anthology id or an address is looked up in the library and, where the user
-allows that, at the sources. Its words are never searched for: they would find other papers.
+A DOI, an arXiv id, an Anthology id or an address is looked up in the library and, if allowed, at
+the sources. Its words are never searched for: they would find other papers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME = "identifier"
 
 
 PUBLISHED_WITHIN = (-1, 6)
-"""Years from a paper's submission to arXiv to its appearance."""
+"""Years from a paper's submission to arXiv to its publication."""
 
 
 class WorkLookup(Protocol):
@@ -80,7 +80,7 @@ def _is_preprint(work: Work) -> bool:
 
 
 class Identified:
-    """Answers searches whose words are an identifier. Safe to call from any thread."""
+    """Answers searches for an identifier. Thread-safe."""
 
     def __init__(
         self,
@@ -89,14 +89,15 @@ class Identified:
         problems: Sequence[Problem],
         held: Callable[[Work], Work | None],
     ) -> None:
-        """`problems` say why there is no library; `held` gives its own record of a work."""
+        """`problems` give the reason for a missing library; `held` returns its own record of a
+        work."""
         self._records = records
         self._online = online
         self._problems = tuple(problems)
         self._held = held
 
     def answer(self, query: Query) -> SearchResult | None:
-        """The one work, or why there is none; None for a query that is to be searched for."""
+        """The one work, or the problem that there is none; None for any other query."""
         identifier = identifier_of(query.text)
         if identifier is None:
             return None

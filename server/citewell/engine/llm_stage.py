@@ -1,8 +1,7 @@
-"""The language model at work in the engine: opened on a thread, given a limited time, never in the
-way.
+"""The language model stage of the engine: opened on a thread, with a time limit, without blocking
+searches.
 
-What goes wrong with it is a problem in the result, and the list, the first paper or the passage
-stands as it was.
+A failure is a problem in the result, and the list, the first paper or the passage stays unchanged.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from citewell.ranking.cross_encoder import Moved
 LOADING_SECONDS = 60.0
 """Seconds that an explicit request waits for the import of DSPy, before its own time limit."""
 NAME = "llm"
-"""What the stage is called in the evidence and in the timings."""
+"""Name of the stage in the evidence and in the timings."""
 FAILURES = 2
-"""Consecutive times that the model may be late or unreachable before it is paused."""
+"""Consecutive failures of the model (late or unreachable) before it is paused."""
 PAUSE = 60.0
 """Seconds for which a paused model is not queried."""
 _GONE = ("llm-late", "llm-down", "llm-refused")
@@ -54,7 +53,7 @@ A = TypeVar("A", Picked, Supported, Rewritten, ModelOrder, Summary, SuggestedQue
 
 
 class LlmStage:
-    """Begins to import DSPy when it is made. Safe to call from any thread."""
+    """Starts to import DSPy on construction. Thread-safe."""
 
     def __init__(self, options: LlmOptions, model: LanguageModel) -> None:
         self._options = options
@@ -80,7 +79,7 @@ class LlmStage:
         return self._model.name
 
     def budget(self) -> Budget:
-        """The cost of today, and its limit."""
+        """Today's usage, and its limits."""
         return self._model.budget()
 
     @property
@@ -90,11 +89,11 @@ class LlmStage:
 
     @property
     def spent(self) -> Usage:
-        """The cost of this engine, without a look at the day's count."""
+        """The usage of this engine, without reading the day's count."""
         return self._model.account.session
 
     def wait(self, seconds: float) -> None:
-        """Until DSPy is imported, or so long."""
+        """Wait until DSPy is imported, at most `seconds`."""
         self._loaded.wait(seconds)
 
     def close(self) -> None:
@@ -102,7 +101,7 @@ class LlmStage:
         self._model.close()
 
     def pick(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Picked:
-        """One of the works, or none. Raises `Cancelled` alone."""
+        """Pick one of the works, or none. Raises only `Cancelled`."""
         first = works[0].id if works else ""
         failed = partial(Picked, work=first, model=self.name)
         return self._explicit(lambda own: self._model.pick(query, works, own), failed, cancel)
@@ -113,7 +112,7 @@ class LlmStage:
         return self._explicit(lambda own: self._model.verify(sentence, work, own), failed, cancel)
 
     def rewrite(self, query: Query, cancel: Cancel) -> Rewritten:
-        """Other queries for a passage. Raises `Cancelled` alone."""
+        """Alternative queries for a passage. Raises only `Cancelled`."""
         return self._ask(lambda own: self._model.rewrite(query, own), Rewritten, cancel)
 
     def summarize(self, question: str, works: Sequence[Work], cancel: Cancel) -> Summary:
@@ -147,7 +146,7 @@ class LlmStage:
     ) -> CrossEncoderAnswer:
         """The ordering with its head, whose records are given, in the model's order.
 
-        Raises `Cancelled` alone; a model that is late or answers nonsense leaves the ordering.
+        Raises only `Cancelled`; with a late model or an invalid answer the ordering stays.
         """
         if len(head) < 2:
             return CrossEncoderAnswer(ordering)
@@ -171,14 +170,14 @@ class LlmStage:
         return self._ask(task, failed, cancel)
 
     def _ask(self, task: Callable[[Cancel], A], failed: Callable[..., A], cancel: Cancel) -> A:
-        """The task's answer; without one, what `failed` makes of the problem."""
+        """The task's answer; without one, the result of `failed` for the problem."""
         answer, problem = self._run(task, cancel)
         answer = failed(problem=problem) if answer is None else answer
         self._note(answer.problem)
         return answer
 
     def _run(self, task: Callable[[Cancel], A], cancel: Cancel) -> tuple[A | None, Problem | None]:
-        """The task's answer if it comes in time, else why not. Raises `Cancelled`."""
+        """The task's answer if it comes in time, else the problem. Raises `Cancelled`."""
         cancel.check()
         if (wait := self._not_before - time.monotonic()) > 0:
             return None, Problem(
@@ -212,7 +211,7 @@ class LlmStage:
         )
 
     def _note(self, problem: Problem | None) -> None:
-        """Pause a model that keeps failing: otherwise every placeholder would wait for it again."""
+        """Pause a model that keeps failing: otherwise every placeholder would wait for it."""
         if problem is not None and problem.code == "llm-paused":
             return
         gone = problem is not None and problem.code in _GONE
@@ -223,10 +222,10 @@ class LlmStage:
 
 
 def permuted(ordering: Ordering, order: Sequence[int]) -> tuple[Ordering, tuple[Moved, ...]]:
-    """The ordering with its first places in another order, and what moved.
+    """The ordering with its first places in another order, and the moves.
 
-    The scores stay where they are: they only fall, and a model that orders gives none. The
-    confidence goes with its paper.
+    The scores stay in place: they must descend, and a model gives none. The confidence moves with
+    its paper.
     """
     places = np.array([*order, *range(len(order), len(ordering.order))], np.int64)
     moved = tuple(Moved(rank, 1.0 / rank, place + 1) for rank, place in enumerate(order, 1))

@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from citewell.engine.accepted import AcceptedRecords
     from citewell.engine.llm_stage import LlmStage
 
-# Parts of an engine that only some settings name: sources on the network and a language model.
+# Parts of an engine for some settings only: sources on the network and a language model.
 #
-# What they import is loaded when they are opened.
+# Their imports are loaded when they are opened.
 
 
 def open_llm(options: Options) -> tuple[LlmStage | None, tuple[Problem, ...]]:
-    """The language model's stage; None, and no problem, where no model is named."""
+    """The language model's stage; None, and no problem, if no model is configured."""
     if options.llm.provider == "none":
         return None, ()
     from citewell.engine.llm_stage import LlmStage
@@ -67,7 +67,7 @@ def open_llm(options: Options) -> tuple[LlmStage | None, tuple[Problem, ...]]:
 
 
 def open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
-    """The allowed sources; None, and no problem, where none is allowed."""
+    """The allowed sources; None, and no problem, if none is allowed."""
     if not options.sources.allow:
         return None, ()
     try:
@@ -92,7 +92,7 @@ def online_search(sources: Online | None, options: Options) -> OnlineSearch | No
 
 
 def accepted_records(options: Options) -> AcceptedRecords | None:
-    """Where accepted records are kept; None where they are not."""
+    """The store of accepted records; None if they are not stored."""
     if not keeps_accepted(options):
         return None
     from citewell.engine.accepted import AcceptedRecords
@@ -114,7 +114,7 @@ CONFIDENCE = WEIGHTS / "confidence.npz"
 
 
 class LocalEngine:
-    """Searches one library: an `Engine`, whose docstrings describe the methods."""
+    """Searches one library: an `Engine`, which documents the methods."""
 
     def __init__(
         self,
@@ -195,8 +195,8 @@ class LocalEngine:
         history: HistoryStore | None = None,
         first_seconds: float = 0.0,
     ) -> LocalEngine:
-        """Open the library that the options name; without one, every answer says so. The first
-        search may take `first_seconds`, whatever the settings allow."""
+        """Open the library in the options; without one, every answer reports it. The first search
+        may take `first_seconds`, whatever the settings."""
         sources, troubles = open_sources(options)
         llm_stage, others = open_llm(options)
         problems = [*troubles, *others]
@@ -229,9 +229,9 @@ class LocalEngine:
         )
 
     def load(self, seconds: float) -> None:
-        """Wait for models that are being loaded and a server that is being asked, at most so long.
+        """Wait for models being loaded and a server being connected, at most `seconds`.
 
-        For a command that asks once; a server answers without them until they are there.
+        For a command with one request; a server answers without them until they are ready.
         """
         limit = time.monotonic() + seconds
         for part in (*self._opened.retrievers.values(), self._reader):
@@ -248,9 +248,9 @@ class LocalEngine:
             return self._finder.find(query, k, tier, cancel or Cancel())
 
     def wait_online(self, query: Query, seconds: float) -> None:
-        """Until the sources have answered for the words of a query, for a command that asks once.
+        """Wait for the sources' answers to the words of a query, for a command with one request.
 
-        The next `find` of the same words has their records.
+        The next `find` with the same words includes their records.
         """
         if self._online is not None:
             self._online.wait(query.text, seconds)
@@ -298,7 +298,7 @@ class LocalEngine:
         return self._source_search.links(works, seconds, cancel or Cancel())
 
     def _sources_problem(self) -> Problem:
-        """Why no source is asked."""
+        """The reason why no source is queried."""
         if self._sources is None:
             return next(iter(open_sources(self._options)[1]), OFF)
         message = "The sources are excluded from searches; nothing was sent."
@@ -357,14 +357,14 @@ class LocalEngine:
         return Checks(tuple(self._check.check(claims, cancel)), self._library.snapshot)
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
-        """Keep what an author accepted and dismissed, unless learning is off, and the record of a
-        source that was accepted, unless that is off."""
+        """Store accepted and dismissed papers, unless learning is off, and an accepted record of a
+        source, unless that is off."""
         kept = self.keep([feedback.accepted.id])
         return kept if self._history is None else (*kept, *self._history.learn(feedback))
 
     def keep(self, ids: Sequence[str]) -> tuple[Problem, ...]:
-        """Keep the records with these ids that a source gave and the library lacks, unless that is
-        off; why they could not be kept."""
+        """Store the records with these ids that came from a source and are missing from the
+        library, unless that is off; return the problems."""
         if self._accepted is None or self._online is None:
             return ()
         offered = [self._online.work(identifier) for identifier in ids]
@@ -438,8 +438,8 @@ class LocalEngine:
         )
 
     def close(self) -> None:
-        """Close the library's files, and ask the sources nothing more. Waits until accepted records
-        are built."""
+        """Close the library's files, and stop queries to sources. Waits until accepted records are
+        built."""
         parts = (self._accepted, self._history, self._reader, self._llm_stage)
         for part in (*parts, self._online, self._sources, self._library):
             if part is not None:

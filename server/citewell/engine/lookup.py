@@ -1,7 +1,6 @@
-"""Records by what names them: an id, a DOI, a title.
+"""Records by id, DOI or title.
 
-A source that is asked gives records of its own; one that the library holds too is shown as the
-library has it.
+A source has records of its own; for a work in the library, the library's record is returned.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from citewell.retrieval.opening import live_rows
 if TYPE_CHECKING:
     from citewell.engine.online_search import OnlineSearch
 
-# The papers beside one in the citation graph, as records.
+# A paper's neighbours in the citation graph, as records.
 
 TELLING_TITLE = 13
-"""Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
+"""Minimum letters of a title that identifies a paper: "Regression" or "Draft" does not."""
 
 DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "like": "cocited"}
-"""Papers that should cite a work are found among those by which it is cited."""
+"""Papers that should cite a work are found among those that cite it."""
 
 
 class Relations:
-    """Reads the graph when it is first asked for. Safe to call from any thread."""
+    """Reads the graph at the first query. Thread-safe."""
 
     def __init__(self, library: Library, columns: LibraryColumns | None) -> None:
         self._library = library
@@ -45,7 +44,7 @@ class Relations:
         self._lock = threading.Lock()
 
     def related(self, identifier: str, direction: Direction, k: int, offset: int) -> RelatedWorks:
-        """A page of them."""
+        """A page of the neighbours of a paper."""
         row, title = self._row_and_title(identifier)
         if not title:
             return RelatedWorks()
@@ -64,8 +63,8 @@ class Relations:
         )
 
     def rows(self, identifier: str, relation: str) -> NDArray[np.int64]:
-        """Rows of the papers that cite one, that it cites, or that are cited with it: `relation`
-        is "cites", "cited_by" or "like". None where the graph does not know it."""
+        """Rows of the papers that cite one, that it cites, or that are cited with it: `relation` is
+        "cites", "cited_by" or "like". Empty if it is not in the graph."""
         nothing = np.zeros(0, np.int64)
         row, title = self._row_and_title(identifier)
         if not title:
@@ -77,7 +76,7 @@ class Relations:
         return np.asarray(found.rows[found.rows != row], np.int64)
 
     def _row_and_title(self, identifier: str) -> tuple[int, str]:
-        """The paper's row, and its title, by which the graph knows it; "" where it cannot."""
+        """The paper's row, and the title by which the graph knows it, or ""."""
         row = int(self._library.rows_of([identifier])[0])
         if row < 0 or self._columns is None:
             return row, ""
@@ -93,18 +92,18 @@ class Relations:
 
 
 def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
-    """Who cites whom, of all that is known, whichever encoder its vectors are of. Raises
-    `CitewellError` where it cannot be read."""
+    """The graph of all known citations, whatever the encoder of the vectors. Raises `CitewellError`
+    if it cannot be read."""
     parts = [*shipped_priors(), *(one.priors() for one in library.citing)]
     return CitationGraph(parts, columns, live_rows(library))
 
 
 _MOST_KNOWN = 5_000
-"""Records of sources whose fellow in the library is remembered."""
+"""Number of sources' records with a cached counterpart in the library."""
 
 
 class LookUp:
-    """Finds records of one library, or none, and of sources. Safe to call from any thread."""
+    """Finds records of one library, or none, and of sources. Thread-safe."""
 
     def __init__(self, library: Library | None, online: OnlineSearch | None) -> None:
         self._library = library
@@ -112,7 +111,8 @@ class LookUp:
         self._known: dict[str, Work | None] = {}
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by id, in order, of the library or of a source that has been asked; else None."""
+        """Records by id, in order, from the library or from a source's earlier answer; else
+        None."""
         online = self._online
         offered = [None if online is None else online.work(identifier) for identifier in ids]
         if self._library is None:
@@ -131,7 +131,7 @@ class LookUp:
         return self._library.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
 
     def held(self, work: Work) -> Work | None:
-        """The library's own record of a work; looked up once, for a list is made at each letter."""
+        """The library's own record of a work; cached, since a list is made at each letter."""
         if work.id not in self._known:
             if len(self._known) > _MOST_KNOWN:
                 self._known = {}

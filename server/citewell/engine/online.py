@@ -1,6 +1,6 @@
-"""The sources for code that does not speak asyncio: one event loop on a thread of its own.
+"""A synchronous interface to the sources: one event loop on a separate thread.
 
-Nothing here is imported before the user has allowed a source and something is to be asked.
+Nothing here is imported before the user has allowed a source and a request is due.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ T = TypeVar("T")
 PACKAGES = (
     "httpx2", "hishel", "tenacity", "defusedxml", "anysqlite", "tomlkit"
 )  # fmt: skip
-"""Of the extra `online`."""
+"""Packages of the extra `online`."""
 STEP = 0.05
-"""Seconds between two looks at a cancel."""
+"""Seconds between two checks of the cancellation."""
 
 OFF = Problem(
     "sources-off",
@@ -52,10 +52,11 @@ def missing_package() -> Problem | None:
 
 
 class Online:
-    """The allowed sources. Safe to call from any thread; requests share pace, breaker and cache."""
+    """The allowed sources. Thread-safe; requests share rate limits, circuit breaker and cache."""
 
     def __init__(self, options: Options) -> None:
-        """Open nothing yet. Raises `CitewellError` when no source may be asked, or none can."""
+        """Set the sources; nothing is opened yet. Raises `CitewellError` when no source is allowed,
+        or none is usable."""
         names, problems = allowed(options.sources.allow)
         if not names:
             raise CitewellError(problems[0] if problems else OFF)
@@ -67,15 +68,14 @@ class Online:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        """Runs the loop, and closes it in the end."""
+        """Runs the loop, and closes it at the end."""
         self._sources: Sources | None = None
         self._web: Any = None
         self._closed = False
 
     def within(self, seconds: float | None) -> OnlineAct:
-        """The sources for one act, which ends after `seconds` with the answers received by then.
-
-        None sets no limit.
+        """The sources for one operation, which ends after `seconds` with the answers received by
+        then. None sets no limit.
         """
         return OnlineAct(self, seconds)
 
@@ -100,8 +100,7 @@ class Online:
     def look_up(
         self, wanted: SourceQuery, budget: TimeBudget | None = None
     ) -> Future[list[Answer]]:
-        """What the sources have under a DOI or arXiv identifier, once they have answered. Never
-        blocks."""
+        """Look up a DOI or arXiv identifier at the sources. Never blocks."""
 
         async def ask(sources: Sources) -> list[Answer]:
             (answers,) = await sources.by_ids([wanted], budget)
@@ -142,11 +141,11 @@ class Online:
 
     @property
     def is_closed(self) -> bool:
-        """True once nothing can be asked any more."""
+        """True once no more requests are possible."""
         return self._closed
 
     def wait(self, ask: Callable[[Sources], Coroutine[Any, Any, T]], cancel: Cancel | None) -> T:
-        """Ask the sources and wait. Raises only `Cancelled`."""
+        """Query the sources and wait. Raises only `Cancelled`."""
         future = self._submit(ask)
         while True:
             try:
@@ -191,7 +190,7 @@ class Online:
         )
 
         async def make() -> Web:
-            # Pace and cache belong to the loop that they are made on.
+            # Rate limits and cache belong to the loop that creates them.
             return Web(classes(self.names), options)
 
         self._web = asyncio.run_coroutine_threadsafe(make(), loop).result()
@@ -208,7 +207,7 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class OnlineAct:
-    """The sources as one act asks them: with one deadline for all its questions."""
+    """The sources for one operation, with one deadline for all its requests."""
 
     def __init__(self, online: Online, seconds: float | None) -> None:
         self.names = online.names

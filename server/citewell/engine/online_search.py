@@ -1,8 +1,8 @@
 """Online search as a retriever that never blocks its caller.
 
-A search leaves its words here and continues with what the library has. Once the author pauses, the
-allowed sources are queried. Their answers join the list when the same words are searched again, as
-an editor does at the next keystroke while the list is incomplete.
+A search leaves its words here and continues with the library. Once the author pauses, the allowed
+sources are queried. Their answers join the list when the same words are searched again, as an
+editor does at the next keystroke while the list is incomplete.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.4
-"""Seconds without another search before the words are sent, so that not every letter is."""
+"""Seconds without another search before the words are sent, so that not every letter is sent."""
 LEAST = 4
 """Minimum length of a text that is worth a request."""
 LIMIT = 20
 """Number of records requested from each source."""
 REMEMBERED = 64
-"""Texts whose answers are kept in memory."""
+"""Number of texts with answers in memory."""
 MAX_WORKS = 3_000
 _STEP = 0.05
-"""Seconds between two looks at a cancel."""
+"""Seconds between two checks of the cancellation."""
 EVERY = 3
 """Number of library records between two online records."""
 
@@ -60,7 +60,7 @@ class Late(msgspec.Struct, frozen=True):
 
 
 class OnlineSearch:
-    """Asks for the words of searches, and remembers what came. Safe across threads."""
+    """Queries the sources for the words of searches, and caches the answers. Thread-safe."""
 
     def __init__(self, online: Online) -> None:
         self._online = online
@@ -68,18 +68,18 @@ class OnlineSearch:
         self._arrived = threading.Condition(self._lock)
         self._timer: threading.Timer | None = None
         self._waiting = ""
-        """The words that the timer will ask for."""
+        """The words that the timer will send."""
         self._answers: OrderedDict[str, Late] = OrderedDict()
         self._pending: set[str] = set()
         self._works: OrderedDict[str, Work] = OrderedDict()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sources that are asked."""
+        """Names of the sources."""
         return self._online.names
 
     def offer(self, text: str) -> Late:
-        """The records known for these words by now; without any, the sources are asked soon."""
+        """The records known for these words so far; without any, the sources are queried soon."""
         key = normalise_title(text)
         if len(key) < LEAST:
             return Late()
@@ -103,7 +103,7 @@ class OnlineSearch:
         self._timer, self._waiting = None, ""
 
     def wait(self, text: str, seconds: float) -> None:
-        """Until the answer for these words is there, at most so long. For an explicit search."""
+        """Wait for the answers to these words, at most `seconds`. For an explicit search."""
         key = normalise_title(text)
         end = time.monotonic() + seconds
         with self._lock:
@@ -117,10 +117,10 @@ class OnlineSearch:
                     return
 
     def ask(self, texts: Iterable[str], seconds: float, cancel: Cancel) -> None:
-        """Ask for the words of several searches, each text once, and wait for the answers.
+        """Query the words of several searches, each text once, and wait for the answers.
 
         A source that has not answered after `seconds`, or is silent for too long, is a problem of
-        the answers. Raises `Cancelled`; requests that are still waiting are given up.
+        the answers. Raises `Cancelled`, and abandons pending requests.
         """
         budget = TimeBudget(seconds)
         wanted = {key: text for text in texts if len(key := normalise_title(text)) >= LEAST}
@@ -139,7 +139,7 @@ class OnlineSearch:
             raise
 
     def remember(self, works: Iterable[Work]) -> None:
-        """Keep records that a source gave to another question, so that their ids are known."""
+        """Cache records from another request to a source, so that their ids are known."""
         with self._lock:
             for work in works:
                 self._works[work.id] = work
@@ -147,19 +147,19 @@ class OnlineSearch:
                 self._works.popitem(last=False)
 
     def work(self, identifier: str) -> Work | None:
-        """A record that was offered before."""
+        """A record offered earlier."""
         with self._lock:
             return self._works.get(identifier)
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Stop all queries."""
         with self._lock:
             self._drop_timer()
 
     def _ask(
         self, key: str, text: str, budget: TimeBudget | None = None
     ) -> Future[list[Answer]] | None:
-        """The request that was sent, if one was."""
+        """Send a request if needed, and return it."""
         with self._lock:
             if self._waiting == key:
                 self._timer, self._waiting = None, ""
@@ -196,7 +196,7 @@ class OnlineSearch:
         answers = done.result()
         failed = failures(answers)
         problems = tuple(one.problem for one in failed)
-        # A failure is reported once and not kept: the next search for the words asks again.
+        # A failure is reported once and not cached: the next search for the words queries again.
         late = Late(tuple(fused(answers)), problems)
         self._keep(key, late, lasting=not failed or bool(late.works))
 
@@ -245,10 +245,10 @@ def allows(query: Query, work: Work) -> bool:
 
 
 def joined(hits: Sequence[Hit], late: Late, query: Query, k: int, known: Held) -> tuple[Hit, ...]:
-    """The library's list with what the sources found, each work once.
+    """The library's list joined with the sources' results, each work once.
 
-    A record of a work that the library lists adds its source to that hit. A record whose title
-    holds all the words comes first when the library's best does not; the others are strewn in.
+    A record of a listed work adds its source to that hit. A record with all the words in its title
+    comes first if the library's best does not have them; the others are interspersed.
     """
     place = {key: n for n, hit in enumerate(hits) for key in _keys(hit.work)}
     listed = list(hits)
@@ -279,7 +279,7 @@ def joined(hits: Sequence[Hit], late: Late, query: Query, k: int, known: Held) -
 
 
 def _falling(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """The hits with scores that fall: those of the sources take their neighbour's."""
+    """The hits with descending scores: those of the sources take their neighbour's."""
     scores = [hit.score for hit in hits if hit.confidence is not None or not _online(hit)]
     score = max(scores, default=1.0)
     done = []
@@ -312,19 +312,19 @@ def _holds(work: Work, words: set[str]) -> bool:
     return bool(words) and words <= set(normalise_title(work.title).split())
 
 
-# The allowed sources as a literature search asks them: those of its field, each in its own form,
-# all at once, within one time limit. One that does not answer costs only its own part.
+# The allowed sources for a literature search: those of its field, each queried in its own form,
+# concurrently, within one time limit. One that does not answer costs only its own part.
 
 SECONDS = 15.0
 """Time limit for the sources of one pass."""
 FOLLOWED = 20
-"""Papers whose references and citers are asked for: with both directions 40 lists."""
+"""Number of papers with references and citing papers requested: 40 lists in both directions."""
 LINKS = 20
-"""Papers taken of one list."""
+"""Number of papers taken from one list."""
 
 
 class SourceSearch:
-    """Safe to call from any thread."""
+    """Queries sources for a literature search. Thread-safe."""
 
     def __init__(
         self, online: Online, offered: OnlineSearch, held: Held, signals: LibrarySignals | None
@@ -371,11 +371,11 @@ class SourceSearch:
             source = source_named(name)
             if "search" in source.can:
                 searching[name] = source.fields
-        # A library of one field holds papers of it for any question, so they count second.
+        # A library of one field has papers of it for any question, so they count second.
         fields = fields_of([text]) or fields_of(f"{work.title} {work.journal}" for work in around)
         names = sources_for(fields, searching)
         words = words_of(text)
-        # A word that no title has is more often a slip than a topic.
+        # A word in no title is more often a typo than a topic.
         known = None if self._signals is None else self._signals.title_shares(words)
         shares = None if known is None else [share or 1.0 for share in known]
         return {name: keywords_of(text, source_named(name).most_words, shares) for name in names}

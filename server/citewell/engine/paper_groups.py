@@ -1,4 +1,4 @@
-"""Papers of a list in groups of like ones, by their dense vectors."""
+"""Groups of similar papers of a list, by their dense vectors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from citewell.engine.lookup import LookUp
 from citewell.engine.retrievers import Opened
 from citewell.retrieval.dense import DenseRetriever
 
-# Groups of like papers among some vectors: spherical k-means from a fixed start.
+# Clustering of vectors: spherical k-means from a fixed start.
 
 ITERATIONS = 25
 LEAST = 3
-"""Papers in a group; those of a smaller one join the groups nearest to them."""
+"""Minimum number of papers in a group; those of a smaller one join the nearest groups."""
 
 
 def clusters(vectors: NDArray[np.float32], most: int) -> NDArray[np.int64]:
@@ -30,7 +30,7 @@ def clusters(vectors: NDArray[np.float32], most: int) -> NDArray[np.int64]:
     if not len(known):
         return out
     rows = vectors[known].astype(np.float64)
-    # Papers on one topic share most of their direction; what parts them is the rest.
+    # Papers on one topic share most of their direction; the rest separates them.
     rows -= rows.mean(axis=0)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-9)
@@ -57,7 +57,7 @@ def _groups(rows: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def _spread(rows: NDArray[np.float64], count: int) -> list[int]:
-    """Row numbers that lie far from each other, beginning with the first row."""
+    """Numbers of rows far from each other, beginning with the first row."""
     chosen = [0]
     nearest = rows @ rows[0]
     while len(chosen) < count:
@@ -68,7 +68,7 @@ def _spread(rows: NDArray[np.float64], count: int) -> list[int]:
 
 
 def _merged(rows: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of groups below `LEAST` in the nearest of the others."""
+    """The groups with rows of those below `LEAST` moved to the nearest others."""
     sizes = np.bincount(groups)
     large = np.flatnonzero(sizes >= LEAST)
     if not len(large):
@@ -81,13 +81,13 @@ def _merged(rows: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.
 
 
 class PaperGroups:
-    """Groups papers of one library, or none. Safe to call from any thread."""
+    """Groups papers of one library, or none. Thread-safe."""
 
     def __init__(self, library: Library | None, opened: Opened, lookup: LookUp) -> None:
         self._library, self._opened, self._lookup = library, opened, lookup
 
     def of(self, ids: Sequence[str], most: int) -> list[int]:
-        """The group of each paper, from 0; -1 where it has no vector."""
+        """The group of each paper, from 0; -1 without a vector."""
         dense = self._opened.of(DenseRetriever)
         if dense is None or not ids:
             return [-1] * len(ids)

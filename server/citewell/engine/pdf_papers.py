@@ -1,4 +1,4 @@
-"""Reads PDFs: in a process of this machine, or with the GROBID server that the user names."""
+"""Reads PDFs: in a local process, or with the GROBID server in the settings."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class PdfPapers(Closing):
     """For one thread; to be closed, or used in a `with` statement."""
 
     def __init__(self, options: PdfOptions | None = None) -> None:
-        """Start nothing yet."""
+        """Set the options; nothing is started yet."""
         self._options = options or PdfOptions()
         self._reader = PdfReader(self._options)
 
     def close(self) -> None:
-        """End the process that reads."""
+        """End the reading process."""
         self._reader.close()
 
     def read(self, path: Path) -> PdfPaper | Problem:
-        """The paper in a file, or why it cannot be read.
+        """Read the paper in a file; return the problem if it cannot be read.
 
         Where GROBID fails, the file is read on this machine, and the failure is one of the paper's
         problems.

@@ -1,4 +1,4 @@
-"""Several worker processes that answer as one engine."""
+"""Several worker processes behind one engine interface."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from citewell.sources.contract import Listener
 R = TypeVar("R")
 
 FAILED = 4
-"""Calls that a process which failed last counts as busy with: the others are asked first."""
+"""Number of calls in flight that a process with a failed last call counts as: others are
+preferred."""
 
 
 def open_workers(options: Options) -> WorkerEngine | WorkerPool:
-    """The engine of a server that many clients share: `serve.workers` search processes over one
-    library. Nothing is started yet."""
+    """The engine of a server with many clients: `serve.workers` search processes over one library.
+    Nothing is started yet."""
     engines = [WorkerEngine(options) for _ in range(options.serve.workers)]
     return WorkerPool(engines) if len(engines) > 1 else engines[0]
 
 
 class WorkerPool(RemoteEngine):
     """`Engine` backed by several child processes. Thread-safe. Sends each call to the one with the
-    fewest calls in flight, and a call for the status to the one that searched last: it knows how
-    long that search took."""
+    fewest calls in flight, and a call for the status to the one that searched last, which knows the
+    timings."""
 
     def __init__(self, engines: Sequence[WorkerEngine]) -> None:
-        """Start nothing yet."""
+        """Set the engines; nothing is started yet."""
         self._engines = list(engines)
         self._load = [0] * len(engines)
         self._penalty = [0] * len(engines)
@@ -50,7 +51,7 @@ class WorkerPool(RemoteEngine):
             engine.start()
 
     def watch_source_cache(self, listener: Listener) -> None:
-        """Call `listener` for each request to a source of any of the children."""
+        """Register a listener for each request to a source by any of the children."""
         for engine in self._engines:
             engine.watch_source_cache(listener)
 
@@ -66,7 +67,7 @@ class WorkerPool(RemoteEngine):
         self._note(place, result)
         if method.name != RemoteEngine.works.name:
             return result
-        # A record of a source is known to the process that asked the source.
+        # Only the process that queried a source knows its records.
         found = cast(list[Any], result)
         for number, other in enumerate(self._engines):
             if number != place and None in found:
@@ -86,9 +87,9 @@ class WorkerPool(RemoteEngine):
         return result
 
     def _holder(self, method: Method[Any, Any], arguments: Any) -> int | None:
-        """The engine that knows the paper to learn from: it keeps the records of sources that are
-        accepted, and a record is known to the process that asked the source. None for other calls,
-        or where no engine knows it."""
+        """The engine that knows the paper to learn from: it stores accepted records of sources, and
+        only the process that queried a source knows them. None for other calls, or if no engine
+        knows it."""
         if method.name != RemoteEngine.learn.name:
             return None
         for number, engine in enumerate(self._engines):
@@ -103,7 +104,7 @@ class WorkerPool(RemoteEngine):
 
     @contextmanager
     def _place(self, method: Method[Any, Any], holder: int | None = None) -> Iterator[int]:
-        """The number of the engine to ask, `holder` if given; it counts as busy meanwhile."""
+        """The number of the engine for a call, `holder` if given; it counts as busy meanwhile."""
         with self._lock:
             count = len(self._engines)
             order = [(self._turn + step) % count for step in range(count)]
@@ -111,7 +112,7 @@ class WorkerPool(RemoteEngine):
             place = place if holder is None else holder
             last = self._searched
             if method.name == RemoteEngine.status.name and last is not None:
-                # A busy or failed one is spared: the status matters more than the times.
+                # A busy or failed one is avoided: the status matters more than the timings.
                 spared = self._penalty[last] or self._load[last] > self._load[place]
                 place = place if spared else last
             self._load[place] += 1

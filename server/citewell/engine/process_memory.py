@@ -1,4 +1,4 @@
-"""Resident memory of this process: its size, and how to keep it small. Without a dependency."""
+"""The resident memory of this process, and how to limit it, without dependencies."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _peak_mb() -> float:
 
 
 def share_one_heap() -> None:
-    """Have all threads that start from now on allocate from the heaps that exist, and give free
-    memory back. By default, glibc keeps a heap for each thread, and what one thread has freed no
-    other can use. Elsewhere nothing happens."""
+    """Let all threads started from now on allocate from the existing heaps, and return free memory.
+    By default, glibc keeps a heap for each thread, and memory freed by one thread is unavailable to
+    others. No effect on other systems."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes
@@ -46,14 +46,14 @@ def share_one_heap() -> None:
         mallopt(_TRIM_THRESHOLD, _FREE_AT_END)
 
 
-# Memory that Python has freed and that the C library still holds.
+# Memory that Python has freed and the C library still holds.
 
 
 def trim_heap() -> None:
     """Give freed memory back to the system.
 
-    With glibc, what a large job frees stays in the process, scattered between objects that live
-    on: a tenth of a server that has checked 20,000 entries. Takes a few milliseconds, without the
+    With glibc, memory freed by a large job stays in the process, scattered between live objects: a
+    tenth of a server that has checked 20,000 entries. Takes a few milliseconds, without the
     interpreter lock. Does nothing where the C library has no `malloc_trim`.
     """
     trim = _malloc_trim()

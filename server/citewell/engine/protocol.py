@@ -2,8 +2,8 @@
 typed frames over two pipes.
 
 A frame is a length (4 bytes, big-endian) and that many bytes of msgpack. Every call has a number;
-its one reply carries the same number. A frame that is too large, cut short or not of these types
-ends the connection: nothing is ever guessed, and nothing is ever executed.
+its one reply carries the same number. A frame that is too large, truncated or of another type ends
+the connection: nothing is guessed, and nothing executed.
 
 What a method takes and returns follows from its signature in `engine.contract`. To add a method:
 its signature there, its row in `RemoteEngine`, its work in `LocalEngine`.
@@ -33,7 +33,7 @@ VERSION = 4
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes. Twenty hits with abstracts need 50 kB; a frame near this size is an error."""
 BATCH = 32
-"""Items that travel in one frame; a method with `split` cuts longer lists."""
+"""Number of items in one frame; a method with `split` cuts longer lists."""
 SECONDS_PER_QUERY = 5.0
 
 P = ParamSpec("P")
@@ -43,12 +43,12 @@ _LENGTH = struct.Struct(">I")
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """The first frame to the worker: how to build its engine."""
+    """The first frame to the worker, with the settings of its engine."""
 
     version: int
     options: Options
     verify: bool = False
-    """Look at the checksums of the library first: the child before this one crashed."""
+    """Whether to verify the checksums of the library first, since the previous child crashed."""
 
 
 class Call(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
@@ -62,7 +62,7 @@ class Call(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
 
 
 class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
-    """Stop call `id`; its reply is still sent, as `CancelledReply` or as what it came to."""
+    """Cancel call `id`; its reply is still sent, as `CancelledReply` or as its result."""
 
     id: int
 
@@ -87,8 +87,8 @@ class FailedReply(msgspec.Struct, frozen=True, tag="failed"):
 
 
 class CacheLookUp(msgspec.Struct, frozen=True, tag="cache"):
-    """No reply: a request to a source was answered from the cache, or not. Sent before the reply of
-    the call that waited for it, and only to a server that has metrics."""
+    """A request to a source was answered from the cache, or not; it has no reply. Sent before the
+    reply of the call that waited for it, and only to a server with metrics."""
 
     source: str
     outcome: Outcome
@@ -99,7 +99,7 @@ FromWorker = Reply | CacheLookUp
 
 
 class BrokenFrameError(Exception):
-    """The other side sent something that is not a frame of this protocol."""
+    """The other side sent an invalid frame."""
 
 
 def _encode_extra(value: Any) -> Any:
@@ -126,7 +126,7 @@ def encode(message: Request | FromWorker) -> bytes:
 
 
 def packed(value: Any) -> msgspec.Raw:
-    """The arguments or the result of a method, as they travel in a frame."""
+    """The arguments or the result of a method, encoded for a frame."""
     return msgspec.Raw(_ENCODER.encode(value))
 
 
@@ -136,7 +136,7 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def decode(kind: Any, body: bytes | msgspec.Raw) -> Any:
-    """A value of this type. Raises `BrokenFrameError` for any other."""
+    """Decode a value of this type. Raises `BrokenFrameError` for any other."""
     try:
         return _decoder(kind).decode(body)
     except msgspec.MsgspecError as error:
@@ -158,12 +158,12 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 # The methods of the engine as calls: one row per method.
 
 Lane = Literal["quick", "fast", "full", "batch", "deep", "check", "online", "llm"]
-"""Which of the worker's queues a call waits in, so that none waits behind a slower kind."""
+"""The worker's queue for a call, so that none waits behind a slower kind."""
 
 
 class Method(Generic[P, R]):
-    """A method of the engine. On an instance of `RemoteEngine` it is a callable with the same
-    signature that another process answers."""
+    """A method of the engine. On an instance of `RemoteEngine`, it is a callable with the same
+    signature, answered by another process."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Method(Generic[P, R]):
         split: str = "",
         seconds: Callable[[Any, Options], float] = lambda arguments, options: 0.0,
     ) -> None:
-        """`failed` makes an answer that reports a problem; without it the problem is raised.
+        """`failed` returns an answer that reports a problem; without it, the problem is raised.
 
         A method that is `retried` is sent to the next child when the first one dies. `split` names
         the list argument that is sent in parts of `BATCH`, whose answers are joined. `seconds` are
@@ -212,8 +212,8 @@ class Method(Generic[P, R]):
         return call
 
     def awaited(self) -> Callable[Concatenate[RemoteEngine, P], Coroutine[Any, Any, R]]:
-        """The method for an event loop. Cancelling the task cancels the call in the child; of
-        `cancel` only its deadline counts."""
+        """The method for an event loop. Cancelling the task cancels the call in the child; only the
+        deadline of `cancel` counts."""
 
         async def call(engine: RemoteEngine, /, *args: P.args, **kwargs: P.kwargs) -> R:
             cancel = typing.cast(Cancel | None, kwargs.pop("cancel", None))
@@ -227,7 +227,7 @@ class Method(Generic[P, R]):
 
     @cached_property
     def arguments(self) -> type[msgspec.Struct]:
-        """The type that a call sends: the parameters of the signature without `cancel`."""
+        """The type of a call's arguments: the parameters of the signature without `cancel`."""
         types = typing.get_type_hints(self._signature)
         fields: list[Any] = []
         for name, parameter in list(inspect.signature(self._signature).parameters.items())[1:]:
@@ -240,7 +240,7 @@ class Method(Generic[P, R]):
 
     @cached_property
     def result(self) -> Any:
-        """The type that a call returns."""
+        """The type of a call's result."""
         return typing.get_type_hints(self._signature)["return"]
 
     @cached_property
@@ -273,7 +273,7 @@ def _problem(kind: Callable[..., R]) -> Callable[[Problem, Any], R]:
 
 
 def _searches(arguments: Any, options: Options) -> float:
-    """Seconds of the language model for an explicit search."""
+    """Seconds of the language model in an explicit search."""
     own = options.llm
     if own.provider == "none" or arguments.tier != "deep":
         return 0.0

@@ -1,5 +1,5 @@
-"""Queries before they reach the retrievers: typed words are read, as far as that takes a library,
-the last one is completed, and other queries for the same place are written.
+"""Preprocessing of queries for the retrievers: typed words are parsed with the library, the last
+word is completed, and further queries for the same place are written.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class QueryPreprocessor:
-    """Extracts filters from typed words and corrects their spelling. Safe on any thread."""
+    """Extracts filters from typed words and corrects their spelling. Thread-safe."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class QueryPreprocessor:
             self._words = WordTables(library, signals)
 
     def read(self, query: Query, *, waits: bool = False) -> tuple[Query, Understood]:
-        """The query as it is asked, and what was understood of it, at its place in what was typed.
+        """The query to search for, and the interpretation of the typed words, with their positions.
 
         An unfinished word stays as it is until words can be completed, unless the query `waits`. A
         title that the library holds is taken as it stands: "What does BERT look at?" asks for one
@@ -112,14 +112,14 @@ class QueryPreprocessor:
         return key_words(key, now, self._is_author)
 
     def _plain_name(self, text: str) -> str:
-        """The name that the text is in other words; the text itself where it is none."""
+        """The name that the text is a variant of, or the text itself."""
         for name, is_whole in plain_names(text):
             if self._is_title(text) or self._names.is_called(text):
                 return text
             is_title = self._is_title(name)
             is_common = " " not in name and self._titles(name) >= WHOLE
             if self._names.is_called(name) or (self._names.is_system(name) and not is_common):
-                # "Machine translation systems" are not what is called "Machine Translation".
+                # "Machine translation systems" differs from the title "Machine Translation".
                 if is_whole or not is_title:
                     return name
             elif is_whole and is_title:
@@ -135,7 +135,7 @@ class QueryPreprocessor:
         return papers > 0 or self._is_name(name)  # the index of words lacks "He"
 
     def _completed(self, typed: TypedText, waits: bool) -> TypedText:
-        """The typed words with the last one completed, where it is none yet."""
+        """The typed words with the last one completed, if it is incomplete."""
         tables = () if self._words is None else self._words.get(waits=waits)
         word = LAST_WORD.search(typed.text)
         if not tables or word is None or self._titles(word[0]) >= WHOLE:
@@ -187,25 +187,25 @@ class QueryPreprocessor:
 
 
 def _now(query: Query) -> int:
-    """The year of the citing paper if it is known, else this one."""
+    """The year of the citing paper if known, else the current one."""
     return query.paper.year or datetime.date.today().year
 
 
-# The words that complete others (`retrieval.word_completion`), of a library and those below it.
+# Tables for completing words (`retrieval.word_completion`), of a library and those below it.
 #
-# Reading the most cited papers takes a second or two: it is done on a thread when the first word is
-# to be completed, and the table of a large library is kept in the cache.
+# Reading the most cited papers takes a second or two: it is done on a thread at the first
+# completion, and the table of a large library is cached.
 
 WORDS = "words"
 KEPT_FROM = 2_000
-"""A table of fewer papers is made in some milliseconds."""
+"""Minimum number of papers for caching; a smaller table is computed in milliseconds."""
 _PRIORS = WEIGHTS / "priors.npz"
 _AUTHORS = 20
-"""Of a paper; a collaboration has thousands."""
+"""Maximum number of authors of a paper; a collaboration has thousands."""
 _STRIPE = 1_000_000
 _BATCH = 1_000
 _SURE = 0.3
-"""Share of the users of a name who mean one paper, from which its beginning stands for it."""
+"""Share of the users of a name who mean one paper, above which its prefix is completed."""
 
 
 class _Named(msgspec.Struct):
@@ -214,7 +214,7 @@ class _Named(msgspec.Struct):
 
 
 class WordTables:
-    """The tables of one open library. Safe to call from any thread."""
+    """The tables of one open library. Thread-safe."""
 
     def __init__(self, library: Library, signals: LibrarySignals) -> None:
         self._library, self._signals = library, signals
@@ -222,9 +222,9 @@ class WordTables:
         self._lock = threading.Lock()
 
     def get(self, *, waits: bool = False) -> Sequence[WordTable]:
-        """The tables, the library's own first. The first call begins to make them: until then there
-        are none, unless it `waits` or the library is small; none, too, where they cannot be made,
-        which is logged."""
+        """The tables, the library's own first. The first call starts to compute them: until then
+        the result is empty, unless it `waits` or the library is small. It is also empty after a
+        failure, which is logged."""
         with self._lock:
             if self._load is None:
                 self._load = BackgroundLoad(WORDS, self._made, partial(unexpected, WORDS))
@@ -247,7 +247,7 @@ class WordTables:
         return mapped_arrays("words-1", sources, make, facts=part.snapshot)
 
     def _most_cited(self, rows: range) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The most cited of some rows, rising, and how often each is cited."""
+        """The most cited of some rows, ascending, and their numbers of citations."""
         best, best_cited = np.zeros(0, np.int64), np.zeros(0)
         for begin in range(rows.start, rows.stop, _STRIPE):
             more = np.arange(begin, min(begin + _STRIPE, rows.stop))
@@ -258,7 +258,7 @@ class WordTables:
         return best, best_cited
 
     def _texts(self, rows: NDArray[np.int64], names: Mapping[int, str]) -> Iterator[str]:
-        """The words of each row: a line with its title, and one with its authors and its names."""
+        """The words of each row: a line with its title, and one with its authors and names."""
         for begin in range(0, len(rows), _BATCH):
             some = rows[begin : begin + _BATCH]
             keys = self._signals.keys(some)
@@ -268,7 +268,7 @@ class WordTables:
                 yield f"{work.title}\n{_people(work.authors[:_AUTHORS])} {names.get(key, '')}"
 
     def _names(self) -> Mapping[int, str]:
-        """By title key: the names by which others mostly mean that paper."""
+        """Names that others use mostly for one paper, by its title key."""
         found: dict[int, str] = {}
         for name, works in self._signals.aliases().items():
             if works and works[0].strength >= _SURE:
@@ -291,37 +291,38 @@ def _parts(library: Library) -> Iterator[tuple[Library, range]]:
         part, begin = part.below, end
 
 
-# Other queries for the same place: by rules, by the language model, or none, as the settings say.
+# Further queries for the same place: by rules, by the language model, or none, according to the
+# settings.
 #
-# Each is retrieved like the author's own, into lists of its own ("bm25~1"), and all are fused.
+# Each is retrieved like the author's own, into separate lists ("bm25~1"), and all are fused.
 
 _TOO_LITTLE = 1.0
-"""Share of the titles for every word of a library that has no columns: no word is specific."""
+"""Share of the titles for every word of a library without columns: no word is specific."""
 
 
 def variant_name(retriever: str, number: int) -> str:
-    """Name of a retriever's list for the query of that number; 0 is the author's own."""
+    """Name of a retriever's list for the query with that number; 0 is the author's own."""
     return f"{retriever}~{number}" if number else retriever
 
 
 def variant_of(name: str) -> int:
-    """The query's number that a list's name bears."""
+    """The query's number in a list's name."""
     _, _, number = name.partition("~")
     return int(number) if number.isdecimal() else 0
 
 
 class ExpandedQueries(msgspec.Struct, frozen=True):
-    """The other queries for one place."""
+    """The further queries for one place."""
 
     queries: tuple[Query, ...] = ()
     made_by: tuple[str, ...] = ()
     """ "rules", and the version of the model's program ("reformulate@builtin")."""
     problems: tuple[Problem, ...] = ()
-    """Why the model wrote none."""
+    """The reasons why the model wrote none."""
 
 
 class QueryExpansion:
-    """Safe to call from any thread."""
+    """Writes further queries. Thread-safe."""
 
     def __init__(
         self, options: Options, signals: LibrarySignals | None, llm_stage: LlmStage | None
@@ -331,7 +332,7 @@ class QueryExpansion:
         self._signals = signals
 
     def of(self, query: Query, tier: Tier, cancel: Cancel) -> ExpandedQueries:
-        """The other queries for the place of one. Raises `Cancelled` alone."""
+        """The further queries for the place of one. Raises only `Cancelled`."""
         found: list[Query] = []
         made_by: list[str] = []
         if self._by_rules and self._signals is not None:

@@ -1,4 +1,4 @@
-"""A library as a place where the check looks references up: batched keys, and similar titles."""
+"""A library as a provider of records for the check: batched keys, and similar titles."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ from citewell.verification.proceedings import (
     volume_is_whole,
 )
 
-# The meetings of a library: which papers it has of each, and whether it has them all.
+# The meetings of a library: its papers of each, and whether they are complete.
 
 MOST_AUTHORS = 12
-"""Authors of a reference that are looked for in the proceedings it names."""
+"""Number of a reference's authors looked up in the proceedings it names."""
 MOST_WORKS = 24
-"""Papers by those authors that are read."""
+"""Maximum number of papers read by those authors."""
 
 
 class LibraryMeetings:
-    """Answers from one open library and its index of words; remembers each meeting asked for."""
+    """Looks up meetings in one open library and its index of words; caches each meeting."""
 
     def __init__(self, library: Library, segments: Sequence[IndexSegment]) -> None:
         self._library = library
@@ -70,9 +70,9 @@ class LibraryMeetings:
         authors: Sequence[Author],
         works: Callable[[Sequence[int]], Sequence[Work]],
     ) -> Meeting:
-        """Whether the meeting is held whole, and its papers by half of the authors or more.
+        """Whether the meeting is complete, and its papers by at least half of the authors.
 
-        `works` gives the works in some rows, in order.
+        `works` returns the works in some rows, in order.
         """
         rows = self._rows_of(venue, year)
         if not len(rows):
@@ -113,18 +113,18 @@ class LibraryMeetings:
         )
 
     def _held_beside(self, venue: str, year: int) -> bool:
-        """True when the meetings of the years before and after are held whole, or did not meet."""
+        """True when the meetings of the adjacent years are complete, or did not take place."""
         for beside, beyond in ((year - 1, year - 2), (year + 1, year + 2)):
             if len(self._rows_of(venue, beside)) >= LEAST_PAPERS:
                 if not self._volume(venue, beside).whole:
                     return False
             elif venue not in BIENNIAL and len(self._rows_of(venue, beyond)) < LEAST_PAPERS:
-                return False  # outside the years that are held
+                return False  # outside the years in the library
         return True
 
     def _findings_held(self, venue: str, year: int) -> bool:
-        """True when the Findings of the meeting and its track, often cited as its papers, are held
-        whole."""
+        """True when the Findings of the meeting and its track, often cited as its papers, are
+        complete."""
         if self._volume(venue, year).papers < HELD * WITH_TRACK.get((venue, year), 0):
             return False
         if venue not in WITH_FINDINGS or year < FIRST_FINDINGS:
@@ -133,7 +133,7 @@ class LibraryMeetings:
         return volume_is_whole(places, f"{year}.findings-{venue}")
 
     def _rows_with(self, term: bytes) -> NDArray[np.int64]:
-        """Rows that hold a term of the index, rising; those that are gone left out."""
+        """Live rows with a term of the index, ascending."""
         found = [np.zeros(0, np.int64)]
         for segment in self._segments:
             column = segment.column(term)
@@ -146,7 +146,8 @@ class LibraryMeetings:
 
 
 def _among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the rows are among the others; both rise. `np.isin` imports a module for it."""
+    """Mask of the rows that are among the others; both ascend. `np.isin` imports a module for
+    it."""
     if not len(others):
         return np.zeros(len(rows), np.bool_)
     places = np.searchsorted(others, rows)
@@ -155,27 +156,28 @@ def _among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.boo
     return among
 
 
-# The papers whose titles share the rarest words of another title, found in the index of words.
+# The papers with titles that share the rarest words of another title, found in the index of words.
 
 COMMON = 60_000
-"""A word in more papers than this costs too much for how little it distinguishes titles."""
+"""Number of papers above which a word costs too much for how little it distinguishes titles."""
 BLOCK = 8
 """Number of a title's rarest words that are looked up."""
 MOST = 20_000
 """Maximum number of titles that the words of one title may retrieve."""
 LEAST_WORDS = 3
-"""Words that are looked up whatever they bring."""
+"""Minimum number of words looked up, whatever their frequency."""
 COMPARED = 24
-"""Papers whose titles are compared letter by letter."""
+"""Number of papers with titles compared letter by letter."""
 REMEMBERED_ROWS = 4_000_000
-"""Rows (of four bytes) that are kept between look-ups: words of titles come again and again."""
+"""Number of rows (of four bytes) cached between look-ups, since words of titles repeat."""
 
 _Postings = tuple[tuple[int, int, slice], ...]
-"""For each segment with the term: how many papers have it, the segment's number, their place."""
+"""For each segment with the term: the number of papers with it, the segment's number, their
+range."""
 
 
 class TitleIndex:
-    """Reads the index of words of one open library; safe to call from any thread."""
+    """Reads the index of words of one open library. Thread-safe."""
 
     def __init__(self, segments: Sequence[IndexSegment], rows: int) -> None:
         """`rows` is the number of the library's rows."""
@@ -189,7 +191,7 @@ class TitleIndex:
         self._held = 0
 
     def similar(self, titles: Sequence[str]) -> list[list[int]]:
-        """For each title the rows, rising, that share the most and rarest words with it."""
+        """For each title, the rows that share the most and rarest words with it, ascending."""
         stem = self._stemmer("english").stemWord
         score = np.zeros(self._rows, np.float32)
         return [
@@ -198,7 +200,7 @@ class TitleIndex:
         ]
 
     def _block(self, terms: dict[bytes, None], score: NDArray[np.float32]) -> list[int]:
-        """`score` is of zeros, one a row, and is left so."""
+        """The rows for one title. `score` is all zeros, one a row, before and after."""
         postings = [one for term in terms for one in self._postings_of(term)]
         postings.sort(key=lambda one: one[:2])
         found: list[NDArray[np.int32]] = []
@@ -211,8 +213,8 @@ class TitleIndex:
             found.append(rows)
         if not total:
             return []
-        # Places of that size are not converted again, and `add.at` needs a third of the time of
-        # `+=` with an index.
+        # Indices of that size need no conversion, and `add.at` takes a third of the time of `+=`
+        # with an index.
         every = np.concatenate(found, dtype=np.intp)
         begin = 0
         for rows in found:
@@ -221,7 +223,7 @@ class TitleIndex:
             begin = end
         reached = score[every]
         score[every] = 0.0
-        # A row is in there once for each of its words.
+        # A row occurs once for each of its words.
         most = COMPARED * len(found)
         if len(every) > most:
             kept = np.argpartition(-reached, most)[:most]
@@ -245,7 +247,7 @@ class TitleIndex:
         return found
 
     def _with_word(self, number: int, at: slice) -> NDArray[np.int32]:
-        """Live rows of a posting list whose title holds the word."""
+        """Live rows of a posting list with the word in the title."""
         rows = self._titled.get((number, at.start))
         if rows is None:
             segment = self._segments[number]
@@ -263,13 +265,14 @@ class TitleIndex:
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 4_000
-"""Works that are kept between look-ups."""
+"""Number of works cached between look-ups."""
 REMEMBERED_TITLES = 32_000
-"""Normalised titles that are kept: the titles of one field share their rarest words."""
+"""Number of normalised titles cached: the titles of one field share their rarest words."""
 
 
 class LibraryRecords:
-    """Answers from one open library; makes no request and keeps no state but a memory of works."""
+    """Looks up records in one open library, without requests; its only state is a cache of
+    works."""
 
     name = "library"
 
@@ -279,7 +282,7 @@ class LibraryRecords:
         try:
             segments = [open_segment(view) for view in library.whole_segments]
         except CitewellError as error:
-            # Exact look-ups need no index; similar titles then stay unknown.
+            # Exact look-ups need no index; similar titles are then unknown.
             logger.warning("%s", error.problem.message)
         self._works: dict[int, Work] = {}
         self._titles_of: dict[int, str] = {}
@@ -374,7 +377,7 @@ class LibraryRecords:
         return found
 
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
-        """Whether the meeting is held whole, and its papers by half of the authors or more."""
+        """Whether the meeting is complete, and its papers by at least half of the authors."""
         return self._meetings.meeting(venue, year, authors, self._take)
 
     def _take(self, rows: Sequence[int]) -> list[Work]:

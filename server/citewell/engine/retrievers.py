@@ -1,4 +1,4 @@
-"""Opens the retrievers that the options name; one that cannot be opened is a problem, no more."""
+"""Opens the retrievers in the options; a failure is only a problem."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
 
-# A retriever that is still being loaded: others answer, and it joins when it is ready.
+# A retriever that is being loaded: others answer, and it joins when it is ready.
 
 
 class LateRetriever(Retriever):
-    """Loads on a thread of its own from the moment it is made.
+    """Loads on a separate thread from its construction.
 
-    A transformer takes seconds to load; an engine that waited for it would leave the author
-    without any answer. A search before it is ready waits, until its own time is up.
+    A transformer takes seconds to load; without this, the author would have no answer meanwhile. A
+    search waits until it is ready, up to its own time limit.
     """
 
     waits = True
@@ -40,23 +40,23 @@ class LateRetriever(Retriever):
 
     @property
     def problem(self) -> Problem | None:
-        """Why it could not be loaded, once that is known."""
+        """The problem of loading it, once known."""
         return self._retriever.problem
 
     def wait(self, seconds: float) -> None:
-        """Until it is loaded, or could not be, or so long."""
+        """Wait until it is loaded or has failed, at most `seconds`."""
         self._retriever.wait(seconds)
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
-        """As soon as it is loaded. Raises `CitewellError` if it could not be."""
+        """Search once it is loaded. Raises `CitewellError` if loading failed."""
         return self._retriever.get(cancel).search(query, k, cancel)
 
     def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """Waits as long as loading takes."""
+        """Search once it is loaded, however long that takes."""
         return self._retriever.get().search_batch(queries, k, cancel)
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """As the retriever itself does."""
+        """Explain like the retriever itself."""
         return self._retriever.get().explain(query, row, rank, score)
 
 
@@ -75,35 +75,35 @@ T = TypeVar("T")
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The open retrievers of a library, and what they share."""
+    """The open retrievers of a library, and their shared parts."""
 
     retrievers: dict[str, Retriever] = msgspec.field(default_factory=dict)
-    """By name, in the order of their evidence: those that are asked for every query."""
+    """By name, in the order of their evidence: those for every query."""
     encoder: str = ""
-    """The encoders whose vectors are searched, the shipped one first, separated by commas."""
+    """The encoders of the searched vectors, the shipped one first, separated by commas."""
     problems: tuple[Problem, ...] = ()
-    """Why a retriever that was asked for is missing."""
+    """The reasons for missing retrievers."""
     columns: LibraryColumns | None = None
-    """Columns that the ranker reads; None for a library built without them."""
+    """Columns for the ranker; None for a library without them."""
     filters: Filters | None = None
-    """Says which papers pass the filters of a query."""
+    """The filters of queries."""
     typed: dict[str, Retriever] = msgspec.field(default_factory=dict)
-    """By name: those that are asked for typed words only, where a ranker judges what they bring."""
+    """By name: those for typed words only, if a ranker judges their results."""
     aliases: Aliases = NO_ALIASES
-    """Names by which others cite papers."""
+    """Names that others use for papers."""
     further: tuple[str, ...] = ()
-    """Names of the retrievers of encoders beside the shipped one."""
+    """Names of the retrievers of further encoders."""
 
     @property
     def not_loaded(self) -> list[Problem]:
-        """Why retrievers that load or connect on a thread cannot, as far as that is known."""
+        """Problems of retrievers that load or connect on a thread, as far as known."""
         late = [
             one for one in self.retrievers.values() if isinstance(one, LateRetriever | OverBackend)
         ]
         return list(dict.fromkeys(one.problem for one in late if one.problem is not None))
 
     def of(self, kind: type[T]) -> T | None:
-        """The retriever of this kind that the ranker knows; None without one."""
+        """The retriever of this kind known to the ranker, or None."""
         for name, one in self.retrievers.items():
             if isinstance(one, kind) and name not in self.further:
                 return one
@@ -111,7 +111,7 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 def open_retrievers(library: Library, options: Options) -> Opened:
-    """Those of the registry that are switched on and can be opened."""
+    """Open those in the registry that are switched on."""
     opening = Opening(library, options)
     filters = opening.mask
     rows = registry.rows(options)

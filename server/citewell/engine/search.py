@@ -1,5 +1,5 @@
-"""A search in one library: the author's query and others like it go to every retriever, and what
-comes back through the cascade.
+"""A search in one library: the author's query and further ones go to every retriever, and the
+results through the cascade.
 
 Queries alone share their time; a batch shares the retrievers' work.
 """
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 _BATCH_SECONDS = 3600.0
 TYPED_DEPTH = 0.6
-"""Share of `retrieval.depth` for typed words: it pays for the closer look at fewer papers."""
+"""Share of `retrieval.depth` for typed words: fewer papers, in exchange for a closer look."""
 
 
 class Search:
-    """Asks the retrievers of one library. Safe to call from any thread."""
+    """Queries the retrievers of one library. Thread-safe."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Search:
         cascade: Cascade,
         first_seconds: float = 0.0,
     ) -> None:
-        """`first_seconds` are what the retrievers may take until one search has come back, where
-        that is more than the settings allow: the first imports libraries and maps the indexes."""
+        """`first_seconds` is the time limit of the retrievers until a first search has finished, if
+        it exceeds that of the settings: the first search imports libraries and maps the indexes."""
         self._first_seconds = first_seconds
         self._options = options
         self._opened = opened
@@ -141,7 +141,7 @@ class Search:
         return results
 
     def _depth(self, query: Query, k: int) -> int:
-        """How many papers each retriever gives: one paper that is typed stands near the top."""
+        """Number of papers from each retriever: a single typed paper is near the top."""
         depth = self._options.depth
         means_one = query.typed and not query.literature
         return max(k, round(TYPED_DEPTH * depth) if means_one else depth)
@@ -177,11 +177,11 @@ def _batch_task(
     return lambda cancel: retriever.search_batch(queries, depth, cancel)
 
 
-# The papers that pass the filters of a query without words: those cited most often first.
+# Papers that pass the filters of a query without words, the most cited first.
 
 
 class Listing:
-    """Lists papers of one library. Safe to call from any thread."""
+    """Lists papers of one library. Thread-safe."""
 
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
@@ -189,7 +189,7 @@ class Listing:
         self._cited = opened.of(CitationContextRetriever)
 
     def of(self, query: Query, k: int) -> SearchResult | None:
-        """The best `k`, by how often they are cited, then the newest; None without filters."""
+        """The best `k`, by citations, then the newest; None without filters."""
         mask = None if self._filters is None else self._filters(query)
         if mask is None or self._filters is None:
             return None
@@ -216,18 +216,18 @@ class Listing:
         return SearchResult(hits=hits, variant=FILTERS)
 
     def _often(self, rows: np.ndarray) -> np.ndarray:
-        """The logarithm of one more than how often each row is cited."""
+        """The logarithm of one more than each row's number of citations."""
         citations: np.ndarray = np.log1p(np.maximum(self._library.columns().citations[rows], 0))
         if self._cited is None:
             return citations
         return np.asarray(np.maximum(citations, self._cited.popularity[rows]))
 
 
-# Answers queries: identifiers, filters without words, the search, and the sources' records.
+# Answers queries: identifiers, filters without words, searches, and the sources' records.
 
 
 class Finder:
-    """Answers queries to one library and the allowed sources. Safe to call from any thread."""
+    """Answers queries to one library and the allowed sources. Thread-safe."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Finder:
         self._online = online
         missing = problems if library is None else ()
         self.timings: dict[str, float] = {}
-        """Milliseconds of the stages of the last search that was no completion."""
+        """Milliseconds of the stages of the last search other than a completion."""
         self._identified = Identified(lookup, online, missing, lookup.held)
         self._listing = None if library is None else Listing(library, opened)
 
@@ -353,8 +353,8 @@ class Finder:
 
 
 def _doubted(original: Query, parsed: Query, result: SearchResult) -> SearchResult:
-    """The result; where what was typed is but a filter ("ACL", "NEW"), which names no paper, none
-    of its papers counts as what is meant."""
+    """The result; if the typed words are only a filter ("ACL", "NEW") and name no paper, without
+    confidence in any of them."""
     if not original.typed or parsed.text.strip() or not result.hits:
         return result
     hits = [

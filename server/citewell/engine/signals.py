@@ -1,4 +1,4 @@
-"""What a ranker may ask of the library and the retrievers."""
+"""Data of the library and the retrievers for a ranker."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class LibrarySignals:
 
     @property
     def years(self) -> NDArray[np.int16]:
-        """Year of each row of the library, 0 where unknown."""
+        """Year of each row of the library, 0 if unknown."""
         return self._library.columns().year
 
     @property
     def citations(self) -> NDArray[np.int32]:
-        """Citation count of each row of the library, -1 where unknown."""
+        """Citation count of each row of the library, -1 if unknown."""
         return self._library.columns().citations
 
     def cited(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How often each of some rows is cited, by its record or by the citation priors."""
+        """Number of citations of some rows, from the record or the citation priors."""
         own = np.maximum(self.citations[rows], 0).astype(np.float64)
         if self._cited is None:
             return own
@@ -57,11 +57,11 @@ class LibrarySignals:
         return self.cited(np.arange(self._library.rows))
 
     def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """Row of each id, -1 where there is none."""
+        """Row of each id, -1 if there is none."""
         return self._library.rows_of(ids)
 
     def citations_of(self, ids: Sequence[str]) -> list[int]:
-        """How often each work is cited, in order; 0 where nothing is known."""
+        """Number of citations of each work, in order; 0 if unknown."""
         rows = self.rows_of(ids)
         cited = np.zeros(len(ids))
         cited[rows >= 0] = self.cited(rows[rows >= 0])
@@ -73,8 +73,8 @@ class LibrarySignals:
         return None if dense is None else dense.vectors(rows)
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32] | None:
-        """Dense vectors of queries. One of those that were encoded last is not encoded again: in a
-        search the history asks for what the ranker has asked for."""
+        """Dense vectors of queries. The last ones are cached: in a search the history needs those
+        of the ranker."""
         dense = self._dense
         if dense is None:
             return None
@@ -107,11 +107,11 @@ class LibrarySignals:
         return 0 if self._dense is None else self._dense.encoder.dim
 
     def facts(self, rows: NDArray[np.int64]) -> Columns | None:
-        """The rows' columns, if the library holds them."""
+        """The rows' columns, if the library has them."""
         return None if self._columns is None else self._columns.take(rows)
 
     def keys(self, rows: NDArray[np.int64]) -> NDArray[np.uint64] | None:
-        """Title keys of the rows, if the library holds columns."""
+        """Title keys of the rows, if the library has columns."""
         if self._columns is None:
             return None
         if self._keys is None:
@@ -119,7 +119,7 @@ class LibrarySignals:
         return self._keys[rows]
 
     def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-        """Title words, sorted hashes, in how many titles each stands, of how many."""
+        """Title words as sorted hashes, the number of titles with each, and that of all titles."""
         if self._columns is None:
             return np.zeros(0, np.uint32), np.zeros(0, np.int64), 0
         if self._title_words is None:
@@ -127,7 +127,7 @@ class LibrarySignals:
         return self._title_words
 
     def title_counts(self, hashes: Sequence[int]) -> NDArray[np.int64]:
-        """In how many titles each word stands, by the words' hashes."""
+        """Number of titles with each word, by the words' hashes."""
         known, counts, _ = self.title_words()
         wanted = np.array(hashes, np.uint32)
         if not len(known):
@@ -136,7 +136,7 @@ class LibrarySignals:
         return np.where(known[at] == wanted, counts[at], 0)
 
     def title_shares(self, words: Sequence[str]) -> list[float] | None:
-        """Share of the library's titles that hold each word; None without columns."""
+        """Share of the library's titles with each word; None without columns."""
         known, _, papers = self.title_words()
         if not len(known) or not papers:
             return None
@@ -144,7 +144,7 @@ class LibrarySignals:
         return [float(count) / papers for count in counts]
 
     def aliases(self) -> Aliases:
-        """Names by which others cite papers."""
+        """Names that others use for papers."""
         return self._aliases
 
     def citation_priors(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
@@ -152,7 +152,7 @@ class LibrarySignals:
         return None if self._cited is None else self._cited.signals(query, rows)
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """How often others cite each row with what is cited nearby."""
+        """How often others cite each row together with works cited nearby."""
         return None if self._cited is None else self._cited.cocited(query, rows)
 
     def cocited_with(
@@ -162,7 +162,7 @@ class LibrarySignals:
         return None if self._cited is None else self._cited.cocited_with(found, rows)
 
     def coverage(self, text: str, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """Share of the text's words that each row holds in title or abstract."""
+        """Share of the text's words in title or abstract of each row."""
         found = None if self._bm25 is None else self._bm25.coverage(text, self._library.rows)
         return None if found is None else found[rows]
 
@@ -171,7 +171,7 @@ class LibrarySignals:
         return None if self._cited is None else self._cited.passages(query, rows)
 
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
-        """A row of each title, -1 where the library has none."""
+        """A row with each title, -1 if there is none."""
         if self._cited is None:
             return np.full(len(titles), -1, np.int64)
         return self._cited.rows_of_titles(titles)

@@ -1,9 +1,9 @@
-"""Work on threads: several retrievers, each only as long as it may, and what takes seconds to load.
+"""Work on threads: several retrievers, each with a time limit, and slow loading.
 
 Python runs one thread at a time. Tasks that wait for a network or for a model have a thread each;
-the others share one: beside each other they would only wait for the interpreter's lock (GIL), and
-take longer together. A scan in native code needs no lock and runs beside them, on the calling
-thread, which would else have to be woken; so do short tasks, after it.
+the others share one, since in parallel they would only wait for the interpreter's lock (GIL), and
+take longer. A scan in native code needs no lock and runs beside them on the calling thread, which
+need not be woken then; so do short tasks, after it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from citewell.model.cancel import Cancel, Cancelled
 logger = logging.getLogger(__name__)
 
 MAX_RUNNING = 4
-"""Runs of one retriever at a time. Others wait for their slot, at most as long as the request: so
-many clients share the cores, and a retriever that hangs collects no threads."""
+"""Maximum concurrent runs of one retriever. Others wait for their slot, at most as long as the
+request: many clients thus share the cores, and a retriever that hangs accumulates no threads."""
 STALL_SECONDS = 0.02
-"""Without an answer for so long, tasks that share a thread are given one more: the first of them
+"""Seconds without an answer after which tasks on a shared thread get another one: the first of them
 may read from a slow disk, or hang."""
 
 
 class RunCancel(Cancel):
-    """Set when the client cancels the request, when this one run is given up, or at its end."""
+    """Set when the client cancels the request, when this run is abandoned, or at its end."""
 
     def __init__(self, parent: Cancel, end: float) -> None:
         super().__init__()
@@ -50,8 +50,8 @@ class RunCancel(Cancel):
 
 
 class _Threads:
-    """Daemon threads that are kept for the next job: starting one waits for a turn of the
-    scheduler, which on a busy machine is a tenth of what a search may take."""
+    """Daemon threads kept for the next job: starting a thread waits for the scheduler, which on a
+    busy machine takes a tenth of a search's budget."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -60,18 +60,18 @@ class _Threads:
         self._lock = threading.Lock()
 
     def start(self, job: Callable[[], None]) -> None:
-        """Run the job now, on an idle thread or on a new one."""
+        """Run the job at once, on an idle thread or on a new one."""
         with self._lock:
             is_needed = self._idle == 0
             if not is_needed:
                 self._idle -= 1
-            # Never as an argument: a thread keeps those while it lives, and with it a library.
+            # Never as an argument: a thread keeps its arguments alive, and with them a library.
             self._jobs.put(job)
         if is_needed:
             threading.Thread(target=self._loop, name="citewell-run", daemon=True).start()
 
     def end(self) -> None:
-        """Let idle threads end now, and the others after their job."""
+        """End idle threads now, and the others after their job."""
         with self._lock:
             self._ended = True
             for _ in range(self._idle):
@@ -89,7 +89,7 @@ class _Threads:
 
 
 class Runner:
-    """Runs named tasks on threads of their own and answers with what came in time.
+    """Runs named tasks on threads and returns the results that arrive in time.
 
     The threads are daemons: a task that hangs loses its own answer but never blocks the process's
     exit. They end with the runner, so that reopening an engine when its library changes leaks none.
@@ -111,8 +111,8 @@ class Runner:
         here: Sequence[str] = (),
     ) -> tuple[dict[str, Any], list[Problem], dict[str, float]]:
         """Results by name, problems of the tasks that failed or were late, and milliseconds. The
-        tasks named in `waiting` have a thread each; those in `here` run on this one, in this order,
-        and must end when their `Cancel` says so.
+        tasks in `waiting` have a thread each; those in `here` run on this one, in this order, and
+        must end when their `Cancel` is set.
 
         Raises `Cancelled` as soon as `cancel` is set.
         """
@@ -156,8 +156,8 @@ class Runner:
 
 
 class _Answers:
-    """The answers of one run. Whoever waits is woken by the last one only: each wake-up makes the
-    tasks that still run wait for the interpreter's lock."""
+    """The answers of one run. Only the last one wakes the waiting thread: each wake-up delays the
+    tasks that still run, because of the interpreter's lock."""
 
     def __init__(self, count: int) -> None:
         self._found: dict[str, tuple[Any, Problem | None, float]] = {}
@@ -180,7 +180,7 @@ class _Answers:
         return self._complete.wait(max(0.0, seconds))
 
     def taken(self) -> dict[str, tuple[Any, Problem | None, float]]:
-        """Result, problem and milliseconds by name, of those that have come so far."""
+        """Result, problem and milliseconds by name, of those received so far."""
         with self._lock:
             return dict(self._found)
 
@@ -192,7 +192,7 @@ def _work(
     cancel: RunCancel,
     answers: _Answers,
 ) -> None:
-    """Answer with what the task returns, once one of its slots is free."""
+    """Answer with the result of the task, once one of its slots is free."""
     left = max(0.0, cancel.end - time.monotonic())
     if not slot.acquire(timeout=left):
         answers.put(name, None, _late(name, left), left * 1e3)
@@ -235,40 +235,40 @@ def _late(name: str, seconds: float) -> Problem:
     )
 
 
-# What takes seconds to load is loaded on a thread, while the engine answers without it.
+# Slow loading on a thread, while the engine answers without the result.
 
 TRIES = 3
-"""How often loading is tried. Some versions of CPython 3.11 count the recursion depth of `ast` over
-all threads, and numpy reads the header of an array with it: a thread that reads an array while
-another one does gets a `SystemError`, for no fault of the file."""
+"""Number of attempts to load. Some versions of CPython 3.11 count the recursion depth of `ast` over
+all threads, and numpy parses the header of an array with it: two threads that read arrays at once
+may get a `SystemError`, although the file is fine."""
 
 T = TypeVar("T")
 
 
 class BackgroundLoad(Generic[T]):
-    """Loads a value once, from when it is made. Safe across threads."""
+    """Loads a value once, from its construction. Thread-safe."""
 
     def __init__(
         self, name: str, load: Callable[[], T], broken: Callable[[Exception], Problem]
     ) -> None:
-        """`broken` makes the problem of an exception that is no `CitewellError`."""
+        """`broken` returns the problem for an exception other than `CitewellError`."""
         self._name = name
         self._load = load
         self._broken = broken
         self._done = threading.Event()
         self.value: T | None = None
-        """None while it is being loaded, and when it could not be."""
+        """None while it is being loaded, and after a failure."""
         self.problem: Problem | None = None
-        """Why it could not be loaded, once that is known."""
+        """The problem of loading it, once known."""
         threading.Thread(target=self._run, name=f"citewell-load-{name}", daemon=True).start()
 
     @property
     def is_done(self) -> bool:
-        """True once it is loaded, or could not be."""
+        """True once it is loaded or has failed."""
         return self._done.is_set()
 
     def wait(self, seconds: float, cancel: Cancel | None = None) -> bool:
-        """Wait until it is done, or so long; whether it is done. Raises `Cancelled`."""
+        """Wait until it is done, at most `seconds`; return whether it is. Raises `Cancelled`."""
         if cancel is None:
             return self._done.wait(seconds)
         end = Cancel(seconds)
@@ -279,8 +279,7 @@ class BackgroundLoad(Generic[T]):
         return True
 
     def get(self, cancel: Cancel | None = None) -> T:
-        """Wait for the loaded value. Raises `CitewellError` if it could not be loaded, and
-        `Cancelled`."""
+        """Wait for the loaded value. Raises `CitewellError` if loading failed, and `Cancelled`."""
         self.wait(threading.TIMEOUT_MAX, cancel)
         if self.problem is not None or self.value is None:
             assert self.problem is not None

@@ -1,4 +1,4 @@
-"""Which library answers when the settings leave it open, and which ones lie below it."""
+"""The library to search if the settings leave it open, and those below it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 ACCEPTED_LIBRARY = "accepted"
-"""Name of the library of the records that the author accepted from sources."""
+"""Name of the library with records that the author accepted from sources."""
 
 
 def which_library(options: Options) -> Path:
-    """Folder of the library that the settings name.
+    """Folder of the configured library.
 
     Until the library "default" has been built, the starter library is used in its place, so that
     every command and editor has something to search from the start. The starter is the one that is
@@ -48,8 +48,8 @@ def which_library(options: Options) -> Path:
 
 
 def library_below(options: Options) -> Path | None:
-    """Folder of the installed starter library where that is searched below the library that the
-    settings name; None where it is not."""
+    """Folder of the installed starter library if it is searched below the configured library, or
+    None."""
     if not options.library.starter or options.library.name == STARTER:
         return None
     installed = installed_starter()
@@ -57,8 +57,8 @@ def library_below(options: Options) -> Path | None:
 
 
 def accepted_library(options: Options) -> Path:
-    """Folder of the library of accepted records: beside the others, or in the user's data folder
-    where these may not be written."""
+    """Folder of the library of accepted records: beside the others, or in the user's data folder if
+    they are not writable."""
     path = library_path(options.library.path, ACCEPTED_LIBRARY)
     existing = next((one for one in (path, *path.parents) if one.exists()), path)
     if options.library.path is None or os.access(existing, os.W_OK):
@@ -67,13 +67,13 @@ def accepted_library(options: Options) -> Path:
 
 
 def keeps_accepted(options: Options) -> bool:
-    """Whether accepted records are kept, and searched below the library that the settings name."""
+    """Whether accepted records are stored, and searched below the configured library."""
     return options.sources.keep and options.library.name != ACCEPTED_LIBRARY
 
 
 def libraries_below(options: Options) -> list[Path]:
-    """Folders of the libraries that are searched below the one that the settings name: the starter
-    library, and below it the accepted records."""
+    """Folders of the libraries searched below the configured one: the starter library, and below it
+    the accepted records."""
     lower = library_below(options)
     found = [] if lower is None else [lower]
     accepted = accepted_library(options)
@@ -83,9 +83,9 @@ def libraries_below(options: Options) -> list[Path]:
 
 
 def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
-    """The library that the settings name, on those below it, and why one of them is left out.
+    """The configured library, on top of those below it, and the problems of any left out.
 
-    Raises `LibraryError` where there is nothing to search.
+    Raises `LibraryError` if there is nothing to search.
     """
     from citewell.corpus.library import Library
 
@@ -104,15 +104,15 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
         except CitewellError as error:
             problems.append(error.problem)
     library = Library.open(path, below, _fill_gaps)
-    # It says what was looked at, also where a library below could not be opened.
+    # The snapshots tried, including a library below that could not be opened.
     library.snapshot = snapshot_of(options)
     return library, tuple(problems)
 
 
 def snapshot_of(options: Options) -> str:
-    """The value of `Library.snapshot` for the library, without opening it.
+    """The value of `Library.snapshot`, without opening the library.
 
-    Raises `LibraryError` where there is none.
+    Raises `LibraryError` if there is none.
     """
     snapshots: list[str] = []
     missing: CitewellError | None = None
@@ -143,7 +143,7 @@ def is_accepted_current(options: Options) -> bool:
 
 
 def _fill_gaps(own: Work, other: Work) -> Work:
-    # Imported once a record has gaps.
+    # Imported when the first record has gaps.
     from citewell.sources.combine import fill_gaps
 
     return fill_gaps(own, other)
@@ -155,7 +155,7 @@ def _has_dense(folder: Path, options: Options) -> bool:
 
 
 def _encoders(folder: Path) -> dict[str, str]:
-    """Index of vectors -> its encoder; empty for a library that cannot be read."""
+    """Encoders by index of vectors; empty for an unreadable library."""
     try:
         indexes = read_manifest(folder, current_snapshot(folder)).indexes
     except CitewellError:

@@ -1,8 +1,8 @@
 """The worker process: one `LocalEngine` behind two pipes, killable at any time.
 
-Started as `python -m citewell.engine.worker` by `WorkerEngine`. The process owns no state that
-matters: it may be killed in the middle of anything. It ends when its standard input closes, so
-no worker outlives the editor.
+Started as `python -m citewell.engine.worker` by `WorkerEngine`. The process owns no important
+state: it may be killed at any moment. It ends when its standard input closes, so no worker outlives
+the editor.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ logger = logging.getLogger(__name__)
 THREADS: dict[Lane, int] = {
     "quick": 1, "fast": 3, "full": 2, "batch": 1, "deep": 2, "check": 1, "online": 2, "llm": 2
 }  # fmt: skip
-"""Per lane. A completion waits neither behind a slow search nor behind a look-up, and a check
-against the library not behind one that waits for sources."""
+"""Threads per lane. A completion waits neither behind a slow search nor behind a look-up, and a
+check against the library not behind one that waits for sources."""
 
 RETRY_OPEN_SECONDS = 5.0
-"""An engine that could not start is tried again by a request, but not by each one."""
+"""Seconds after which a request retries an engine that could not start."""
 
 NICENESS = 3
-"""Added to the parent's; halves the share that a busy processor gives to the worker."""
+"""Added to the parent's niceness; halves the worker's share of a busy processor."""
 WARM_UP_SECONDS = 20.0
-"""What the retrievers may take for the first search of a process."""
+"""Time limit in seconds of the retrievers in a process's first search."""
 VERSION_SECONDS = 1.0
-"""How often, at most, the library is looked at for a new snapshot."""
+"""Minimum seconds between two checks for a new snapshot of the library."""
 
 
 class Worker:
@@ -72,7 +72,7 @@ class Worker:
         self._version_read_at = 0.0
         self._write_lock = threading.Lock()
         self._pending: dict[int, tuple[str, Cancel]] = {}
-        """By number: the method and the cancel of the calls that are not answered yet."""
+        """By number: the method and the cancel of the unanswered calls."""
         self._pending_lock = threading.Lock()
         self._engine: Future[Engine] = Future()
         self._hello: protocol.Hello | None = None
@@ -84,7 +84,7 @@ class Worker:
         }
 
     def run(self) -> None:
-        """Serve until the source ends. The calling thread reads; it never does a request's work."""
+        """Serve until the source ends. The calling thread reads; it never handles a request."""
         while (body := protocol.read_frame(self._source)) is not None:
             request = protocol.decode(protocol.Request, body)
             if isinstance(request, protocol.Hello):
@@ -98,7 +98,7 @@ class Worker:
                 self._submit(request)
 
     def _start_open(self, *, keep: bool = False) -> None:
-        """Open an engine in the background; `keep` serves with the present one until then."""
+        """Open an engine in the background; with `keep`, the present one serves until then."""
         assert self._hello is not None
         self._opened_at = self._version_read_at = time.monotonic()
         self._version = self._version_of(self._hello.options)
@@ -127,21 +127,21 @@ class Worker:
             return
         with self._pending_lock:
             is_search_waiting = any(name == "find" for name, _ in self._pending.values())
-        # A search that waits is the first one itself: it may take as long.
+        # A waiting search is itself the first one: it may take as long.
         if not (is_search_waiting and self._engine is opened):
             _warm_up(engine)
-        # An engine that this one replaces is not closed: requests may still be in it.
+        # The replaced engine is not closed: requests may still use it.
         opened.set_result(engine)
         self._engine = opened
 
     def _refresh(self) -> None:
-        """Reopen the engine if it failed a while ago, or if the library has changed since."""
+        """Reopen the engine if it failed a while ago, or if the library has changed."""
         with self._open_lock:
             assert self._hello is not None
             now, engine = time.monotonic(), self._engine
             if not engine.done():
                 return
-            # After the first library was built, the error that there is none must not be repeated.
+            # Once the first library is built, the error that there is none must not be repeated.
             if self._version and now - self._version_read_at < VERSION_SECONDS:
                 return
             self._version_read_at = now
@@ -199,7 +199,7 @@ class Worker:
         return opened.result()
 
     def send_look_up(self, source: str, outcome: Outcome) -> None:
-        """Have a server that has metrics count a request to a source."""
+        """Let a server with metrics count a request to a source."""
         if self._hello is not None and self._hello.options.serve.metrics:
             self._write(protocol.encode(protocol.CacheLookUp(source, outcome)))
 
@@ -212,9 +212,9 @@ class Worker:
 def _warm_up(engine: Engine) -> None:
     """Search until no retriever is late.
 
-    The first search of a process imports libraries and maps the indexes. A user's request would
-    lose the retrievers that take longer for it than a search may take. It is no typed text: such
-    a text would be sent to the sources that the user has allowed.
+    The first search of a process imports libraries and maps the indexes, which takes longer than
+    the time limit of a user's request. Its text is not typed: a typed text would be sent to the
+    allowed sources.
     """
     limit = time.monotonic() + WARM_UP_SECONDS
     with contextlib.suppress(Exception):
@@ -239,15 +239,15 @@ def _open_local(options: Options) -> Engine:
         log_as_json()
     try:
         if not gc.isenabled():
-            gc.freeze()  # what was imported stays
+            gc.freeze()  # imported objects stay
         return LocalEngine.open(options, first_seconds=WARM_UP_SECONDS)
     finally:
         gc.enable()
 
 
 def _verify_library(options: Options) -> None:
-    """Read every file of the library once. Raises `CitewellError` for one that is not as it was
-    built; a library that is missing is none of them."""
+    """Read every file of the library once. Raises `CitewellError` for a changed one; a missing
+    library is no error."""
     if is_library(which_library(options)):
         library, _ = open_library(options)
         with library:
@@ -257,7 +257,7 @@ def _verify_library(options: Options) -> None:
 
 
 def _library_version(options: Options) -> bytes:
-    """The id of what is searched; empty without a library."""
+    """The id of the searched snapshot; empty without a library."""
     try:
         return snapshot_of(options).encode()
     except (OSError, CitewellError):
@@ -265,7 +265,8 @@ def _library_version(options: Options) -> bytes:
 
 
 def _give_way() -> None:
-    """Let the language server go first: a hover is worth more than the milliseconds of a search."""
+    """Lower the priority: a hover in the language server is worth more than the milliseconds of a
+    search."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(NICENESS)
@@ -273,7 +274,7 @@ def _give_way() -> None:
 
 def main() -> None:
     """Run the worker on the process's own pipes; returns when the front end is gone."""
-    # What is imported stays: visiting it again and again would take a tenth of the start.
+    # Imported objects stay: visiting them repeatedly would take a tenth of the start.
     gc.disable()
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     # Ctrl+C in a terminal reaches the whole group; the front end decides when the worker ends.

@@ -1,4 +1,4 @@
-"""The front end's side of the worker process: an `Engine` that survives the death of its engine.
+"""The front end's side of the worker process: an `Engine` that survives the death of the worker.
 
 Every call is numbered; a reader thread settles futures as replies arrive, a writer thread keeps a
 full pipe from blocking the caller. When the child dies the calls in flight fail with
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 MAX_WAITING = 1000
-"""Frames that may wait for a child that does not read."""
+"""Maximum number of frames waiting for a child that does not read."""
 FREE_DEATHS = 3
 """Number of children that may die in a row before the start of the next one is delayed."""
 MAX_DELAY = 60.0
@@ -47,11 +47,11 @@ SECONDS: dict[Lane, float] = {
     "quick": 30.0, "fast": 30.0, "full": 180.0, "batch": 180.0,
     "deep": 180.0, "check": 180.0, "online": 180.0, "llm": 180.0,
 }  # fmt: skip
-"""How long a request may take before it is given up."""
+"""Time limit of a request."""
 STUCK_SECONDS = 25.0
 STARTING_SECONDS = 180.0
-"""Time for both, for a child that has answered nothing yet: at its first start it unpacks what
-ships, which takes long on a slow machine, and one that is ended begins again."""
+"""Minimum time limit for a child without an answer so far: its first start unpacks shipped files,
+which is slow on some machines, and a killed one starts over."""
 
 CLOSED = Problem("engine-closed", "The search engine is closed.", "Restart the language server.")
 RESTARTED = Problem(
@@ -74,15 +74,15 @@ class ChildEndedError(CitewellError):
 
 
 class Child:
-    """A running worker: pipes, threads, requests in flight. Created started; never restarted. Safe
-    across threads."""
+    """A running worker: pipes, threads, requests in flight. It is running once constructed, and
+    never restarted. Thread-safe."""
 
     def __init__(
         self, options: Options, command: Sequence[str], on_look_up: Listener, *, verify: bool
     ) -> None:
-        """Start the process. Raises `OSError` when that fails. With `verify` it looks at the
-        checksums of the library before it answers. `on_look_up` is called, on the thread that
-        reads, for each request to a source that the process counts."""
+        """Start the process. Raises `OSError` when that fails. With `verify`, it verifies the
+        checksums of the library before it answers. `on_look_up` is called, on the reading thread,
+        for each request to a source that the process counts."""
         self._on_look_up = on_look_up
         self._process = start_child(command, environment=worker_environment(), is_urgent=False)
         self.pid = self._process.pid
@@ -90,7 +90,7 @@ class Child:
         self._last_words = ""
         self._lock = threading.Lock()
         self._pending: dict[int, tuple[Future[Any], Any]] = {}
-        """By the number of the call: its future, and the type of its result."""
+        """By number of the call: its future, and the type of its result."""
         self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
         self._gone = threading.Event()
         self._last_frame_at = time.monotonic()
@@ -143,7 +143,7 @@ class Child:
         return future
 
     def wait_for_end(self, seconds: float) -> bool:
-        """Wait until the process is gone, or so long; whether it is gone."""
+        """Wait until the process is gone, at most `seconds`; return whether it is."""
         return self._gone.wait(seconds)
 
     def refuse_if_idle(self, seconds: float) -> bool:
@@ -164,8 +164,8 @@ class Child:
             self._put(protocol.encode(protocol.CancelRequest(number)))
 
     def kill(self) -> None:
-        """End the process at once, and wait elsewhere until the system has let go of it; what is in
-        flight fails with `engine-restarted`."""
+        """Kill the process at once, and wait for its end on another thread; requests in flight fail
+        with `engine-restarted`."""
         self._process.kill()
         threading.Thread(target=self.close, daemon=True).start()
 
@@ -186,7 +186,8 @@ class Child:
             self._process.wait()
 
     def _put(self, frame: bytes | None) -> bool:
-        """Have a frame written, or the input closed. A child that reads none is killed."""
+        """Queue a frame for writing, or None to close the input. A child that reads none is
+        killed."""
         try:
             self._outbox.put_nowait(frame)
         except queue.Full:
@@ -252,7 +253,7 @@ class Child:
         for future, _ in pending:
             if future.set_running_or_notify_cancel():
                 future.set_exception(ChildEndedError())
-        # Where there is no room, the writer is stuck in a pipe that just broke, and leaves by its
+        # A full queue means that the writer is stuck in a pipe that just broke, and ends by its
         # error.
         self._put(None)
 
@@ -269,12 +270,13 @@ class WorkerEngine(RemoteEngine):
     """`Engine` backed by a child process, also usable from an event loop. Thread-safe. A problem of
     the process is reported in the result, except that looking up records raises it.
 
-    The process starts at the first need. A dead one is replaced; after some that die one after
-    another the next one starts later and later.
+    The process starts on demand. A dead one is replaced, with increasing delays after several
+    deaths in a row.
     """
 
     def __init__(self, options: Options, *, command: Sequence[str] | None = None) -> None:
-        """Start nothing yet. `command` replaces the worker's command line (for tests)."""
+        """Set the options; nothing is started yet. `command` replaces the worker's command line
+        (for tests)."""
         self._options = options
         self._command = tuple(command or worker_command())
         self._numbers = itertools.count(1)
@@ -286,7 +288,7 @@ class WorkerEngine(RemoteEngine):
         self._last_words = ""
         self._on_look_up: Listener = lambda source, outcome: None
         self.begun = False
-        """True once the child was wanted, whether it lives or not."""
+        """True once the child was needed, alive or not."""
 
     @property
     def pid(self) -> int:
@@ -316,31 +318,31 @@ class WorkerEngine(RemoteEngine):
         return EngineStatus(str(path), snapshot, works, sources=names, problems=problems)
 
     def watch_source_cache(self, listener: Listener) -> None:
-        """Call `listener` with the source and the outcome of each request to a source, where the
-        settings ask for metrics; before the answer of the call that waited for it."""
+        """Register a listener for the source and the outcome of each request to a source, if the
+        settings ask for metrics; it is called before the answer of the call that waited for it."""
         self._on_look_up = listener
 
     def _look_up(self, source: str, outcome: Outcome) -> None:
-        self._on_look_up(source, outcome)  # of a child that started before it was set, too
+        self._on_look_up(source, outcome)  # also for a child started earlier
 
-    # The life of the child.
+    # The life of the child
 
     def start(self) -> None:
-        """Start the child now, in the background, so that the first request finds it warm."""
+        """Start the child in the background, so that it is ready for the first request."""
         self.begun = True
 
         def quietly() -> None:
             try:
                 self._ensure()
             except CitewellError as error:
-                # One that was closed before it started is no fault.
+                # One closed before it started is no error.
                 if error.problem is not CLOSED:
                     logger.warning("%s", error)
 
         threading.Thread(target=quietly, name="citewell-spawn", daemon=True).start()
 
     def configure(self, options: Options) -> bool:
-        """Answer with these options from now on; True when that starts another child."""
+        """Use these options from now on; True when that starts another child."""
         with self._lock:
             if options == self._options:
                 return False
@@ -353,8 +355,8 @@ class WorkerEngine(RemoteEngine):
         return child is not None
 
     def stop(self) -> None:
-        """End the child at once, whatever it does; what is in flight fails with `engine-restarted`,
-        and the next request starts another child."""
+        """Kill the child at once; requests in flight fail with `engine-restarted`, and the next
+        request starts another child."""
         with self._lock:
             child, self._child = self._child, None
         if child is not None:
@@ -374,7 +376,8 @@ class WorkerEngine(RemoteEngine):
         return child if child is not None and child.alive else None
 
     def _ensure(self) -> Child:
-        """The child, or another one. Raises `CitewellError` when it must not start, or not yet."""
+        """The running child, or a new one. Raises `CitewellError` when it must not start, or not
+        yet."""
         self.begun = True
         with self._lock:
             if self._closed:
@@ -385,13 +388,13 @@ class WorkerEngine(RemoteEngine):
             if last is not None:
                 words = last.last_words
                 logger.warning("The engine process %d ended (%s)", last.pid, words or "no word")
-                # One that never answered counts; the others are forgiven.
+                # A child that never answered counts; the others are forgiven.
                 self._record_death(1 if last.answered else self._deaths + 1, words)
                 last.kill()
             if (wait := self._not_before - time.monotonic()) > 0:
                 raise CitewellError(self._down(wait))
             try:
-                # A file with a wrong byte may be what the last one died of.
+                # The last child may have died because of a damaged file.
                 self._child = Child(
                     self._options, self._command, self._look_up, verify=last is not None
                 )
@@ -402,10 +405,9 @@ class WorkerEngine(RemoteEngine):
             return self._child
 
     def _watch(self, child: Child) -> None:
-        """End the child, from a thread of its own, once nothing was asked of it for the time that
-        the settings name."""
+        """End the child, from a separate thread, after the idle time in the settings."""
         seconds = 60 * self._options.retrieval.idle_minutes
-        # Records of sources that were offered are known to the process that asked for them.
+        # Only the process that queried the sources knows their offered records.
         if not seconds or self._options.sources.allow:
             return
 
@@ -436,31 +438,31 @@ class WorkerEngine(RemoteEngine):
             f"Run `citewell doctor`. Next attempt in {max(1, round(wait))} s.",
         )
 
-    # Calls: each has a time limit, and is cancelled in the child when its caller no longer waits.
+    # Calls: each has a time limit, and is cancelled in the child when its caller stops waiting.
 
     async def call_async(
         self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
     ) -> R:
-        """Send and await the result. Raises `CitewellError` with the reason; cancelling the task
-        cancels the call in the child."""
+        """Send a call and await the result. Raises `CitewellError` with the reason; cancelling the
+        task cancels the call in the child."""
         call = self._numbered(method, arguments, cancel)
         started = time.monotonic()
-        # Starting a process takes milliseconds, which a loop that answers hovers has not.
+        # Starting a process takes milliseconds, too long for a loop that answers hovers.
         child = self._running()
         if child is None:
             child = await asyncio.to_thread(self._ensure)
         try:
             future = child.request(call, method.result)
-        except ChildEndedError:  # it ended before the call was sent, because it was idle
+        except ChildEndedError:  # it ended when idle, before the call was sent
             child = await asyncio.to_thread(self._ensure)
             future = child.request(call, method.result)
         limit = self._limit(child, method, arguments)
         limit = limit if cancel is None else min(limit, cancel.remaining)
         reply = asyncio.wrap_future(future)
-        # The process may end after the caller has: then its error is looked at here alone.
+        # The process may end after the caller: its error is then retrieved only here.
         reply.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
+            # `wait_for` of Python 3.11 loses a cancellation that arrives together with the reply.
             async with asyncio.timeout(limit):
                 result: R = await asyncio.shield(reply)
                 return result
@@ -474,7 +476,8 @@ class WorkerEngine(RemoteEngine):
             raise asyncio.CancelledError from None
 
     def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
-        """Send and wait in this thread. Raises `Cancelled`, or `CitewellError` with the reason."""
+        """Send a call and wait in this thread. Raises `Cancelled`, or `CitewellError` with the
+        reason."""
         try:
             return self._call(method, arguments, cancel)
         except CitewellError as error:
@@ -489,12 +492,12 @@ class WorkerEngine(RemoteEngine):
         child = self._ensure()
         try:
             future = child.request(call, method.result)
-        except ChildEndedError:  # it ended before the call was sent, because it was idle
+        except ChildEndedError:  # it ended when idle, before the call was sent
             child = self._ensure()
             future = child.request(call, method.result)
         started = time.monotonic()
         deadline = started + self._limit(child, method, arguments)
-        # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
+        # Cancel has no callback, so a cancellable caller is polled every few milliseconds.
         step = 3600.0 if cancel is None else 0.02
         while True:
             try:
@@ -526,7 +529,7 @@ class WorkerEngine(RemoteEngine):
             child.kill()
 
     def _limit(self, child: Child, method: Method[Any, R], arguments: msgspec.Struct) -> float:
-        """Seconds that a call may take; what the language model may take is included."""
+        """Time limit of a call in seconds, with that of the language model."""
         seconds = SECONDS[method.lane(arguments)]
         if not child.answered:
             seconds = max(seconds, STARTING_SECONDS)

@@ -1,4 +1,4 @@
-"""What a code action is as plain data: a title at once, its edits when it is chosen."""
+"""Code actions as plain data: the title at once, the edits when the action is chosen."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ SOURCE = "source"
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that can be done at a place. Making its edits is left to `plan`s, by name."""
+    """An action at a place. Its edits are made by the plan with its name."""
 
     title: str
     kind: str
-    """In the protocol's words: "quickfix", "refactor.rewrite", "source.sortBib"."""
+    """In LSP terms: "quickfix", "refactor.rewrite", "source.sortBib"."""
     name: str
-    """Which plan makes the edits."""
+    """Name of the plan that makes the edits."""
     arguments: Mapping[str, str | int | bool] = msgspec.field(default_factory=dict)
-    """What that plan needs beside the document. Travels through the editor and back."""
+    """Arguments of the plan beside the document. They travel through the editor and back."""
     fixes: tuple[str, ...] = ()
-    """Codes of the diagnostics that it takes away."""
+    """Codes of the diagnostics that it resolves."""
     span: Span | None = None
-    """Where those stand; None: wherever the editor asked."""
+    """Range of these diagnostics; None: wherever the editor asked."""
     is_preferred: bool = False
-    """True for the one action that an author would want without looking."""
+    """Whether it is the one action that an author would choose without looking."""
     slow: bool = False
-    """True when making its edits may take a second: then it runs with progress, and can be
+    """Whether making its edits may take a second: it then runs with progress, and can be
     cancelled."""
     asks: bool = False
-    """True when it answers a question and edits nothing, so that no edit need wait for it."""
+    """Whether it answers a question and edits nothing, so that no edit need wait for it."""
 
 
 class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The edits of a chosen action, all in one undoable step."""
+    """The edits of a chosen action, in one undoable step."""
 
     edits: tuple[FileEdit, ...] = ()
-    """One per file."""
+    """One for each file."""
     texts: Mapping[Path, str] = msgspec.field(default_factory=dict)
-    """The text to which the edits of each file refer."""
+    """The text that the edits of each file refer to."""
     label: str = ""
-    """What the editor calls the change."""
+    """The editor's label of the change."""
     message: str = ""
     """The message shown to the author: the answer to a question."""
     report: Mapping[str, object] = msgspec.field(default_factory=dict)
-    """What was done, as plain data, for a client that shows it in a list of its own; the problem
-    `placeholders-left-open` says the same."""
+    """The result as plain data, for a client that shows its own list; the problem
+    `placeholders-left-open` has the same content."""
     problems: tuple[Problem, ...] = ()
-    """Why there is nothing, or less than was asked for."""
+    """The reasons for an empty or incomplete result."""
     feedback: tuple[Feedback, ...] = ()
-    """What the author is known to have chosen once the edits are made."""
+    """The author's choices, known once the edits are made."""

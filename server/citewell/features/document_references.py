@@ -20,30 +20,30 @@ from citewell.model.titles import plain_title
 from citewell.model.words import MARKED, VERDICTS, words_of
 
 MAX_REFERENCES = 2_000
-"""Most references of a list that a person reads; further ones are only counted."""
+"""Maximum number of references in the list; further ones are only counted."""
 MAX_PLACES = 50
-"""Most places listed for one reference; further citations are only counted."""
+"""Maximum number of places of one reference; further citations are only counted."""
 MAX_FIXED = 300
-"""Most references whose fixes are computed: each takes up to a millisecond."""
+"""Maximum number of references with computed fixes: each takes up to a millisecond."""
 
 UNDEFINED = "undefined"
 MARKED_STATE = "marked"
-"""States of a key that nothing defines, and of an entry that its author has marked as checked; the
-other states are verdicts."""
+"""States of an undefined key, and of an entry that its author has marked as checked; the other
+states are verdicts."""
 _FIRST = (str(Verdict.FABRICATED), str(Verdict.NOT_IN_VENUE), UNDEFINED,
           str(Verdict.WRONG_DETAIL))  # fmt: skip
 _WITHOUT_WORD = frozenset({Verdict.NOT_FOUND, Verdict.UNCHECKED})
-"""Verdicts that are not held against a reference: its state is enough, without problems."""
+"""Verdicts that are not held against a reference: its state suffices, without problems."""
 
 CheckOf = Callable[[BibFile, BibEntry], Check | None]
 """Returns the check of an entry if it is known already, and never waits for one."""
 
 
 class ReferenceProblem(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a reference."""
+    """One problem of a reference."""
 
     code: str
-    """The one under which an editor underlines it."""
+    """Code of the editor's diagnostic."""
     message: str
     level: Level
 
@@ -56,7 +56,7 @@ class DocumentReference(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict ("verified", "wrong-detail", "fabricated", "not-in-venue", "not-found",
     "unchecked"), "undefined" or "marked"."""
     sign: str
-    """Stands for the state where there is little room."""
+    """Sign of the state, for little room."""
     words: str
     """The state in a few words."""
     title: str = ""
@@ -64,27 +64,27 @@ class DocumentReference(msgspec.Struct, frozen=True, kw_only=True):
     year: int | None = None
     venue: str = ""
     defined: KeyPlace | None = None
-    """The entry or `\\bibitem`; None for a key that nothing defines."""
+    r"""The entry or `\bibitem`; None for an undefined key."""
     cited: tuple[KeyPlace, ...] = ()
-    """Where documents cite it, in order, `MAX_PLACES` at most."""
+    """Places that cite it, in order, at most `MAX_PLACES`."""
     citations: int = 0
-    """How often they do."""
+    """Number of citations."""
     problems: tuple[ReferenceProblem, ...] = ()
     fixes: tuple[Action, ...] = ()
-    """What can be done in the .bib that `defined` names, the likeliest first."""
+    """Fixes in the .bib of `defined`, the likeliest first."""
 
 
 class DocumentReferences(msgspec.Struct, frozen=True):
-    """The list, and how many references there are in all."""
+    """The list, and the total number of references."""
 
     references: tuple[DocumentReference, ...] = ()
     total: int = 0
 
 
 def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> DocumentReferences:
-    """What the paper of a manuscript cites, or every entry of a .bib: first the references with
-    which something is wrong, then the others; both in the order in which the paper cites them, its
-    own keys first, or the file holds them."""
+    """The references cited in the paper of a manuscript, or every entry of a .bib: first those with
+    problems, then the others; both in the paper's order of citation, the file's own keys first, or
+    in the order of the .bib."""
     near = table.near(path)
     source = table.files.get(path)
     keys = _entries(source) if isinstance(source, BibKeys) else _cited(table, path, near)
@@ -97,8 +97,8 @@ def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> Docum
 
 
 def _rank(one: DocumentReference) -> int:
-    """Sort key: wrong references first. A work that the library lacks does not count as wrong, nor
-    does what its author has marked as checked."""
+    """Sort key: wrong references first. Works missing from the library, and entries marked as
+    checked, do not count as wrong."""
     return _FIRST.index(one.state) if one.state in _FIRST else len(_FIRST)
 
 
@@ -161,7 +161,7 @@ def _reference(
             citations=len(uses),
             problems=(problem,),
         )
-    # In a .bib that several papers use, the entry of this very file is meant.
+    # For a .bib used by several papers, the entry in this file is meant.
     place = next((one for one in definitions if one.path == path), definitions[0])
     base = DocumentReference(
         key=key,

@@ -1,4 +1,4 @@
-"""How a search is answered as the settings say: which parts are on, and how long each took."""
+"""The configured steps of a search: which parts are on, and how long each took."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citewell.options import Options
 from citewell.retrieval.registry import RetrieverSpec, rows
 
 _CROSS_ENCODER, _MODEL = "cross-encoder", "llm"
-"""In the timings of a search."""
+"""Names in the timings of a search."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     is_on: bool = True
     milliseconds: float | None = None
-    """In the last search; None where it took no part or its time is not known."""
+    """In the last search; None if it took no part or its time is unknown."""
 
 
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     retrievers: tuple[Part, ...]
     stages: tuple[Part, ...]
     sources: Part
-    """Asked beside the library; what they find joins the list."""
+    """The sources queried beside the library; their results join the list."""
     total: float | None = None
     """Milliseconds of the last search."""
 
@@ -42,8 +42,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
 def pipeline(
     options: Options, status: EngineStatus | None = None, timings: Mapping[str, float] | None = None
 ) -> Pipeline:
-    """The steps as configured; with the engine's `status`, what is open, and with the `timings` of
-    a search, how long each took."""
+    """The configured steps; with the engine's `status`, the open parts, and with the `timings` of a
+    search, the duration of each."""
     spent = timings or {}
     return Pipeline(
         retrievers=tuple(_retriever(row, options, status, spent) for row in rows(options)),
@@ -57,7 +57,7 @@ def _retriever(
     row: RetrieverSpec, options: Options, status: EngineStatus | None, spent: Mapping[str, float]
 ) -> Part:
     is_on = row.is_on(options)
-    # Rows without a switch are open where the library has what they need.
+    # Rows without a switch are open if the library has their data.
     if status is not None and status.library:
         is_on = row.name in status.retrievers or row.name in spent or (is_on and row.typed)
     title = row.name.replace("_", " ").replace("bm25", "BM25")
@@ -124,7 +124,7 @@ def _sources(options: Options) -> Part:
     )
 
 
-# The pipeline of a search as a picture: SVG without script, or Mermaid for Markdown.
+# The steps of a search as a picture: SVG without script, or Mermaid for Markdown.
 
 _WIDTH, _GAP, _ROW = 132, 22, 14
 _HEIGHT = 66
@@ -200,7 +200,7 @@ def svg(found: Pipeline) -> str:
 
 
 def mermaid(found: Pipeline) -> str:
-    """A Mermaid flowchart with the same parts; what is off is dashed."""
+    """A Mermaid flowchart with the same parts; switched-off parts are dashed."""
     parts = (*found.retrievers, *found.stages, found.sources)
     lines = ["flowchart LR", '  words["words, passage"]', f'  papers["{_total(found)}"]']
     lines += [f'  {one.name}["{"<br>".join(map(_quoted, _lines_of(one)))}"]' for one in parts]
@@ -222,7 +222,7 @@ def _total(found: Pipeline) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Text in a node of Mermaid, where quotes and markup have entities of their own."""
+    """Text in a node of Mermaid, with entities for quotes and markup."""
     return escape(text, quote=False).replace('"', "#quot;")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 RATE_LIMIT = 120
-"""Requests per minute from one client of a public demo, where the settings name no limit."""
+"""Requests per minute from one client of a public demo, if the settings have no limit."""
 
 
 def serve(
@@ -36,8 +36,8 @@ def serve(
     page. `origins` and `allowed_hosts` join those of the settings; `read_only` serves a public
     demo.
 
-    Raises `CitewellError` when a library is missing that this needs, or for an address that is
-    taken, or that reaches beyond this machine without a token and is not read-only.
+    Raises `CitewellError` for a missing package, for an address that is taken, and for one that
+    other machines can reach without a token or `read_only`.
     """
     for name in ("starlette", "uvicorn"):
         if importlib.util.find_spec(name) is None:

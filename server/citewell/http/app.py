@@ -37,7 +37,7 @@ from citewell.serving.queues import THREADS, Queues
 logger = logging.getLogger(__name__)
 
 ARRIVAL_SECONDS = 30.0
-"""How long a request's body may take to arrive."""
+"""Seconds within which a request's body must arrive."""
 _GONE = 499
 """The client has closed the connection."""
 
@@ -86,7 +86,7 @@ def create_app(
 async def answered(
     by_method: Mapping[str, Endpoint], service: Service, queues: Queues, request: Request
 ) -> Response:
-    """The answer of an address, or the problem why there is none."""
+    """The answer of an endpoint, or its problem."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     label_request(request.scope, endpoint.name)
     operation = endpoint.operation
@@ -113,14 +113,14 @@ async def answered(
         return failed(error.problem)
     except (Cancelled, _DisconnectedError):
         return Response(status_code=_GONE)
-    except asyncio.CancelledError:  # what still runs when the server ends
+    except asyncio.CancelledError:  # work in progress when the server ends
         return failed(_ENDING)
     body = msgspec.json.encode(answer)
     return Response(body, media_type="application/json", headers=DATA_HEADERS)
 
 
 async def _result_or_problem(result: Awaitable[Any]) -> Any:
-    """The operation's response, or the problem why there is none; for a response that has begun."""
+    """The operation's response, or its problem; for a response that has begun."""
     try:
         return await result
     except CitewellError as error:
@@ -154,13 +154,13 @@ async def _payload(endpoint: Endpoint, request: Request, options: Options) -> An
 
 
 class _DisconnectedError(Exception):
-    """The client went away."""
+    """The client disconnected."""
 
 
 async def _result(
     operation: Operation, queues: Queues, payload: Any, service: Service, receive: Receive
 ) -> Any:
-    """The operation's response. The work stops at its next look when the client goes away or the
+    """The operation's response. The work stops at its next check when the client disconnects or the
     time is over; its thread is not waited for."""
     cancel = Cancel(operation.seconds)
     found: list[Any] = []
@@ -199,7 +199,7 @@ async def _result(
 async def _misdirected(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     response = failed(_NO_METHOD if error.status_code == 405 else _NO_ENDPOINT)
-    response.headers.update(error.headers or {})  # which methods there are
+    response.headers.update(error.headers or {})  # with the allowed methods
     return response
 
 

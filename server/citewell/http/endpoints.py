@@ -15,13 +15,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     """One address of the API."""
 
     name: str
-    """In the OpenAPI document and for clients that are made from it: "find"."""
+    """Its name in the OpenAPI document and in generated clients: "find"."""
     method: Literal["GET", "POST"]
     path: str
-    """With `{id}` for a part that is a field of the request; it may hold slashes."""
+    """With `{id}` for a part that is a field of the request; it may contain slashes."""
     operation: Operation
     summary: str = ""
-    """Of an address of an operation that has another one; default: the operation's."""
+    """Summary of a second address of an operation; default: the operation's."""
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

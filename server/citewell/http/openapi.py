@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API, made from the types that are read and answered."""
+"""The OpenAPI document of the API, generated from the types of requests and responses."""
 
 from __future__ import annotations
 

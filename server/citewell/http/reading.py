@@ -1,4 +1,4 @@
-"""What a client sent, as the type that an endpoint takes; or what is wrong with it."""
+"""Parsing of a client's request into the type of an endpoint, with validation errors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from citewell.model.problem import meant
 
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
 MAX_BODY = 16 * 1024 * 1024
-"""Bytes of one request: more than any that the schemas allow and that is worth sending."""
+"""Maximum bytes of one request."""
 MAX_PUBLIC_BODY = 1024 * 1024
-"""Of a public demo."""
+"""Maximum bytes of one request to a public demo."""
 _WHOLE = re.compile(r"[+-]?\d{1,18}\.0{1,18}")
 MAX_QUERY = 16_384
 """Maximum bytes of a query string."""
 
 
 async def body_of(request: Request, limit: int = MAX_BODY) -> bytes:
-    """The body of a request that says that it is JSON. Raises `CitewellError`, also for one of more
-    than `limit` bytes: the rest of it is not read."""
+    """The body of a JSON request. Raises `CitewellError`, also for one of more than `limit` bytes,
+    which is not read to its end."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # A page of another origin cannot send this type without being asked who it is first.
+    # A page of another origin cannot send this type without a preflight request.
     if kind != "application/json" or request.headers.get("content-encoding"):
         raise CitewellError(_NOT_JSON)
     length = request.headers.get("content-length", "")
@@ -53,7 +53,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
         except msgspec.ValidationError as error:
             if "got `float`" not in str(error):
                 raise
-            # JSON has one kind of number: 11.0 is an integer by the schema, too.
+            # JSON has one kind of number: by the schema, 11.0 is an integer, too.
             return msgspec.convert(_whole(msgspec.json.decode(body)), type=kind)
     except msgspec.ValidationError as error:
         raise CitewellError(_invalid(str(error), kind)) from None
@@ -68,7 +68,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
 
 
 def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
-    """The request in a URL: path and query string, in which a list field may be repeated."""
+    """The request in a URL: path and query string, with repeated list fields."""
     if len(request.url.query) > MAX_QUERY:
         raise CitewellError(_too_large(MAX_BODY))
     given: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
             given[name] = value
     for name, value in given.items():
         if isinstance(value, str) and name not in lists and _WHOLE.fullmatch(value):
-            # As in a body. Fields that are texts keep what was written.
+            # As in a body. Text fields keep the original.
             given[name] = value if _is_text(kind, name) else value.partition(".")[0]
     try:
         return msgspec.convert(given | request.path_params, type=kind, strict=False)
@@ -93,7 +93,7 @@ def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """The value with integers for all numbers that are whole."""
+    """The value with integers for all whole numbers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     Page = Callable[[ASGIApp], ASGIApp]
-    """Wraps an application to serve the web page too."""
+    """Wraps an application to also serve the web page."""
 
 
 class Listening(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def serve_engine(
     on_start: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until a signal ends it; `on_start` is called with the address once connections are
-    accepted. Raises `CitewellError` for an address that cannot be had."""
+    accepted. Raises `CitewellError` for an unavailable address."""
     own = options.serve
     logs = own.log_format == "json"
     if logs:
@@ -96,20 +96,20 @@ def guarded_app(
     rate_limit: int = 0,
     base_path: str = "",
 ) -> ASGIApp:
-    """The application behind names, origins, the limit of requests and the token. Pages of the
-    named origins may read the answers (CORS); without any, no other page may."""
+    """The application behind names, origins, rate limit and token. Pages of the listed origins may
+    read the answers (CORS); no others may."""
     if admission.token:
         app = TokenGuard(app, admission.token, PATHS)
     if rate_limit:
-        # Before the token, which could be guessed otherwise.
+        # Outside the token check, against guessing the token.
         app = RateLimit(app, Buckets(rate_limit))
     if page is not None:
-        # Before the token, which no link can carry: the page holds no data.
+        # Outside the token check, since no link can carry a token: the page contains no data.
         app = page(app)
     if origins:
         from starlette.middleware.cors import CORSMiddleware
 
-        # Before the token: a browser asks whether it may send one without sending it.
+        # Outside the token check: a browser's preflight request has no token.
         app = CORSMiddleware(
             app,
             allow_origins=list(origins),

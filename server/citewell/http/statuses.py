@@ -1,4 +1,4 @@
-"""Which HTTP status each problem has, when it is all that there is to answer."""
+"""The HTTP status of each problem that is a whole answer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ BY_BEGINNING: Final[Mapping[str, int]] = {
 
 
 def status_of(problem: Problem) -> int:
-    """The status; 500 for what is no client's business to mend."""
+    """The status; 500 for a problem that no client can solve."""
     status = BY_CODE.get(problem.code)
     if status is not None:
         return status
@@ -83,20 +83,20 @@ def status_of(problem: Problem) -> int:
     return next(starts, 500)
 
 
-# The row of docs/problems.md of one code: the page behind the `type` of a problem.
+# The row of docs/problems.md for one code: the page behind the `type` of a problem.
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ROW = re.compile(r"^\| `([a-z0-9-]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def problem_page(code: str) -> str | None:
-    """A few lines of Markdown; None for a code that no problem has."""
+    """A few lines of Markdown; None for an unknown code."""
     return _pages().get(code)
 
 
 @cache
 def _pages() -> dict[str, str]:
-    """By code. The page lies beside the package or, installed, in it."""
+    """The pages by code, from docs beside the package or, when installed, in it."""
     for page in (_PACKAGE / "docs" / "problems.md", _PACKAGE.parents[1] / "docs" / "problems.md"):
         if page.is_file():
             rows = _ROW.findall(page.read_text("utf-8"))

@@ -36,23 +36,23 @@ from citewell.usecases.find import Progress
 EVENTS = "text/event-stream"
 LINES = "application/jsonl"
 BEAT_SECONDS = 10.0
-"""After which a silent stream says that it is alive."""
+"""Seconds after which a silent stream sends a keep-alive."""
 
 Work = TypeVar("Work")
 EventWork = Callable[[Progress, Receive], Awaitable[msgspec.Struct | Problem]]
-"""Returns the answer, or why there is none."""
+"""Returns the answer, or the problem."""
 LineWork = Callable[[PartCallback, Receive], Awaitable[msgspec.Struct | Problem]]
-"""Returns the last answer, or why there is none."""
+"""Returns the last answer, or the problem."""
 
 
 def wants(request: Request, media_type: str) -> bool:
-    """Whether a client asks for a format by name; one that takes anything does not."""
+    """Whether a client requests a format by name; a wildcard does not count."""
     accepted = request.headers.get("accept", "").lower()
     return any(part.partition(";")[0].strip() == media_type for part in accepted.split(","))
 
 
 class StreamedAnswer(Response, Generic[Work]):
-    """One answer in parts. The status is 200 before anything is known."""
+    """An answer in parts. Its status is 200 from the start."""
 
     format: ClassVar[str]
     """The media type."""
@@ -61,16 +61,16 @@ class StreamedAnswer(Response, Generic[Work]):
         super().__init__(
             status_code=200,
             media_type=self.format,
-            # A proxy that collects the answer would keep the first parts to itself.
+            # A buffering proxy would withhold the first parts.
             headers={**DATA_HEADERS, "x-accel-buffering": "no"},
         )
-        # The length is not known.
+        # The length is unknown.
         self.raw_headers = [one for one in self.raw_headers if one[0] != b"content-length"]
         self._work = work
 
 
 class ProgressEvent(msgspec.Struct, frozen=True):
-    """How far the work is, in steps of its own kind: references, places, placeholders."""
+    """The progress of the work, in steps of its own kind: references, places, placeholders."""
 
     done: int
     total: int
@@ -82,7 +82,7 @@ def event(name: str, data: bytes) -> bytes:
 
 
 class EventStream(StreamedAnswer[EventWork]):
-    """The events of one answer; what fails after the start is the event `problem`."""
+    """The events of one answer; a later failure is the event `problem`."""
 
     format = EVENTS
 

@@ -1,2 +1,2 @@
-"""The language model: who may be asked, what it is asked, what it costs. Nothing of DSPy is
-imported before a provider is named and something is asked."""
+"""The language model: providers, prompts and costs. DSPy is imported only when a provider is
+configured and asked."""

@@ -1,6 +1,6 @@
-"""What language models cost: counted per day and model, limited before a request is sent.
+"""The usage of language models, counted per day and model, and limited before a request is sent.
 
-The count lies in the user's data folder and holds numbers alone: no text, no question, no key.
+The counts are in the user's data folder and contain numbers only: no text, no question, no key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INSERT INTO usage (day, model, requests, input_tokens, output_tokens, cost, unpr
 
 
 def today() -> str:
-    """The day that a request counts for, by the local clock."""
+    """Today's date by the local clock, which a request counts for."""
     return datetime.date.today().isoformat()
 
 
@@ -61,8 +61,8 @@ class Account:
         *,
         local: bool = False,
     ) -> None:
-        """0: no limit. `local`: what is counted runs on this machine, where tokens are free of
-        anything: they are shown, and neither limited nor held against other models."""
+        """0: no limit. `local`: the model runs on this machine, where tokens are free: they are
+        shown, but neither limited nor counted against other models."""
         self.local = local
         self.daily_tokens = 0 if local else daily_tokens
         self.daily_cost = daily_cost
@@ -72,15 +72,13 @@ class Account:
 
     @property
     def session(self) -> Usage:
-        """What this process has spent."""
+        """The usage of this process."""
         with self._lock:
             return self._session
 
     def allow(self, tokens: int, cost: float = 0.0) -> None:
-        """Check that a request of this many tokens and dollars is within today's budget.
-
-        Raises `CitewellError` if it is not, or if the usage is unknown.
-        """
+        """Check that a request of this many tokens and dollars is within today's budget. Raises
+        `CitewellError` if it is not, or if the usage is unknown."""
         if not (self.daily_tokens or self.daily_cost):
             return
         try:
@@ -116,7 +114,7 @@ class Account:
             )
 
     def add(self, model: str, usage: Usage) -> None:
-        """Count what a request took. A count that cannot be written is logged, not raised."""
+        """Count the usage of a request. A count that cannot be written is logged, not raised."""
         with self._lock:
             self._session = self._session.plus(usage)
         row = (
@@ -132,7 +130,7 @@ class Account:
             logger.warning("The use of the language model cannot be counted: %s", error)
 
     def used(self, day: str = "") -> Usage:
-        """What a day (default: today) has cost. Raises `sqlite3.Error` or `OSError`."""
+        """The usage of a day (default: today). Raises `sqlite3.Error` or `OSError`."""
         return _total(self.by_model(day).values())
 
     def by_model(self, day: str = "") -> dict[str, Usage]:
@@ -140,7 +138,7 @@ class Account:
         return {model: usage for model, _, usage in self._rows(day)}
 
     def _limited(self) -> Usage:
-        """What of today counts for the limits: the tokens of models elsewhere, dollars of all."""
+        """Today's usage for the limits: tokens of remote models, dollars of all."""
         rows = self._rows("")
         cost = sum(usage.cost for _, _, usage in rows)
         elsewhere = _total(usage for _, local, usage in rows if not local)
@@ -158,7 +156,7 @@ class Account:
         return [(model, bool(local), Usage(*numbers)) for model, local, *numbers in rows]
 
     def budget(self) -> Budget:
-        """What was spent today and what may be; nothing spent where the count cannot be read."""
+        """Today's usage and limits; no usage if the count cannot be read."""
         used = Usage()
         with suppress(sqlite3.Error, OSError):
             used = self.used() if self.local else self._limited()

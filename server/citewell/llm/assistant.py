@@ -1,7 +1,7 @@
-"""The language model at work: picks, ranks, verifies, reformulates; whatever it says is checked.
+"""The tasks of the language model (pick, rank, verify, reformulate), with every answer checked.
 
-Nothing here raises for what a model or its server does: a failure is a `Problem` in the answer, and
-the answer is what it would be without the model.
+Nothing here raises because of a model or its server: a failure is a `Problem` in the answer, which
+is otherwise the one without the model.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class ModelOrder(msgspec.Struct, frozen=True):
     """An order of candidates."""
 
     order: tuple[int, ...] = ()
-    """Positions from 0, every one once; empty when the model gave no order."""
+    """Positions from 0, each once; empty when the model gave no order."""
     program: str = ""
     problem: Problem | None = None
     usage: Usage = Usage()
 
 
 class Rewritten(msgspec.Struct, frozen=True):
-    """Other queries for a passage."""
+    """Alternative queries for a passage."""
 
     queries: tuple[str, ...] = ()
     program: str = ""
@@ -45,13 +45,13 @@ class Rewritten(msgspec.Struct, frozen=True):
 
 
 class LanguageModel(ModelConnection):
-    """Safe to call from several threads. DSPy is imported at the first question, or by `load`."""
+    """The language model. Thread-safe. DSPy is imported at the first question, or by `load`."""
 
     def pick(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> Picked:
-        """One of the works for the place of a query, or none of them.
+        """Pick one of the works for the place of a query, or none.
 
-        The answer is the id of one of `works` or nothing, whatever the model says; when it fails,
-        the first work stands, marked by its `problem`. Raises `Cancelled` alone.
+        The answer is the id of one of `works` or nothing, whatever the model says; if it fails, the
+        first work is returned with a `problem`. Raises only `Cancelled`.
         """
         first = works[0].id if works else ""
         program, module, problem = self.program("pick", query.sentence or query.text)
@@ -84,8 +84,8 @@ class LanguageModel(ModelConnection):
         )
 
     def rank(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> ModelOrder:
-        """All works in one order, by one request. What the answer lacks keeps its old order.
-        Raises `Cancelled` alone."""
+        """Rank all works in one request. Works missing from the answer keep their old order. Raises
+        only `Cancelled`."""
         program, module, problem = self.program("rank", query.sentence or query.text)
         if module is None:
             return ModelOrder(program=program, problem=problem)
@@ -104,8 +104,8 @@ class LanguageModel(ModelConnection):
         return ModelOrder(order, program, None, found.usage)
 
     def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> ModelOrder:
-        """All works in one order, by one request each: those that fit first, then those that fit
-        in part; equals keep their old order. Raises `Cancelled`."""
+        """Order the works by one request each: those that fit first, then those that fit partly;
+        equals keep their old order. Raises `Cancelled`."""
         program, module, problem = self.program("judge", query.sentence or query.text)
         if module is None:
             return ModelOrder(program=program, problem=problem)
@@ -120,7 +120,7 @@ class LanguageModel(ModelConnection):
             grade = _GRADES.get(str(found.field("fits")).strip().lower())
             problem = problem or found.problem
             if found.problem is not None and found.problem.code != "llm-answer":
-                # The next paper would fare no better.
+                # The next paper would fail in the same way.
                 return ModelOrder(program=program, problem=found.problem, usage=usage)
             grades.append(0.5 if grade is None else grade)
         if all(grade == 0.5 for grade in grades):
@@ -130,11 +130,8 @@ class LanguageModel(ModelConnection):
         return ModelOrder(tuple(order), program, None, usage)
 
     def verify(self, sentence: str, work: Work, cancel: Cancel | None = None) -> Supported:
-        """Whether the title and abstract of a work support a sentence.
-
-        "yes" and "no" stand only with words that the record has; else the answer is "unclear".
-        Raises `Cancelled` alone.
-        """
+        """Whether the title and abstract of a work support a sentence. "yes" and "no" require a
+        quotation from the record; else the answer is "unclear". Raises `Cancelled` alone."""
         program, module, problem = self.program("verify", sentence)
         if module is None or not work.abstract:
             problem = problem or Problem(
@@ -158,8 +155,8 @@ class LanguageModel(ModelConnection):
         )
 
     def rewrite(self, query: Query, cancel: Cancel | None = None) -> Rewritten:
-        """Other queries for the place of a query; none when the model fails. Raises `Cancelled`
-        alone."""
+        """Alternative queries for the place of a query; none if the model fails. Raises only
+        `Cancelled`."""
         program, module, problem = self.program("reformulate", query.sentence or query.text)
         if module is None:
             return Rewritten(program=program, problem=problem)

@@ -1,4 +1,4 @@
-"""The connection to the language model: programs are loaded, asked within limits, and counted."""
+"""The connection to the language model: loads programs, limits requests, and counts usage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from citewell.llm.programs import Program
 
 FRAME_TOKENS = 500
-"""What the adapter writes around instructions and fields."""
+"""Tokens that the adapter adds around instructions and fields."""
 
 
 class ModelConnection:
-    """Safe to call from several threads. DSPy is imported at the first question, or by `load`."""
+    """A connection. Thread-safe. DSPy is imported at the first question, or by `load`."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class ModelConnection:
         account: Account,
         open_lm: Callable[[], Any] | None = None,
     ) -> None:
-        """`open_lm` replaces the way to the model (for tests and comparisons)."""
+        """`open_lm` replaces the connection (for tests and comparisons)."""
         self.options = options
         self.endpoint = endpoint
         self.account = account
@@ -47,10 +47,8 @@ class ModelConnection:
 
     @classmethod
     def open(cls, options: LlmOptions) -> Self | None:
-        """The configured model; None if none is configured. Sends no request.
-
-        Raises `CitewellError` for ambiguous settings, and without DSPy.
-        """
+        """The configured model; None if none is configured. Sends no request. Raises
+        `CitewellError` for ambiguous settings, and without DSPy."""
         endpoint = endpoint_of(options)
         if endpoint is None:
             return None
@@ -65,15 +63,13 @@ class ModelConnection:
         return self.endpoint.shown
 
     def budget(self) -> Budget:
-        """What was spent today, and what may be."""
+        """Today's usage, and its limits."""
         return self.account.budget()
 
     @property
     def lm(self) -> Any:
-        """The `dspy.LM`; every request through it is counted and limited.
-
-        Raises `CitewellError` when it cannot be opened, as without a key.
-        """
+        """The `dspy.LM`; every request through it is counted and limited. Raises `CitewellError`
+        when it cannot be opened, as without a key."""
         with self._lock:
             if self._lm is None:
                 if self._open_lm is not None:
@@ -86,7 +82,7 @@ class ModelConnection:
 
     @contextmanager
     def context(self) -> Iterator[None]:
-        """DSPy with this model, without memory of what is asked. For the current thread alone."""
+        """DSPy with this model, without caching of requests. For the current thread only."""
         import dspy
 
         adapter = dspy.JSONAdapter(use_native_function_calling=False)
@@ -106,13 +102,13 @@ class ModelConnection:
         if engine is not None and not isinstance(engine, str):
             engine.close()
 
-    # -- for the questions ----------------------------------------------------------------------
+    # -- for the tasks --------------------------------------------------------------------------
 
     def program(self, name: str, place: str) -> tuple[str, Program | None, Problem | None]:
-        """ "pick@builtin" for a passage, and the module; or why there is none."""
+        """ "pick@builtin" for a passage, and the module; or the problem."""
         folder = None if self.options.programs is None else Path(self.options.programs)
         try:
-            # What cannot be asked is found out here: without a key there is no question.
+            # Detects early that requests are impossible, for example without a key.
             self.lm  # noqa: B018
             version = self.options.version or current(name, folder).version_for(place)
             with self._lock:
@@ -126,7 +122,7 @@ class ModelConnection:
         return f"{name}@{version}", known, None
 
     def lines(self, module: Program, passage: str, works: Sequence[Work]) -> list[str]:
-        """As many candidates as a request has room for."""
+        """The candidates, as many as fit into a request."""
         lines = [candidate_of(work, self.options.abstract_characters) for work in works]
         predict = module.predict
         frame = tokens_of(predict.signature.instructions)
@@ -143,7 +139,7 @@ class ModelConnection:
             try:
                 with self.context():
                     prediction = module(**fields)
-            except Exception as error:  # DSPy, LiteLLM and servers raise whatever they like
+            except Exception as error:  # DSPy, LiteLLM and servers raise arbitrary exceptions
                 problem = failed(self.name, error)
                 raw = str(getattr(error, "lm_response", "") or "")
         if cancel is not None:
@@ -155,15 +151,15 @@ class ModelConnection:
 
 
 class ModelAnswer:
-    """What came of a question."""
+    """The result of a request."""
 
     def __init__(self, prediction: Any, raw: str, problem: Problem | None, usage: Usage) -> None:
         self._prediction = prediction
         self.raw = raw
-        """The answer as it was written, when it was not of the form asked for."""
+        """The raw answer, if it lacks the requested form."""
         self.problem = problem
         self.usage = usage
 
     def field(self, name: str) -> Any:
-        """A field of the answer; empty without one."""
+        """A field of the answer; empty if it is missing."""
         return getattr(self._prediction, name, "") if self._prediction is not None else ""

@@ -218,10 +218,8 @@ def receipt() -> Iterator[list[Usage]]:
 
 
 def open_lm(endpoint: ModelEndpoint, options: LlmOptions, account: Account) -> Any:
-    """The metered `dspy.LM` of an endpoint. Sends no request.
-
-    Raises `CitewellError` when there is no key for a provider that needs one.
-    """
+    """The metered `dspy.LM` of an endpoint. Sends no request. Raises `CitewellError` when there is
+    no key for a provider that needs one."""
     prepare()
     import dspy
 

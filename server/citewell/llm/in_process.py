@@ -1,8 +1,8 @@
-"""A model of Hugging Face transformers in this process, as a DSPy engine. Imports torch.
+"""A Hugging Face transformers model in this process, as a DSPy engine. Imports torch.
 
-The user names a folder or a Hugging Face name. A name is looked for among what was downloaded
-before; only if it is not there, and the hub is not switched off, is it downloaded. Weights are read
-as safetensors, never as pickles, and no code of a model is run.
+The user names a folder or a Hugging Face name. A name is first looked up among earlier downloads,
+and downloaded only if it is missing there and the hub is not switched off. Weights are read as
+safetensors, never as pickles, and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MAX_NEW_TOKENS = 300
 
 
 class TransformersEngine:
-    """Answers one request at a time: a model on a processor has no room for two."""
+    """Answers one request at a time, since memory holds no second one."""
 
     def __init__(self, name: str) -> None:
-        """Load the model. Raises `CitewellError` "llm-missing" when it cannot be."""
+        """Load the model. Raises `CitewellError` "llm-missing" if that fails."""
         self._name = name
         self._lock = threading.Lock()
         try:
@@ -65,10 +65,8 @@ class TransformersEngine:
         self._model.train(False)
 
     def complete(self, request: Any) -> Any:
-        """The likeliest continuation, token by token, until cancelled.
-
-        Raises `Cancelled` if cancelled before it begins.
-        """
+        """Generate the likeliest continuation, token by token, until cancelled. Raises `Cancelled`
+        if cancelled before it begins."""
         from dspy.lm15 import Message, Response, TextPart, Usage
 
         messages = _messages(request)
@@ -95,10 +93,10 @@ class TransformersEngine:
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _generated(self, messages: list[dict[str, str]], most: int) -> tuple[int, Any]:
-        """How many tokens the question has, and those of the answer."""
+        """The number of tokens in the question, and the tokens of the answer."""
         from transformers import StoppingCriteriaList
 
         torch = self._torch

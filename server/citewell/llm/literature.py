@@ -1,7 +1,8 @@
-"""The language model in a literature search: it reads the question, writes queries, sums up a list.
+"""The language model in a literature search: it reads the question, writes queries, and summarises
+a list.
 
-It proposes and rules check: a condition consists of words of the question, a query is words to
-search for, and a sentence of a summary is kept only if the abstracts that it cites support it.
+The model proposes and rules check: a condition consists of words of the question, a query is words
+to search for, and a sentence of a summary is kept only if the abstracts that it cites support it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from citewell.model.titles import normalise_title
 
 # Whether a sentence may be shown as a statement about some papers: it names nothing else.
 #
-# Abstracts are other people's text. A sentence of one, or what a model made of it, may carry an
-# address, a reference to a paper that is not in the list, or an instruction to whoever reads it.
+# Abstracts are foreign text. A sentence of one, or the model's version of it, may contain an
+# address, a reference to a paper outside the list, or an instruction to the reader.
 
 MAX_SENTENCE = 400
-"""Characters of a sentence that is shown."""
+"""Maximum number of characters of a displayed sentence."""
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}"
     r"\b(?:instructions?|prompts?|previous|above|prior|list|rules?|everything)\b"
@@ -45,11 +46,11 @@ _INSTRUCTION = re.compile(
 
 
 def is_closed(sentence: str, works: Sequence[Work]) -> bool:
-    """Whether the sentence is of bounded length and holds no markup, address, identifier or
-    instruction, and no reference to a paper that is none of `works`.
+    """Whether the sentence is short and contains no markup, address, identifier or instruction, and
+    no reference to a paper outside `works`.
 
-    Only authors, years, titles and venues of the records prove a reference: what their abstracts
-    say of papers may be planted there.
+    Only authors, years, titles and venues of the records prove a reference: statements in their
+    abstracts may be planted.
     """
     if not sentence or len(sentence) > MAX_SENTENCE or not sentence.isprintable():
         return False
@@ -62,23 +63,23 @@ def is_closed(sentence: str, works: Sequence[Work]) -> bool:
 
 
 def _length(text: str) -> int:
-    """Letters and digits."""
+    """Number of letters and digits."""
     return sum(character.isalnum() for character in text)
 
 
 # The sentences of a summary that may be shown: each cites papers of the list that support it.
 #
-# Support is a rule, not a proof: of the content words of a sentence, most must be in the records
-# that it cites (titles, abstracts, authors, years), each cited paper must hold a part of them,
-# and every number must be there.
+# Support is a rule, not a proof: most content words of a sentence must be in the records that it
+# cites (titles, abstracts, authors, years), each cited paper must contain a part of them, and every
+# number must occur there.
 
 MOST_WORDS = 200
 SUPPORTED = 0.7
-"""Least share of a sentence's content words that the cited records hold together."""
+"""Minimum share of a sentence's content words in the cited records together."""
 OWN_PART = 0.3
-"""Least share that each of them holds."""
+"""Minimum share in each of them."""
 LEAST_WORDS = 3
-"""Content words without which a sentence states nothing that could be checked."""
+"""Minimum number of content words in a verifiable statement."""
 MAX_SENTENCES = 40
 _FUNCTION = frozenset(
     "about above after all also although among and any are because been before being between both "
@@ -96,9 +97,9 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.){12,600})"?')
 def checked_sentences(
     answer: object, works: Sequence[Work]
 ) -> tuple[tuple[CitedSentence, ...], int]:
-    """The sentences that hold, in order, and how many do not. `works` are numbered from 1.
+    """The supported sentences, in order, and the number of the others. `works` are numbered from 1.
 
-    `answer` is a list of sentences or a text; together at most `MOST_WORDS` words are kept.
+    `answer` is a list of sentences or a text; at most `MOST_WORDS` words in all are kept.
     """
     kept: list[CitedSentence] = []
     dropped = words = 0
@@ -117,7 +118,7 @@ def _sentences(answer: object) -> Iterator[str]:
     items = answer if isinstance(answer, (list, tuple)) else [answer]
     texts = [item[:4000] for item in items[:MAX_SENTENCES] if isinstance(item, str)]
     if len(texts) == 1 and texts[0].lstrip().startswith(("{", "[")):
-        # An object that was cut off: its strings are what was written.
+        # A truncated object: its strings are the answer.
         texts = _QUOTED.findall(texts[0])
     for text in texts[:MAX_SENTENCES]:
         # The numbers of a sentence may follow its full stop.
@@ -126,7 +127,7 @@ def _sentences(answer: object) -> Iterator[str]:
 
 
 def _checked(sentence: str, works: Sequence[Work]) -> CitedSentence | None:
-    """The sentence with the ids of the papers that support it; None where none does."""
+    """The sentence with the ids of the papers that support it, or None."""
     numbers = [int(n) for group in _CITED.findall(sentence) for n in re.findall(r"\d+", group)]
     if any(not 1 <= number <= len(works) for number in numbers):
         return None
@@ -152,7 +153,7 @@ def _record(work: Work) -> str:
 
 
 def _content(text: str) -> set[str]:
-    """Stems of the words that carry a statement, and all numbers."""
+    """Stems of the content words, and all numbers."""
     from Stemmer import Stemmer
 
     words = normalise_title(text).split()
@@ -162,7 +163,8 @@ def _content(text: str) -> set[str]:
 
 QUESTION_CHARACTERS = 600
 SHOWN = 30
-"""Papers that a summary may cite; those for which the request has no room are left out."""
+"""Maximum number of papers that a summary may cite; those without room in the request are left
+out."""
 FOR_QUERIES = 10
 ASPECTS = ("methods", "applications", "limitations")
 MOST_NAMES = 4
@@ -203,7 +205,7 @@ def summarize(
 def suggest_queries(
     model: ModelConnection, question: str, works: Sequence[Work], cancel: Cancel
 ) -> SuggestedQueries:
-    """One query for each aspect of what was found. Raises `Cancelled` alone."""
+    """One query for each aspect of the papers found. Raises only `Cancelled`."""
     program, module, problem = model.program("aspects", question)
     if module is None:
         return SuggestedQueries(program=program, model=model.name, problem=problem)
@@ -229,8 +231,7 @@ def suggest_queries(
 def interpret(model: ModelConnection, question: str, cancel: Cancel) -> Interpreted:
     """The conditions that the model reads in a question, as a typed query for the rules.
 
-    A name, venue, year or word that the question does not contain is no condition of it. Raises
-    `Cancelled` alone.
+    A name, venue, year or word missing from the question is no condition. Raises `Cancelled` alone.
     """
     program, module, problem = model.program("interpret", question)
     if module is None:
@@ -260,7 +261,7 @@ def interpret(model: ModelConnection, question: str, cancel: Cancel) -> Interpre
 
 
 def _names(answer: object, known: set[str]) -> list[str]:
-    """The names that consist of the question's own words."""
+    """The names that consist of words of the question."""
     items = answer if isinstance(answer, (list, tuple)) else [answer]
     found = []
     for item in items[:MOST_NAMES]:
@@ -276,7 +277,7 @@ def _words(text: str) -> set[str]:
 
 
 def _years(answer: object, known: set[str]) -> str:
-    """The years that the question states, as the rules read them."""
+    """The years in the question, as read by the rules."""
     found = _YEARS.fullmatch(str(answer).strip()) if isinstance(answer, str) else None
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""Who can be asked, where they answer, with which key. Nothing is imported or contacted here."""
+"""The supported providers: their addresses and keys. Nothing is imported or contacted here."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Provider(msgspec.Struct, frozen=True):
     name: str
     title: str
     route: str = ""
-    """Prefix of the model's name in LiteLLM's spelling; empty: the name has its own."""
+    """Prefix of the model's name in LiteLLM; empty: the name includes it."""
     base: str = ""
-    """The usual address; empty where there is none."""
+    """The default address, if there is one."""
     keys: tuple[str, ...] = ()
-    """Environment variables that may hold the key."""
+    """Environment variables for the key."""
     paid: bool = False
-    """Takes money for tokens."""
+    """Charges for tokens."""
 
 
 PROVIDERS = {
@@ -59,33 +59,35 @@ PROVIDERS = {
 
 
 class ModelEndpoint(msgspec.Struct, frozen=True):
-    """A provider as the settings name it: who sees the text."""
+    """The configured provider, which receives the text."""
 
     provider: Provider
     model: str
     url: str
-    """Empty for a model in the process and where LiteLLM knows the address."""
+    """Empty for a model in the process, and for an address known to LiteLLM."""
     local: bool
-    """Nothing leaves this machine."""
+    """Whether no data leaves this machine."""
 
     @property
     def host(self) -> str:
-        """Who is sent the text: a host, or in words."""
+        """The recipient of the text: a host, or a description."""
         if self.url:
             return urlsplit(self.url).hostname or ""
         return "this process" if self.local else self.model.partition("/")[0]
 
     @property
     def routed(self) -> str:
-        """The model's name in LiteLLM's spelling."""
+        """The model's name in LiteLLM."""
         route = self.provider.route
         return f"{route}/{self.model}" if route else self.model
 
     @property
     def reasoning_tokens(self) -> int:
-        """What the model may write for itself before its answer, beside `llm.answer_tokens`. More
-        than 0 for OpenAI's models that reason, which count both together and take other parameters:
-        an answer whose room was spent on reasoning is empty."""
+        """Maximum number of reasoning tokens before the answer, in addition to `llm.answer_tokens`.
+
+        It is 0 except for OpenAI's reasoning models, which count both together and take other
+        parameters: an answer is empty if reasoning used up its room.
+        """
         openai = self.provider.name in ("openai", "litellm")
         return REASONING_TOKENS if openai and _REASONS.search(self.model) else 0
 
@@ -96,11 +98,8 @@ class ModelEndpoint(msgspec.Struct, frozen=True):
 
 
 def endpoint_of(options: LlmOptions) -> ModelEndpoint | None:
-    """The configured provider; None if none is configured.
-
-    Raises `CitewellError` for ambiguous settings: a text is sent to a host that the user wrote
-    down, or to none.
-    """
+    """The configured provider; None if none is configured. Raises `CitewellError` for ambiguous
+    settings: a text is sent only to a host named by the user."""
     if options.provider == "none":
         return None
     provider = PROVIDERS[options.provider]
@@ -141,7 +140,7 @@ def endpoint_of(options: LlmOptions) -> ModelEndpoint | None:
 
 
 def key_of(endpoint: ModelEndpoint, environ: Mapping[str, str] | None = None) -> Key | None:
-    """The provider's key, from the environment or the system's keyring, from nowhere else."""
+    """The provider's key, only from the environment or the system's keyring."""
     name, variables = endpoint.provider.name, endpoint.provider.keys
     if name == "litellm":
         name = endpoint.model.partition("/")[0]
@@ -155,7 +154,7 @@ def needs_key(endpoint: ModelEndpoint) -> bool:
 
 
 def no_key(endpoint: ModelEndpoint) -> Problem:
-    """The problem of a provider without its key."""
+    """The problem that a provider's key is missing."""
     names = endpoint.provider.keys or ("CITEWELL_LLM_KEY",)
     return Problem(
         "llm-no-key",

@@ -72,7 +72,7 @@ def tokens_of(text: str) -> int:
 
 
 def fitting(lines: Sequence[str], room: int) -> int:
-    """How many of the lines fit into `room` tokens; at least one."""
+    """Number of the lines that fit into `room` tokens; at least one."""
     spent = 0
     for number, line in enumerate(lines):
         spent += tokens_of(line) + 4
@@ -170,8 +170,8 @@ _ORDINARY = frozenset(
 def remark(answer: object, works: Sequence[Work] = ()) -> str:
     """The text on one line of at most `MAX_REMARK` characters; empty if nothing remains.
 
-    Names, years and titles are kept only if one of `works`, the candidates that the model was
-    shown, has them.
+    Names, years and titles are kept only if they occur in `works`, the candidates shown to the
+    model.
     """
     text = without_identifiers(answer)
     if text.strip(".\"' ").lower() in _NOTHING:
@@ -186,8 +186,8 @@ def remark(answer: object, works: Sequence[Work] = ()) -> str:
 
 
 def names_known(text: str, works: Sequence[Work]) -> bool:
-    """Whether all people with a year, quoted titles, and numbers of candidates in a text are those
-    of `works`."""
+    """Whether `works` contain all people with a year, quoted titles, and numbers of candidates in a
+    text."""
     known = _CandidateWords(works)
     text = _QUOTED.sub(lambda found: _quoted(found, known), text)
     text = _AUTHORS.sub(lambda found: _authors(found, known), text)
@@ -196,12 +196,12 @@ def names_known(text: str, works: Sequence[Work]) -> bool:
 
 
 def without_identifiers(answer: object) -> str:
-    """The text in one line, without control characters, markup, addresses and identifiers; of
-    bounded length. Empty for what is no text."""
+    """The text on one line of bounded length, without control characters, markup, addresses and
+    identifiers. Empty for any other value."""
     if not isinstance(answer, str):
         return ""
     text = answer[:MAX_READ].encode("utf-8", "replace").decode("utf-8")
-    # Letters that only look like others would hide an address.
+    # Look-alike letters would hide an address.
     text = unicodedata.normalize("NFKC", _ESCAPE.sub(" ", text))
     text = "".join(_plain(character) for character in text)
     for pattern in (_MARKUP, _ENTITY):
@@ -210,14 +210,14 @@ def without_identifiers(answer: object) -> str:
     for pattern in (_CITATION, _ADDRESS, _IDENTIFIER):
         text = _until_stable(pattern, f" {GAP} ", text)
     text = _SIGNS.sub(" ", text)
-    # Without its signs a text may hold another address or identifier than before.
+    # Without its signs, a text may contain another address or identifier.
     for pattern in (_ADDRESS, _IDENTIFIER):
         text = _until_stable(pattern, f" {GAP} ", text)
     return _SPACE.sub(" ", text).strip()
 
 
 def _until_stable(pattern: re.Pattern[str], by: str, text: str) -> str:
-    """What is left when a part is taken out must not be another such part."""
+    """Remove parts until none is left: a removal must not create another one."""
     for _ in range(8):
         less = pattern.sub(by, text)
         if less == text:
@@ -309,14 +309,14 @@ def _says_something(text: str) -> bool:
     return any(character.isalpha() for character in text.replace(GAP, ""))
 
 
-# What counts as an answer: a number of the list, an order of its numbers, words of the abstract.
+# Validation of answers: a number of the list, an order of its numbers, words of the abstract.
 #
-# The answer's type asks for it, a server that knows JSON schemas enforces it, and these functions
-# check it again. What fails here is no answer, whatever else it says.
+# The answer's type asks for it, a server with JSON schemas enforces it, and these functions check
+# it again. Anything else is no answer.
 
 NONE = "none"
 LEAST_QUOTE = 8
-"""Letters of a quotation that says something."""
+"""Minimum number of letters of a meaningful quotation."""
 _CHOICE = re.compile(
     r'"?choice"?\s*[:=]\s*(?:"\[?(\d{1,3}|none)\]?"|\[?(\d{1,3}|none)\]?(?=\s*(?:[,}\n]|$)))',
     re.IGNORECASE,
@@ -326,7 +326,7 @@ _NUMBERS = re.compile(r"\d{1,4}")
 
 
 def choice(answer: object, count: int) -> int | None:
-    """The chosen number from 1 to `count`; 0 for "none"; None when it is no answer."""
+    """The chosen number from 1 to `count`; 0 for "none"; None if it is no answer."""
     if isinstance(answer, bool) or not isinstance(answer, (str, int)):
         return None
     text = str(answer).strip().strip("[]").lower()
@@ -339,10 +339,8 @@ def choice(answer: object, count: int) -> int | None:
 
 
 def repaired_choice(raw: str, count: int) -> int | None:
-    """The number in an answer that is not of the form asked for; None unless it is plain.
-
-    Plain is one `choice` field, or a number alone: a number somewhere in prose is no choice.
-    """
+    """The number in an answer without the requested form; None unless it is unambiguous. It is
+    unambiguous as one `choice` field, or as a number alone: a number in prose is no choice."""
     found = {(a or b).lower() for a, b in _CHOICE.findall(raw[:20_000])}
     if len(found) == 1:
         return choice(found.pop(), count)
@@ -351,10 +349,8 @@ def repaired_choice(raw: str, count: int) -> int | None:
 
 
 def order(answer: object, count: int) -> list[int]:
-    """The numbers of an answer that are on the list, from 1, each once, in its order.
-
-    Takes a list or a text; all that is no number of the list is left out.
-    """
+    """The numbers in an answer that are on the list, from 1, each once, in its order. Takes a list
+    or a text; everything else is left out."""
     if isinstance(answer, str):
         items: Iterable[object] = _NUMBERS.findall(answer[:20_000])
     elif isinstance(answer, (list, tuple)):
@@ -366,16 +362,14 @@ def order(answer: object, count: int) -> list[int]:
 
 
 def completed(first: Sequence[int], count: int) -> list[int]:
-    """The order with all that it does not name behind it, in the old order; from 1."""
+    """The order followed by all missing numbers, in the old order; from 1."""
     named = set(first)
     return [*first, *(number for number in range(1, count + 1) if number not in named)]
 
 
 def quotation(answer: object, sources: Sequence[str]) -> str:
-    """The words as the first source that holds them has them; empty when none does.
-
-    Case, blanks and the forms of quotes and dashes are ignored; letters and digits must match.
-    """
+    """The quoted words as in the first source that contains them, or "". Case, blanks and the forms
+    of quotes and dashes are ignored; letters and digits must match."""
     wanted = _with_places(str(answer or "")[:2000])[0]
     if len(wanted.replace(" ", "")) < LEAST_QUOTE:
         return ""
@@ -388,8 +382,8 @@ def quotation(answer: object, sources: Sequence[str]) -> str:
 
 
 def queries(answer: object, most: int) -> list[str]:
-    """Other queries, in one line each, without repetition. They are words to search for: an
-    identifier in one would name a paper."""
+    """The queries of an answer, one line each, without duplicates and without identifiers, which
+    would name a paper."""
     items = answer if isinstance(answer, (list, tuple)) else [answer]
     lines = [without_identifiers(item).replace(GAP, " ") for item in items[:20]]
     lines = [" ".join(line.split())[:300] for line in lines]

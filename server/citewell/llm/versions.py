@@ -3,8 +3,8 @@
     programs/pick/current.json       {"version": "2026-11-22-1", "previous": ["builtin"]}
     programs/pick/2026-11-22-1.json  a `Version`
 
-The version "builtin" is in the code and is always there. Nothing but JSON is read or written: a
-pickle would run what it brings.
+The version "builtin" is in the code and always available. Only JSON is read and written: a pickle
+would run code.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str
     instructions: str
     demos: list[dict[str, str | list[str]]] = []
-    """Examples: the fields of the signature, inputs and outputs."""
+    """Examples: the signature's fields, inputs and outputs."""
     created: str = ""
     """ISO 8601, UTC."""
     parent: str = BUILTIN
     model: str = ""
-    """With which it was made."""
+    """The model that it was optimised with."""
     optimizer: str = ""
     metrics: dict[str, float] = {}
     notes: str = ""
 
 
 class Current(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is in use of one program."""
+    """The version of a program in use."""
 
     version: str = BUILTIN
     previous: tuple[str, ...] = ()
-    """What was in use before, the latest last."""
+    """Versions used earlier, the latest last."""
     trial: str = ""
-    """A version that answers for a share of the passages instead, to compare the outcomes."""
+    """A version that answers for a share of the passages, to compare the results."""
     share: float = 0.0
 
     def version_for(self, place: str) -> str:
-        """The version for a passage: always the same one for the same passage."""
+        """The version for a passage: always the same for the same passage."""
         if not (self.trial and place):
             return self.version
         digest = hashlib.sha256(f"{self.trial} {place}".encode()).digest()
@@ -74,7 +74,7 @@ MAX_PREVIOUS = 50
 
 
 def programs_folder(folder: Path | None = None) -> Path:
-    """Where versions lie: `llm.programs`, else the user's data folder."""
+    """The folder of versions: `llm.programs`, else in the user's data folder."""
     return folder or data_folder() / "programs"
 
 
@@ -88,7 +88,7 @@ def versions_of(program: str, folder: Path | None = None) -> tuple[str, ...]:
 
 
 def current(program: str, folder: Path | None = None) -> Current:
-    """What is in use; the built-in version until another was accepted."""
+    """The version in use: the built-in one until another was accepted."""
     path = programs_folder(folder) / _checked(program, "program") / "current.json"
     if not path.exists():
         return Current()
@@ -107,8 +107,8 @@ def current_version(program: str, folder: Path | None = None) -> str:
 
 
 def use_version(program: str, version: str, folder: Path | None = None) -> None:
-    """Make a version the current one, and end a trial. Raises `CitewellError` when there is none
-    of that name."""
+    """Make a version the current one, and end a trial. Raises `CitewellError` if it does not
+    exist."""
     if version != BUILTIN:
         read_version(program, version, folder)
     before = current(program, folder)
@@ -118,10 +118,8 @@ def use_version(program: str, version: str, folder: Path | None = None) -> None:
 
 
 def roll_back(program: str, folder: Path | None = None) -> str:
-    """Use what was in use before the current version, and end a trial; its name.
-
-    Raises `CitewellError` when nothing was.
-    """
+    """Return to the version used before the current one, end a trial, and return its name. Raises
+    `CitewellError` if there is none."""
     now = current(program, folder)
     if not now.previous:
         raise CitewellError(
@@ -139,7 +137,7 @@ def roll_back(program: str, folder: Path | None = None) -> str:
 
 
 def start_trial(program: str, version: str, share: float, folder: Path | None = None) -> None:
-    """Let a version answer for a share (0 to 1) of the passages; 0 ends the trial."""
+    """Use a version for a share (0 to 1) of the passages; 0 ends the trial."""
     if version != BUILTIN:
         read_version(program, version, folder)
     now = current(program, folder)
@@ -154,7 +152,7 @@ def _set(program: str, now: Current, folder: Path | None) -> None:
 
 
 def read_version(program: str, version: str, folder: Path | None = None) -> Version:
-    """What is stored under a name. Raises `CitewellError` for what is not there or no version."""
+    """Read a stored version. Raises `CitewellError` if it is missing or invalid."""
     _checked(program, "program")
     if version == BUILTIN:
         module = new_program(program)
@@ -197,7 +195,7 @@ def write_version(version: Version, folder: Path | None = None) -> Path:
 
 
 def new_program(program: str) -> Program:
-    """The program as it is in the code. Imports DSPy."""
+    """The program as in the code. Imports DSPy."""
     from citewell.llm.programs import PROGRAMS
 
     return PROGRAMS[_checked(program, "program")]()

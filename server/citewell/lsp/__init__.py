@@ -23,7 +23,7 @@ def serve(
     `overrides` and `user_file` are those of `citewell.options.merge`. Port 0 takes a free port; the
     log names it.
     """
-    # Hundreds of thousands of objects are made, and all stay: visiting them again and again would
+    # Hundreds of thousands of objects are created, and all stay: visiting them repeatedly would
     # take a tenth of the start.
     gc.disable()
     from citewell.lsp.protocol.lazy_types import load_types
@@ -32,7 +32,7 @@ def serve(
     from citewell.lsp.protocol.jsonrpc import serve_stdio, serve_tcp
     from citewell.lsp.server import create_server
 
-    # The protocol's library logs each message at the level of information.
+    # The protocol's library logs each message at level INFO.
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         logging.getLogger("pygls").setLevel(logging.WARNING)
     server = create_server(overrides, user_file)

@@ -1,4 +1,4 @@
-"""A row per request and per command: handlers, capabilities and switches follow from it."""
+"""A row per request and per command, from which handlers, capabilities and switches follow."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from citewell.options.tree import Feature
 if TYPE_CHECKING:
     from citewell.options.tree import DiagnosticLevel, DiagnosticsOptions, FeatureOptions
 
-# The switches of `features`: what is offered in which document.
+# The switches of `features`: the features offered in each document.
 
 
 class Switches:
-    """What the author left on. For the event loop."""
+    """The features that are switched on. For the event loop."""
 
     def __init__(self, editor: Editor, buffers: Buffers) -> None:
         self._editor = editor
         self._buffers = buffers
 
     def is_on(self, switch: Feature, uri: str) -> bool:
-        """Whether something is offered in a document; "" stands for the workspace's .bib files."""
+        """Whether a feature is offered in a document; "" stands for the workspace's .bib files."""
 
         options = self._buffers.options_of(uri).features
         return is_offered(options, switch, self._kind(uri))
 
     def formats(self, switches: Iterable[Feature], among: Iterable[Format]) -> frozenset[Format]:
-        """The kinds of files in which one of the switches is on, by the workspace's settings."""
+        """The kinds of files with one of the switches on, by the workspace's settings."""
 
         options = self._buffers.workspace_options().features
         return frozenset(
@@ -64,19 +64,19 @@ BIB_ONLY = frozenset({Format.BIBTEX})
 
 
 class Request(Struct, frozen=True, eq=False):
-    """One request of the protocol that is answered."""
+    """One supported request of the protocol."""
 
     method: str
     handler: Handler
     options: Any = None
     """Its value in the server's capabilities."""
     switches: tuple[Feature, ...] = ()
-    """Names in `features.switches`: one that is on is enough to announce it. A single one also
-    decides in each document; a handler with several looks at them itself."""
+    """Names in `features.switches`: one that is on suffices to announce it. A single one also
+    decides in each document; a handler with several checks them itself."""
     formats: frozenset[Format] = ALL_FORMATS
-    """The kinds of files in which it has answers."""
+    """The kinds of files with answers."""
     is_part: bool = False
-    """True for a request that the capability of another one covers, such as `prepareRename`."""
+    """Whether the capability of another request covers it, as for `prepareRename`."""
 
     @property
     def capability(self) -> str:
@@ -97,12 +97,12 @@ class Request(Struct, frozen=True, eq=False):
 
     @property
     def is_switched(self) -> bool:
-        """True when its capability comes and goes with the switches."""
+        """True when its capability depends on the switches."""
         return bool(self.switches) and not self.is_part
 
 
 class Command(Struct, frozen=True, eq=False):
-    """One command that a client may have executed."""
+    """One command that a client can execute."""
 
     name: str
     handler: Callable[..., Awaitable[Any]]
@@ -112,7 +112,7 @@ Handlers = tuple[Request | Command, ...]
 
 
 def guarded(editor: Editor, switches: Switches, request: Request) -> Handler:
-    """The handler of a request; with a single switch it answers nothing where that is off."""
+    """The handler of a request; with a single switch it returns nothing where that is off."""
     if len(request.switches) != 1:
         return request.handler
     (switch,), handler = request.switches, request.handler
@@ -134,18 +134,18 @@ def registered_as(request: Request) -> str:
     return "textDocument/semanticTokens" if is_tokens else request.method
 
 
-# Which requests are announced to the editor: the switches of `features`.
+# Requests announced to the editor: the switches of `features`.
 #
-# A request that is off in every file that it could serve is not announced. One that is off in
-# some files only, because another tool serves them, is registered for the languages of the others
-# if the editor supports dynamic registration; so is one that is turned on later. A request that
-# was announced and then turned off returns nothing.
+# A request that is off in all its files is not announced. One that is off in some files only,
+# because another tool serves them, is registered for the languages of the others if the editor
+# supports dynamic registration; so is one that is turned on later. A request that was announced and
+# then turned off returns nothing.
 
 logger = logging.getLogger(__name__)
 
 
 class Registrations:
-    """Keeps track of what was announced and registered. For the event loop."""
+    """Tracks announced and registered requests. For the event loop."""
 
     def __init__(self, editor: Editor, switches: Switches, requests: Iterable[Request]) -> None:
         self._editor = editor
@@ -153,13 +153,13 @@ class Registrations:
         self._requests = [request for request in requests if request.is_switched]
         self._client: types.ClientCapabilities | None = None
         self._later: dict[str, object] = {}
-        """The options of what can be registered later, by method."""
+        """The options of requests that can be registered later, by method."""
         self._registered: dict[str, frozenset[Format]] = {}
 
     def announce(
         self, announced: types.ServerCapabilities, client: types.ClientCapabilities
     ) -> None:
-        """Remove from the capabilities what is off, or on in some files only."""
+        """Remove from the capabilities requests that are off, or on in some files only."""
         self._client = client
         for request in self._requests:
             options = getattr(announced, request.capability)
@@ -172,7 +172,8 @@ class Registrations:
                 self._later[request.method] = options
 
     async def update(self) -> None:
-        """Register what is on and was not announced, and unregister what is off."""
+        """Register requests that are on and were not announced, and unregister those that are
+        off."""
         new, gone = [], []
         for request in self._requests:
             if request.method not in self._later:
@@ -218,11 +219,10 @@ def _id(request: Request) -> str:
     return f"citewell-{request.capability}"
 
 
-# What an editor is offered: the author's switches, and what another tool beside us does already.
+# The features offered to an editor: the author's switches, and the work of another tool.
 #
-# A switch that the author set counts everywhere. One that is not set is on, except for what the
-# tool that `features.coexist` names does in the documents that it serves: LaTeX and .bib files,
-# never Markdown.
+# A switch set by the author counts everywhere. An unset one is on, except for features of the tool
+# in `features.coexist` in the documents that it serves: LaTeX and .bib files, never Markdown.
 
 _TEX, _BIB = Format.LATEX, Format.BIBTEX
 
@@ -251,7 +251,7 @@ DOES: Mapping[str, Mapping[Feature, frozenset[Format]]] = {
         "formatting": frozenset({_BIB}),
     },
 }
-"""The switches that stand for what each tool does, and in which files."""
+"""The switches that correspond to each tool's features, and their files."""
 
 REPORTS: Mapping[str, tuple[str, ...]] = {
     "texlab": (
@@ -263,10 +263,10 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "bib-missing-equals",
         "bib-missing-value",
     ),
-    # What it shows are the messages of a LaTeX run.
+    # Its diagnostics are the messages of a LaTeX run.
     "latexWorkshop": (),
 }
-"""The diagnostics that each tool gives, too."""
+"""The diagnostics that each tool also reports."""
 
 
 def is_offered(options: FeatureOptions, switch: Feature, kind: Format) -> bool:
@@ -280,8 +280,8 @@ def is_offered(options: FeatureOptions, switch: Feature, kind: Format) -> bool:
 def left_diagnostics(
     options: FeatureOptions, diagnostics: DiagnosticsOptions, kind: Format
 ) -> DiagnosticsOptions:
-    """The settings of the diagnostics with those turned off that the other tool gives, unless the
-    author named them, or the beginning of them."""
+    """The settings of the diagnostics with those of the other tool turned off, unless the author
+    named them, or a prefix of them."""
     codes = REPORTS.get(options.coexist, ())
     if kind is Format.MARKDOWN or not codes:
         return diagnostics

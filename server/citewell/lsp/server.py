@@ -41,12 +41,12 @@ from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.requests.code_action import providers
 from citewell.lsp.requests.diagnostics import Diagnostics, pull_handlers
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, RerankPrefetch, ShownLists
+from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, SearchPrefetch, ShownLists
 from citewell.lsp.state.zotero import Zotero
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
 from citewell.options import Options
 
-# What one connection works on: documents and projects, checks, the engine, shown lists.
+# The state of a connection: documents and projects, checks, the engine, shown lists.
 #
 # Papers are searched in the worker process. All tables here belong to the event loop.
 
@@ -59,39 +59,41 @@ class EditorSession:
         self.background = editor.protocol.request_priority.background("citewell-background")
         """The thread for work that no request waits for."""
         self.buffers = Buffers(editor)
-        """The author's files as the editor holds them."""
+        """The author's files in the editor."""
         self.engine = WorkerEngine(Options())
-        """The search engine. Its process starts at the first use, with the settings of `start`."""
+        """The search engine. Its process starts on demand, with the settings of `start`."""
         self.projects = Projects(editor, self.buffers, self.background, self.wake)
-        """The open documents and their projects, in their present state."""
+        """The open documents and their projects, in their current state."""
         self.checks = ReferenceChecks(editor, self.buffers, self.engine, self.background)
-        """What is known of references."""
+        """The checks of references."""
         self.applier = EditApplier(editor, self.buffers, self.projects)
         """Edits of the author's files, through the editor."""
         self.obstacles = Obstacles(editor, self.buffers.allow)
         self.lists = ShownLists()
-        """Completion lists that the client may ask about."""
+        """Completion lists in memory, for requests of the client."""
         self.cards = Cards(editor.show_problems)
-        """References as they are shown, and records of the library."""
+        """Rendered references, and records of the library."""
         self.zotero = Zotero(editor.show_problems)
-        """The entries of the Zotero that runs on this machine, where the author wants them."""
+        """The entries of the local Zotero, if the author enabled it."""
         self.opening = LibraryProgress(editor)
         self.refresher = Refresher(editor)
         self.buffers.watchers.append(self.refresher.changed)
-        self.prefetch = RerankPrefetch()
-        """The longer search for the placeholder that is being typed."""
+        self.prefetch = SearchPrefetch()
+        """The longer search for the placeholder being typed."""
+        self.prepared = SearchPrefetch(pause=0.0)
+        """The search for the place at which a cite command is being typed."""
         self.picker_history = PickerHistory()
-        """What the picker has shown."""
+        """The lists shown in the picker."""
         self.edits = EditQueue(editor, self.buffers, self.engine)
         """Edits of the author's files, one at a time."""
         self._is_closed = False
-        """An editor may end the session while its settings are still asked for."""
+        """An editor may end the session while its settings are still requested."""
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- life cycle -----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The settings are known: load the scanners, in the background. The worker starts when a
-        document is opened, or written, that cites or wants to (`wake`)."""
+        """Start with known settings: load the scanners in the background. The worker starts when a
+        document with citations or placeholders is opened or written (`wake`)."""
         if self._is_closed:
             return
         share_one_heap()
@@ -105,6 +107,7 @@ class EditorSession:
         """End the worker and the threads."""
         self._is_closed = True
         self.prefetch.stop()
+        self.prepared.stop()
         self.opening.stop()
         self.zotero.close()
         self.refresher.close()
@@ -113,10 +116,11 @@ class EditorSession:
         self.background.shutdown(wait=False, cancel_futures=True)
 
     def reconfigure(self) -> None:
-        """The settings changed: scan and search with the new ones."""
+        """Apply changed settings: scan and search again."""
         if self._is_closed:
             return
         self.prefetch.stop()
+        self.prepared.stop()
         self.buffers.changed()
         self._editor.forget_shown()
         self.projects.forget()
@@ -128,7 +132,7 @@ class EditorSession:
             self.zotero.configure(options.zotero)
 
     def wake(self) -> None:
-        """Papers will be asked for: start the worker, so that the first request finds it warm."""
+        """Start the worker in advance of a request for papers."""
         if not self.engine.begun and not self._is_closed:
             self.engine.start()
             self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
@@ -136,38 +140,44 @@ class EditorSession:
     # -- documents ----------------------------------------------------------------------------
 
     def opened(self, uri: str) -> None:
-        """A document was opened: scan it before it is asked about."""
+        """Scan a newly opened document before the first request."""
         self.buffers.changed(uri)
         self.projects.opened(uri)
 
     def changed(self, uri: str) -> None:
-        """A document was edited, as its version shows; other documents may depend on a .bib."""
+        """Handle an edit of a document; other documents may depend on a .bib."""
         self.buffers.changed(uri, others=uri.lower().endswith(".bib"))
 
     def closed(self, uri: str) -> None:
-        """A document was closed: the disk counts again."""
+        """Use the text on disk of a closed document again."""
         self.buffers.changed(uri)
         self.projects.closed(uri)
 
     def touched(self, paths: Sequence[Path]) -> None:
-        """Files changed on disk."""
+        """Handle files changed on disk."""
         if paths:
             self.buffers.changed()
 
 
-# The table of what an editor may ask for: one line per feature, with what its handlers need.
+# The table of features: one line each, with the objects for its handlers.
 
 
 def features(
     editor: Editor, session: EditorSession, switches: Switches, checked: diagnostics.Diagnostics
 ) -> Handlers:
-    """Every request and command that is answered from the start, in the order of registration."""
+    """Every request and command supported from the start, in the order of registration."""
     buffers, checks, projects = session.buffers, session.checks, session.projects
     consent = online.Consent(editor, buffers, session.reconfigure)
     engine, lists, zotero = session.engine, session.lists, session.zotero
     applier, edits, obstacles = session.applier, session.edits, session.obstacles
     citing = CitationService(
-        projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch
+        projects,
+        engine,
+        checks,
+        zotero=zotero,
+        lists=lists,
+        prefetch=session.prefetch,
+        prepared=session.prepared,
     )
     cards = hover.HoverCards(
         editor,
@@ -281,7 +291,7 @@ class Server(LanguageServer):
             self.add(one)
 
     def add(self, row: Request | Command) -> None:
-        """Answer a request or a command from now on."""
+        """Add a request or a command."""
         if isinstance(row, Command):
             self.command(row.name)(row.handler)
         else:
@@ -289,7 +299,7 @@ class Server(LanguageServer):
             self.feature(row.method, row.options)(handler)
 
     async def update(self) -> None:
-        """Register with the client what the present settings require."""
+        """Register requests with the client, according to the current settings."""
         await self.registrations.update()
         await self.formatter.update()
 
@@ -302,7 +312,7 @@ class Server(LanguageServer):
         super().shutdown()  # type: ignore[no-untyped-call]
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error; the features themselves report what concerns the author."""
+        """Log an error; the features report problems to the author themselves."""
         logger.error("%s: %s", getattr(source, "__name__", source), error)
 
 
@@ -310,9 +320,9 @@ def create_server(
     overrides: Mapping[str, Any] | None = None, user_file: Path | None = None
 ) -> Server:
     """A server with every feature, not yet connected. Imports nothing heavy."""
-    # How long a pure-Python job on another thread may hold the interpreter at a time.
+    # Maximum time that a pure-Python job on another thread holds the interpreter.
     sys.setswitchinterval(0.001)
-    # A large bibliography is a million objects: walking over them takes a fifth of a second.
+    # A large bibliography is a million objects: visiting them takes a fifth of a second.
     gc.set_threshold(20_000, 20, 50)
     server = Server(overrides, user_file)
     _register_life(server)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
-from citewell.model.installing import install_command
 
 if TYPE_CHECKING:
     from citewell.options import Options
@@ -31,17 +29,9 @@ def serve(
     """Serve agents over stdin and stdout, or over HTTP when a host is named; returns at its end.
     `allowed_hosts` join those of the settings.
 
-    Raises `CitewellError` when the protocol's library is missing, a root is no folder, or an
-    address beyond this machine is asked for without a token.
+    Raises `CitewellError` when a root is no folder, or an address beyond this machine is asked for
+    without a token.
     """
-    if importlib.util.find_spec("mcp") is None:
-        raise CitewellError(
-            Problem(
-                "mcp-missing",
-                "The package for the Model Context Protocol is not installed.",
-                f"Install it: `{install_command('mcp')}`.",
-            )
-        )
     from citewell.engine.pool import open_workers
     from citewell.engine.worker_client import WorkerEngine
     from citewell.mcp.roots import Roots

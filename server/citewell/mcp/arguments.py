@@ -1,8 +1,8 @@
-"""What is wrong with a call of a tool, for an agent that is to make a better one: the argument, the
-form that it takes, and a call that may come next.
+"""The error of an invalid tool call, for an agent that is to correct it: the argument, its form,
+and a possible next call.
 
-A tool takes the arguments that it names and no others: the SDK drops unknown ones, so that a filter
-with a wrong name would silently be ignored.
+A tool takes only the arguments that it names: the SDK drops unknown ones, so that a filter with a
+wrong name would silently be ignored.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.problem import meant
 
 SAME = {"limit": "k"}
-"""Other names that are taken, too; not listed, for each letter of the list costs tokens."""
+"""Accepted synonyms; not listed, since each character of the list costs tokens."""
 MOST_ERRORS = 3
-"""Wrong arguments that an error names."""
+"""Maximum number of wrong arguments in an error."""
 MAX_SHOWN = 80
-"""Characters of a value in an error."""
+"""Maximum characters of a value in an error."""
 EXAMPLES: Mapping[str, Any] = {
     "text": "Attention is enough for translation [CITATION].",
     "query": "graph attention networks",
@@ -44,7 +44,7 @@ EXAMPLES: Mapping[str, Any] = {
     "changes": {"smith2020": "mark"},
     "request": "arxiv --category cs.CL --max 500",
 }
-"""Values by argument, for the call that may come next."""
+"""Example values by argument, for the possible next call."""
 _REFERENCE = "@article{smith2020, title = {...}, author = {...}, year = {2020}}"
 _FILES = ("file-missing", "file-too-large", "mcp-outside-roots", "mcp-no-paper", "mcp-no-bib")
 _ABOUT: Mapping[str, tuple[str, ...]] = {
@@ -58,18 +58,18 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
     "key-invalid": ("key",),
     **dict.fromkeys(_FILES, ("path", "bib")),
 }
-"""By the code of a problem, the arguments that it may be about."""
+"""From the code of a problem to the arguments that it may concern."""
 
 
 class StrictTool(Tool):
-    """Refuses what it does not take, and says what it does."""
+    """Rejects unknown arguments, and lists the known ones."""
 
     _roots: Roots = PrivateAttr(default=Roots())
 
     async def run(
         self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
     ) -> Any:
-        """Run the tool. Raises `ToolError`, which the model reads."""
+        """Run the tool. Raises `ToolError` with a message for the model."""
         with tool_errors():
             arguments = known_arguments(self.name, self.parameters, arguments)
             arguments = self._checked(arguments)
@@ -83,7 +83,9 @@ class StrictTool(Tool):
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments without null for an optional one: many models send that for "not given".
-        Raises `CitewellError` for a value that the tool does not take."""
+
+        Raises `CitewellError` for an invalid value.
+        """
         required = self.parameters.get("required", ())
         given = {
             name: value
@@ -100,7 +102,7 @@ class StrictTool(Tool):
         return given
 
     def _failure(self, problem: Problem, given: dict[str, Any]) -> str:
-        """What the model reads: of which argument, what is wrong, and the next call."""
+        """The error for the model: the argument, the problem, and the next call."""
         about = [name for name in _ABOUT.get(problem.code, ()) if given.get(name)]
         if problem.code == "explore-empty":
             about = ["query"]
@@ -112,7 +114,7 @@ class StrictTool(Tool):
         return f"{text} Next: {call_text(tool, arguments)}"
 
     def _next(self, code: str, name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The call that may follow a problem with an argument."""
+        """The possible next call after a problem with an argument."""
         rest = {one: value for one, value in given.items() if one != name}
         bib = name == "bib" or self.name == "check_references"
         file = self._roots.example((".bib",) if bib else PAPER_SUFFIXES)
@@ -139,7 +141,7 @@ class StrictTool(Tool):
 
 
 def _problem_of(error: BaseException | None) -> Problem | None:
-    """What went wrong in a tool, behind the errors in which it is wrapped."""
+    """The problem that a tool raised, inside its wrapping errors."""
     while error is not None:
         if isinstance(error, CitewellError):
             return error.problem
@@ -182,7 +184,7 @@ def known_arguments(tool: str, schema: dict[str, Any], given: dict[str, Any]) ->
 def wrong_values(
     tool: str, known: dict[str, Any], given: dict[str, Any], names: Iterable[str]
 ) -> Problem:
-    """The problem of arguments with values that the tool does not take, or without one."""
+    """The problem of arguments with invalid or missing values."""
     wrong = list(dict.fromkeys(names))
     sentences = [
         f"`{name}` {_state(given, name)}; it takes {form_of(known[name])}."
@@ -195,7 +197,7 @@ def wrong_values(
 
 
 def invalid(tool: str, message: str, **arguments: Any) -> CitewellError:
-    """Arguments that do not go together; the call with `arguments` may come next."""
+    """The error of arguments that exclude each other; the call with `arguments` is suggested."""
     return CitewellError(
         Problem("argument-invalid", message, f"Next: {call_text(tool, arguments)}")
     )
@@ -213,7 +215,7 @@ def _state(given: Mapping[str, Any], name: str) -> str:
 
 
 def form_of(schema: Mapping[str, Any]) -> str:
-    """What an argument takes, in words: "an integer from 1 to 50"; with its meaning."""
+    """The form of an argument in words: "an integer from 1 to 50"; with its meaning."""
     words = _form(schema)
     if (default := schema.get("default")) not in (None, "", [], {}):
         words += f" (default {_json(default)})"
@@ -239,7 +241,7 @@ def _form(schema: Mapping[str, Any]) -> str:
 
 
 def _better(name: str, schema: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    """A value that the argument takes, near the given one; none where it may be left out."""
+    """A valid value for the argument, near the given one; none if it is optional."""
     if "enum" in schema:
         return {name: schema.get("default", schema["enum"][0])}
     if schema.get("type") in ("integer", "number"):
@@ -254,7 +256,7 @@ def _better(name: str, schema: Mapping[str, Any], value: Any) -> dict[str, Any]:
 
 
 def next_call(tool: str, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """The call with these arguments, and with examples of those that it lacks."""
+    """The call with these arguments, and with examples of missing ones."""
     lacking: dict[str, Any] = {}
     for name in schema.get("required", ()):
         if name not in given:
@@ -263,7 +265,7 @@ def next_call(tool: str, schema: Mapping[str, Any], given: Mapping[str, Any]) ->
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call as an agent makes it, with long values cut: `search_papers {"query": "attention"}`."""
+    """A call in an agent's form, with long values cut: `search_papers {"query": "attention"}`."""
     cut: Callable[[Any], Any] = lambda value: (  # noqa: E731
         value if len(_json(value)) <= MAX_SHOWN else "..."
     )

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context
+from mcp_types import ResourceLink
 from pydantic import Field
 
 from citewell.documents.bib.reader import check_edits, parse_bib
@@ -64,18 +65,23 @@ from citewell.usecases.check import (
 from citewell.usecases.find import from_cursor, to_cursor
 
 _SOURCES = re.compile(r" Sources?: .*$")
-"""The end of a message that names the sources whose records say so."""
+"""The end of a message that names the disagreeing sources."""
 REAL = frozenset({Verdict.VERIFIED, Verdict.WRONG_DETAIL})
-"""Verdicts by which the work is the one of the record."""
+"""Verdicts by which the work is that of the record."""
 NO_FAULTS = frozenset({"unresolved-placeholder", "missing-field"})
-"""What other tools are for, and what the check itself finds out."""
+"""Codes left to other tools, or found by the check itself."""
 NOTIFY_SECONDS = 5.0
-"""Between two words of progress while sources are waited for."""
+"""Seconds between two progress messages while sources are queried."""
+
+
+def _report_link(value: Answer) -> list[ResourceLink]:
+    return [ResourceLink(uri=value["report"], name="report", title="The complete report")]
 
 
 @tool(
     check,
     title="Check references",
+    links=_report_link,
     only={"text", "changes", "online"},
     words={
         "changes": "What becomes of entries of the .bib in `path`, by key: mark (as checked), "
@@ -212,8 +218,8 @@ def _change(
 
 
 def _faults(tools: ToolContext, text: str, path: str) -> list[Answer]:
-    """What an editor underlines in the BibTeX, the .bib or the paper and its .bib files: keys that
-    are cited and not defined, works and keys that are there twice, BibTeX that cannot be read."""
+    """The editors' diagnostics of the BibTeX, the .bib or the paper and its .bib files: undefined
+    keys, duplicate works and keys, BibTeX syntax errors."""
     levels = tools.options.diagnostics.severity
     file = tools.roots.find(path) if path else None
     if file is None:
@@ -254,7 +260,7 @@ def _claims(
 
 
 async def _run(task: CheckTask, tools: ToolContext, ctx: Context, *, online: bool) -> None:
-    """Check part by part, so that other clients get their turn."""
+    """Check part by part, with other clients served in between."""
     kind: Kind = "online" if online else "check"
 
     async def run(step: Step) -> list[Check]:
@@ -273,7 +279,7 @@ async def _run(task: CheckTask, tools: ToolContext, ctx: Context, *, online: boo
 async def telling(
     ctx: Context, start: int, part: int, total: int, *, online: bool
 ) -> AsyncIterator[None]:
-    """Send progress to the client every few seconds while waiting for sources: progress rises, and
+    """Send progress to the client every few seconds while sources are queried: it increases, and
     stays below the end of the part."""
 
     async def notify_waiting() -> None:
@@ -298,7 +304,7 @@ async def telling(
 
 
 def reference_of(check: Check, detail: Detail) -> Answer:
-    """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
+    """One verdict; with `ids` without reasons, with `full` also with notes and evidence."""
     found: Answer = {"key": label(check), "line": check.claim.line}
     found["verdict"] = check.verdict.value
     found["marked"] = check.mark.shown if check.mark is not None else ""
@@ -320,7 +326,7 @@ def reference_of(check: Check, detail: Detail) -> Answer:
             for one in check.findings
             if full or counts(one)
         ]
-        # What a record says is in the record.
+        # Details of the record are in the record.
         found["evidence"] = list(check.evidence[: None if full else 1 - (check.verdict in REAL)])
     if check.work is not None:
         record = paper_of(check.work, "short" if full else "ids")

@@ -1,7 +1,7 @@
 """Log messages to the client: files written, and sources that did not respond.
 
-Clients of 2026-07-28 ask for it with each request, and the SDK sees to that; older ones set a level
-for their connection (`logging/setLevel`), which is kept here.
+Clients of version 2026-07-28 request them with each request, which the SDK supports; older ones set
+a level for their connection (`logging/setLevel`), which is stored here.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def add_logging(server: MCPServer[Any]) -> None:
 
 
 async def log_to_client(ctx: Context, level: LoggingLevel, text: str) -> None:
-    """Send a line to the client of this request, if it wants such; never a key."""
+    """Send a line to the client of this request, if requested; never a key."""
     wanted = _state(ctx.request_context).get(_LEVEL, DEFAULT)
     if LEVELS.index(level) < LEVELS.index(wanted):
         return
     with warnings.catch_warnings():
-        # Deprecated by the newest specification, and all that the older ones have.
+        # Deprecated by the newest specification, but the only way in older ones.
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         await ctx.log(level, without_keys(text), logger_name=LOGGER)
 
 
 def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-    """What is kept for the connection of a request."""
+    """The state of a request's connection."""
     state: dict[str, Any] = ctx.session._connection.state
     return state
 

@@ -1,4 +1,4 @@
-"""What starts the server in each client: where its settings are, and the entry in them."""
+"""The start of the server in each client: the place of its settings, and the entry in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from citewell.model.system.files import locked, write_atomically
 
 NAME = "citewell"
 MAX_FILE = 8_000_000
-"""Bytes of a settings file that is read."""
+"""Maximum bytes of a settings file."""
 _BOM = "\ufeff"
 
 
@@ -35,13 +35,13 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     key: str = "mcpServers"
-    """The object with the servers."""
+    """Name of the object with the servers."""
     project: str = ""
-    """The file in the folder of the paper; empty where a client has none, or none by default."""
+    """The file in the folder of the paper; empty if a client has none, or none by default."""
     user: Sequence[str] = ()
-    """The parts of the path of the user's file, with a name of `_folder` first."""
+    """The parts of the path of the user's file, beginning with a name for `_folder`."""
     root: str = "."
-    """The folder of the paper, in a file of the folder."""
+    """The folder of the paper, as written in its own file."""
     form: Literal["json", "toml"] = "json"
     more: dict[str, str] = {}
     """Further fields of an entry."""
@@ -79,16 +79,16 @@ CLIENTS = {
 
 
 class SetupPlan(msgspec.Struct, frozen=True):
-    """What a settings file becomes."""
+    """The planned change of a settings file."""
 
     path: Path
     before: str
     after: str
-    """Empty where the file is to go."""
+    """The new text; empty if the file is to be removed."""
 
     @property
     def diff(self) -> str:
-        """The change; empty where there is none."""
+        """The change as a diff; empty without one."""
         new = not self.before
         return unified_diff(self.before, self.after, self.path.name, new=new)
 
@@ -106,8 +106,8 @@ class SetupPlan(msgspec.Struct, frozen=True):
 
 
 def settings_file(client: ClientConfig, folder: Path, *, user: bool) -> Path:
-    """The file with the servers of a client: of the folder, or the user's. Raises `CitewellError`
-    for a client that has none of the user's that programs may change."""
+    """The file with a client's servers: in the folder, or the user's. Raises `CitewellError` if the
+    client has no user file that programs may change."""
     if client.project and not user:
         return folder / client.project
     if not client.user:
@@ -129,7 +129,7 @@ def _folder(name: str) -> Path:
         return Path(os.environ.get("CODEX_HOME") or home / ".codex")
     if name == "zed" and sys.platform != "win32":
         return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "zed"
-    # Claude Desktop and Zed on Windows store what roams with the user there.
+    # Claude Desktop and Zed on Windows store roaming settings there.
     config = platformdirs.user_config_path(roaming=True)
     return config / "Zed" if name == "zed" else config
 
@@ -150,8 +150,8 @@ def entry_of(
 
 
 def _command(*, portable: bool) -> list[str]:
-    """The command line of Citewell: by its name in a file that others share, where that is found;
-    elsewhere by its path, since desktop programs do not see the user's PATH."""
+    """The command line of Citewell: its name in a shared file, if it is on the PATH; otherwise its
+    path, since desktop programs do not see the user's PATH."""
     found = shutil.which(NAME)
     if portable and found:
         return [NAME]
@@ -161,15 +161,15 @@ def _command(*, portable: bool) -> list[str]:
 
 
 def printed(client: ClientConfig, entry: dict[str, Any]) -> str:
-    """The entry in the form of the settings of a client."""
+    """The entry in the form of a client's settings."""
     if client.form == "toml":
         return with_toml_entry("", client.key, NAME, entry)
     return json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False) + "\n"
 
 
 def planned(client: ClientConfig, path: Path, entry: dict[str, Any] | None) -> SetupPlan:
-    """What a settings file becomes with an entry, or without Citewell's. Raises `CitewellError`
-    for one that cannot be read or changed safely."""
+    """Plan a settings file with an entry, or without Citewell's. Raises `CitewellError` if it
+    cannot be read or changed safely."""
     before = _text(path)
     mark = _BOM if before.startswith(_BOM) else ""
     text = before.removeprefix(_BOM)
@@ -184,7 +184,7 @@ def planned(client: ClientConfig, path: Path, entry: dict[str, Any] | None) -> S
 
 
 def _text(path: Path) -> str:
-    """The text of a file, line ends as they are; empty for one that is not there."""
+    """The text of a file with its line ends; empty if it is missing."""
     try:
         if path.stat().st_size > MAX_FILE:
             raise unreadable("it is too large")

@@ -1,7 +1,7 @@
-"""Changes of the settings files of other programs: all that is not meant stays byte for byte.
+"""Changes of other programs' settings files: all other bytes stay.
 
-JSON may have comments and trailing commas, as in editors. A change is refused unless the new text
-means what the old one did, but for the change.
+JSON may have comments and trailing commas, as in editors. A change is rejected unless the new text
+has the meaning of the old one apart from the change.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ class _Member(msgspec.Struct):
     start: int
     node: _Node
     comma: int = -1
-    """Offset of the comma behind it; -1 without one."""
+    """Offset of the comma after it; -1 without one."""
 
 
 class _Node(msgspec.Struct):
-    """A value with its place."""
+    """A value with its range."""
 
     start: int
     end: int
     value: Any
     members: list[_Member] | None = None
-    """Of an object."""
+    """The members of an object."""
 
 
 class Json:
-    """A text of JSON, which may be changed."""
+    """An editable JSON text."""
 
     def __init__(self, text: str) -> None:
-        """Raises `CitewellError` for what is no JSON object."""
+        """Parse the text. Raises `CitewellError` unless it is a JSON object."""
         self.text = text
         self._tokens: list[_Token] = []
         at = 0
@@ -125,7 +125,8 @@ class Json:
         return _Node(token.start, token.end, json.loads(token.text))
 
     def member(self, path: Sequence[str]) -> _Member | None:
-        """The member at a path of keys. Raises `CitewellError` where an object is none."""
+        """The member at a path of keys. Raises `CitewellError` if a value on the path is no
+        object."""
         node, found = self.root, None
         for key in path:
             if node.members is None:
@@ -137,7 +138,7 @@ class Json:
         return found
 
     def set(self, path: Sequence[str], value: Any) -> str:
-        """The text with a value at a path, whose objects are made where they are missing."""
+        """The text with a value at a path; missing objects are created."""
         held = self.member(path)
         if held is not None:
             if held.node.value == value:
@@ -227,8 +228,10 @@ def _laid_out(value: Any, unit: str) -> str:
 
 
 def with_entry(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
-    """The JSON with an entry in the object `key`; further members of one that is there stay.
-    Raises `CitewellError`."""
+    """The JSON with an entry in the object `key`; further members of an existing entry stay.
+
+    Raises `CitewellError`.
+    """
     text = text if text.strip() else "{}\n"
     before = Json(text).root.value
     for field, value in entry.items():
@@ -239,8 +242,8 @@ def with_entry(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def without_entry(text: str, key: str, name: str) -> str:
-    """The JSON without an entry of the object `key`, and without that where nothing else is in it;
-    empty where nothing is left. Raises `CitewellError`."""
+    """The JSON without an entry of the object `key`, and without that object if it becomes empty;
+    "" if nothing remains. Raises `CitewellError`."""
     found = Json(text)
     if found.member((key, name)) is None:
         return text
@@ -260,13 +263,13 @@ def _text_of(text: str, key: str) -> str:
 
 
 def _checked(text: str, wanted: Any, read: Callable[[str], Any]) -> str:
-    """The text, if it means what is wanted."""
+    """The text, if it has the wanted meaning."""
     if read(text) != wanted:
         raise unreadable("the change would change more than is meant")
     return text
 
 
-# TOML, in which a table has lines of its own.
+# TOML, in which a table has its own lines.
 
 
 def _blocks(text: str, key: str, name: str) -> list[tuple[int, int]]:
@@ -277,14 +280,14 @@ def _blocks(text: str, key: str, name: str) -> list[tuple[int, int]]:
     for head in own.finditer(text):
         after = re.compile(r"^[ \t]*\[", re.M).search(text, head.end())
         block = text[head.start() : after.start() if after else len(text)]
-        # Comments and empty lines at the end are those of the next table.
+        # Comments and empty lines at the end belong to the next table.
         kept = re.sub(r"(?:(?<=\n)[ \t]*(?:#[^\n]*)?(?:\n|\Z))+\Z", "", block)
         found.append((head.start(), head.start() + len(kept)))
     return found
 
 
 def with_toml_entry(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
-    """The TOML with an entry in the table `key`; further settings of one that is there stay. Raises
+    """The TOML with an entry in the table `key`; further settings of an existing entry stay. Raises
     `CitewellError`."""
     before = _toml(text)
     line_end = "\r\n" if "\r\n" in text else "\n"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
+from mcp_types import ResourceLink
 from pydantic import Field
 
 from citewell.features.citing.known_works import KnownWorks, nearest_titles
@@ -63,8 +64,10 @@ from citewell.usecases.find import (
     to_cursor,
 )
 
+WAITING_SECONDS = 20.0
+"""How long a search waits for the sources: less than clients wait for an answer."""
 MAX_REASON = 80
-"""Characters of the reason of one paper of a long list."""
+"""Maximum characters of a paper's reason in a long list."""
 
 
 def _with_notes(page: Answer, notes: Sequence[str]) -> Answer:
@@ -176,11 +179,15 @@ def _places(
     },
 )
 async def search_papers(
-    call: ToolCall, detail: DetailLevel = "short", max_tokens: MaxTokens = 4000
+    call: ToolCall,
+    online: Annotated[bool, Field(description="Also ask the allowed sources.")] = False,
+    detail: DetailLevel = "short",
+    max_tokens: MaxTokens = 4000,
 ) -> Answer:
     """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
-    lacks a citation use find_citations, for a whole question explore_papers. Status not_checked:
-    a part of the search failed, so try again."""
+    lacks a citation use find_citations, for a whole question explore_papers. not_checked: a part
+    of the search failed; try again."""
+    more = {"online_seconds": WAITING_SECONDS} if online else {}
     request = call.request()
     try:
         query = searching.query_of(request, call.tools.options)
@@ -193,7 +200,7 @@ async def search_papers(
             "Empty search: give at least one of `query`, `author`, `venue` and `kind`.",
             query=EXAMPLES["query"],
         )
-    found = await call.run(partial(searching.page_of, query=query))
+    found = await call.run(partial(searching.page_of, query=query), **more)
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
     listed_papers = [
@@ -266,8 +273,8 @@ def _literature(found: Exploration, budget: int) -> Answer:
 
 
 def _explored(one: ExploredWork) -> Answer:
-    """The record in short, with its relevance where that is judged, and with the reason unless that
-    is words of its title."""
+    """The short record, with its relevance if judged, and with the reason unless it consists of
+    words of the title."""
     found: Answer = {**paper_of(one.work), **probability("relevance", one.relevance)}
     why = reason_text(one).partition("; its title")[0]
     if not why.startswith("its title"):
@@ -275,9 +282,17 @@ def _explored(one: ExploredWork) -> Answer:
     return found
 
 
+def _record_links(value: Answer) -> list[ResourceLink]:
+    return [
+        ResourceLink(uri=f"paper://{one['id']}", name=one["id"], title=one["title"])
+        for one in value["papers"]
+    ]
+
+
 @tool(
     papers.get_papers,
     title="Get records of papers",
+    links=_record_links,
     without={"forms", "style"},
     answer={
         "papers": listed(

@@ -1,4 +1,4 @@
-"""Papers as an agent gets them: as much as it asked for, each with the id of its record."""
+"""Papers in the form for agents: in the requested detail, each with the id of its record."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Detail = Literal["ids", "short", "full"]
 MAX_ABSTRACT = 1500
 MAX_TOKENS = 50_000
 LEAST = 0.05
-"""Probability from which one is shown."""
+"""Minimum probability that is shown."""
 _json_of = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def paper_of(
     work: Work, detail: Detail = "short", *, key: str = "", reason: str = ""
 ) -> dict[str, Any]:
-    """The record in the detail that is wanted; what it lacks is left out."""
+    """The record in the requested detail, without empty fields."""
     found: dict[str, Any] = {"id": work.id, "title": work.title, "year": work.year, "key": key}
     found["retracted"] = work.retracted
     if detail != "ids":
@@ -43,24 +43,24 @@ def paper_of(
 
 
 def confidence_shown(confidence: float | None) -> dict[str, float]:
-    """The `confidence` of an answer; nothing for one that is unknown or means little."""
+    """The `confidence` of an answer; empty if it is unknown or too low."""
     return probability("confidence", confidence)
 
 
 def probability(name: str, value: float | None) -> dict[str, float]:
-    """A probability under its name, in hundredths, from `LEAST` on: in smaller ones, papers differ
-    by chance. None is shown as certain."""
+    """A probability under its name, in hundredths, from `LEAST` on: below, differences are random.
+    None is shown as certain."""
     shown = min(0.99, round(value or 0.0, 2))
     return {name: shown} if shown >= LEAST else {}
 
 
 def tokens_of(value: object) -> int:
-    """About how many tokens a value costs a model: a quarter of its JSON."""
+    """Approximate number of a model's tokens for a value: a quarter of its JSON."""
     return len(_json_of(value)) // 4 + 1
 
 
 def within(items: Sequence[Any], budget: int) -> int:
-    """How many of the items fit, of at most `MAX_TOKENS`; the first always does."""
+    """Number of the items that fit, at most `MAX_TOKENS`; the first always does."""
     spent, budget = 0, min(budget, MAX_TOKENS)
     for number, item in enumerate(items):
         spent += tokens_of(item)

@@ -1,7 +1,7 @@
-"""What the server asks the client: in which folders it works, and whether its user wants a change.
+"""Questions of the server to the client: its folders, and the user's confirmation of a change.
 
-Clients of 2026-07-28 get the questions of a call as its result, and make the call again with their
-answers; older ones are asked while the call waits.
+Clients of version 2026-07-28 get the questions of a call as its result, and repeat the call with
+the answers; older ones are asked while the call waits.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ FOLDERS = "folders"
 CHANGE = "change"
 """Names of the two questions."""
 REPEATED_CALLS = "2026-07-28"
-"""The version of the protocol from which a call is made again with the answers."""
+"""The first version of the protocol that repeats a call with the answers."""
 FOLDER_SECONDS = 5.0
-"""How long a client may take to name its folders."""
+"""Seconds that a client has to name its folders."""
 MAX_FOLDERS = 50
 MAX_DIFF = 4_000
-"""Characters of a diff that the user is shown."""
+"""Maximum characters of a diff shown to the user."""
 FOLDER_QUESTION = ListRootsRequest()
 
 
 def has_folders(ctx: Context) -> bool:
-    """Whether the client names the folders in which it works."""
+    """Whether the client names its folders."""
     able = ctx.client_capabilities
     return able is not None and able.roots is not None
 
@@ -59,27 +59,27 @@ def can_confirm(ctx: Context) -> bool:
 
 
 async def client_roots(ctx: Context, roots: Roots) -> Roots | InputRequiredResult:
-    """The readable folders that are the client's, too; all of them where it has none of these. Or
-    the question that the client is to answer."""
+    """The readable folders that are also the client's; all of them if there are none. Or the
+    question to the client."""
     try:
         with anyio.move_on_after(FOLDER_SECONDS):
             found = await _answer(ctx, {FOLDERS: FOLDER_QUESTION}, FOLDERS, ListRootsResult)
             if isinstance(found, InputRequiredResult):
                 return found
             return roots.within([_path(f"{one.uri}") for one in found.roots[:MAX_FOLDERS]])
-    except MCPError:  # it says that it can, and cannot
+    except MCPError:  # it announces the capability, but fails
         pass
     return roots
 
 
 async def confirmed(ctx: Context, message: str) -> bool | InputRequiredResult:
-    """Whether the user wants a change; or the question. An answer to another one counts for
-    nothing: what is to be written may have changed in between."""
+    """Whether the user confirms a change; or the question. An answer to another one does not count:
+    the text to write may have changed in between."""
     params = ElicitRequestFormParams(
         message=message, requested_schema={"type": "object", "properties": {}}
     )
     state = digest(message)
-    # A client that is asked again sends the answers to the last questions alone.
+    # A client that is asked again sends only the answers to the last questions.
     questions: dict[str, InputRequest] = {CHANGE: ElicitRequest(params=params)}
     if has_folders(ctx):
         questions[FOLDERS] = FOLDER_QUESTION
@@ -93,7 +93,7 @@ async def confirmed(ctx: Context, message: str) -> bool | InputRequiredResult:
 
 
 def question(tool: str, shown: Mapping[str, Any], path: str) -> str:
-    """What the user is asked before a tool writes, with what it would change."""
+    """The question to the user before a tool writes, with the change."""
     change = f"{shown.get('diff') or shown.get('size', '')}"
     if len(change) > MAX_DIFF:
         change = f"{change[:MAX_DIFF]}\n... ({len(change) - MAX_DIFF:,} more characters)"
@@ -112,7 +112,7 @@ async def _answer(
     kind: type[Any],
     state: str = "",
 ) -> Any:
-    """The client's answer to the question of a name, or the result that asks all of them."""
+    """The client's answer to the question with a name, or the result with all questions."""
     if ctx.protocol_version is None or not is_version_at_least(
         ctx.protocol_version, REPEATED_CALLS
     ):

@@ -1,5 +1,5 @@
-"""What an agent may read beside the tools: bibliographies, entries, papers, the last report; and
-prompts for the common jobs."""
+"""Resources beside the tools: bibliographies, entries, papers, the last report; and prompts for
+common tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_COMPLETIONS = 100
 
 
 def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = False) -> None:
-    """Resources, prompts and completions of a server. `shared`: several clients use it, so that
+    """Add resources, prompts and completions to a server. `shared`: several clients use it, so that
     there is no last report."""
 
     @server.resource("bib://{key}", title="Entry", mime_type="application/x-bibtex")
@@ -64,8 +64,8 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
 
     @server.resource("library://coverage", title="Library", mime_type="application/json")
     async def coverage() -> str:
-        """What the libraries that are searched cover: works by year, the largest venues and the
-        years that they lack, and what cannot be searched."""
+        """Coverage of the searched libraries: works by year, the largest venues with their missing
+        years, and parts that cannot be searched."""
         state = await tools.run(lambda cancel: tools.engine.status())
         found = {
             "works": state.works,
@@ -139,8 +139,7 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
 
 
 def _values(tools: ToolContext, name: str) -> list[str]:
-    """The keys, or the paths, of the .bib files in the roots; or the venues that have a short
-    name."""
+    """The keys, or the paths, of the .bib files in the roots; or the venues with a short name."""
     if name == "venue":
         return sorted({shown_venue(one) for one in ACRONYMS.values()}, key=str.lower)
     paths = list(tools.roots.bibs())

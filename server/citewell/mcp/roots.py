@@ -1,4 +1,4 @@
-"""Which files an agent may name: those inside folders that were given at the start."""
+"""Access of agents to files: only those inside the folders given at the start."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from citewell.model import CitewellError, Problem
 from citewell.model.flavours import PAPER_SUFFIXES
 
 MAX_FILE = 8_000_000
-"""Bytes of a file that an agent may have read."""
+"""Maximum bytes of a file that an agent may read."""
 MAX_BIBS = 200
 MAX_FOLDERS = 5_000
 NAMED = 12
-"""Files that an error names."""
+"""Maximum number of files named in an error."""
 _NAMED = frozenset({".bib", *PAPER_SUFFIXES})
 _PATTERN = frozenset("*?{")
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
 class Roots(Struct, frozen=True):
-    """The folders, links followed. Every path is judged by where it leads, not by its name."""
+    """The folders, links resolved. A path is judged by its target, not by its name."""
 
     folders: tuple[Path, ...] = ()
 
     @classmethod
     def open(cls, folders: Sequence[Path]) -> Roots:
-        """Raises `CitewellError` for what is no folder."""
+        """Open the folders. Raises `CitewellError` for anything but a folder."""
         found = []
         for folder in folders:
             real = Path(os.path.realpath(folder))
@@ -46,7 +46,7 @@ class Roots(Struct, frozen=True):
         return cls(tuple(dict.fromkeys(found)))
 
     def within(self, folders: Sequence[Path]) -> Roots:
-        """What the roots and other folders have in common; the roots where that is nothing."""
+        """The intersection of the roots and other folders; the roots if it is empty."""
         common = [
             max(root, folder, key=lambda path: len(path.parts))
             for folder in folders
@@ -56,13 +56,13 @@ class Roots(Struct, frozen=True):
         return Roots(tuple(dict.fromkeys(common))) if common else self
 
     def holds(self, path: Path) -> bool:
-        """True for a path that lies inside of a root once links are followed."""
+        """True for a path inside a root once links are resolved."""
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(folder) for folder in self.folders)
 
     def find(self, name: str, *, new: bool = False) -> Path:
-        """The file of a name, relative to a root or absolute. `new` may name one that is not there
-        yet. Raises `CitewellError`, which never reveals whether a file outside exists."""
+        """The file with a name, relative to a root or absolute. `new` allows a missing file. Raises
+        `CitewellError`, which never reveals whether a file outside exists."""
         if not self.folders:
             raise CitewellError(
                 Problem(
@@ -73,7 +73,7 @@ class Roots(Struct, frozen=True):
             )
         if not name or "\0" in name:
             raise CitewellError(outside(name))
-        # An agent that sees the folder from above names the folder, too.
+        # An agent that sees the folder from above includes its name.
         below = [
             folder.joinpath(*Path(name).parts[1:])
             for folder in self.folders
@@ -107,7 +107,7 @@ class Roots(Struct, frozen=True):
         )
 
     def overlay(self, path: Path) -> str | None:
-        """For reading a project: a file that lies outside is as good as empty."""
+        """For reading a project: a file outside counts as empty."""
         return None if self.holds(path) else ""
 
     def shown(self, path: Path | str) -> str:
@@ -119,18 +119,18 @@ class Roots(Struct, frozen=True):
         return real.name
 
     def _some(self) -> str:
-        """Names of files that are there, for an agent that cannot look."""
+        """Names of existing files, for an agent that cannot list them."""
         found = [self.shown(path) for path in islice(self._files(_NAMED), NAMED + 1)]
         more = ", ..." if len(found) > NAMED else ""
         return ", ".join(found[:NAMED]) + more or "they contain no paper and no .bib"
 
     def example(self, suffixes: Sequence[str]) -> str:
-        """A file with one of the suffixes; empty where there is none."""
+        """A file with one of the suffixes; "" if there is none."""
         return next(map(self.shown, self._files(frozenset(suffixes))), "")
 
     def bibs(self) -> Iterator[Path]:
-        """The .bib files in the roots, hidden and installed folders passed over, a few hundred at
-        most."""
+        """The .bib files in the roots, without hidden and installed folders, at most a few
+        hundred."""
         return islice(self._files(frozenset({".bib"})), MAX_BIBS)
 
     def _files(self, suffixes: frozenset[str]) -> Iterator[Path]:
@@ -150,7 +150,7 @@ class Roots(Struct, frozen=True):
 
 
 def _is_file(path: Path) -> bool:
-    """False for a name that the system refuses, too: one that is too long."""
+    """Whether the file exists; False for a name that the system rejects, such as one too long."""
     try:
         return path.is_file()
     except OSError:
@@ -158,7 +158,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _may_be_made(path: Path) -> bool:
-    # No file is meant by `bib/*.bib`, which a paper may declare.
+    # A pattern such as `bib/*.bib`, which a paper may declare, names none.
     if not _PATTERN.isdisjoint(path.name):
         return False
     try:
@@ -168,7 +168,7 @@ def _may_be_made(path: Path) -> bool:
 
 
 def outside(name: str) -> Problem:
-    """A file that lies beyond the roots."""
+    """The problem of a file outside the roots."""
     return Problem(
         "mcp-outside-roots",
         f"{name[:200]!r} is not inside a folder that this server may read.",

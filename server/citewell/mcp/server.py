@@ -54,8 +54,8 @@ def create_server(
     confirm: bool = True,
     shared: bool = False,
 ) -> MCPServer[Any]:
-    """The server; it neither opens nor closes the engine. Without roots no file is touched.
-    `confirm`: a client that can asks its user before a change. `shared`: several clients use it."""
+    """The server; it neither opens nor closes the engine. Without roots, no file is accessed.
+    `confirm`: a capable client asks its user before a change. `shared`: several clients use it."""
     workers = options.serve.workers if shared else 1
     context = ToolContext(
         options,

@@ -1,11 +1,11 @@
-"""A tool over an operation: parameters of the operation's request, own ones, and its answer."""
+"""A tool over an operation: parameters of the operation's request, its own ones, and its answer."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import operator
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ResourceLink, ToolAnnotations
 from pydantic import Field
 
 from citewell.mcp.arguments import StrictTool
@@ -29,9 +29,9 @@ from citewell.options import Options
 from citewell.serving.queues import Kind
 
 SHARED = ("ge", "le", "min_length", "max_length", "pattern", "description")
-"""What msgspec and pydantic call alike of a type."""
+"""Attributes with the same name in msgspec and pydantic."""
 _NOTHING = frozenset(("default", "additionalProperties"))
-"""Keywords that say nothing where their value is empty or false."""
+"""Keywords without meaning if their value is empty or false."""
 
 MaxTokens = Annotated[
     int,
@@ -39,10 +39,10 @@ MaxTokens = Annotated[
 ]
 Cursor = Annotated[
     str,
-    Field(max_length=100, description="The `next_cursor` of the page before."),
+    Field(max_length=100, description="The last page's `next_cursor`."),
 ]
 Write = Annotated[bool, Field(description="Change the file; otherwise only show the diff.")]
-DetailLevel = Annotated[Detail, Field(description="full: with abstract, identifiers and reasons.")]
+DetailLevel = Annotated[Detail, Field(description="full: with abstract, ids and reasons.")]
 BibPath = Annotated[
     str,
     Field(
@@ -67,19 +67,19 @@ class ToolCall(msgspec.Struct, frozen=True):
     context: Context
     operation: Operation
     arguments: dict[str, Any]
-    """Those that are fields of the operation's request."""
+    """Arguments that are fields of the operation's request."""
 
     def request(self, **more: Any) -> Any:
-        """The operation's request, with fields that the tool itself sets. Raises `CitewellError`
-        for a value that these do not take."""
+        """The operation's request, with fields set by the tool. Raises `CitewellError` for an
+        invalid value."""
         try:
             return msgspec.convert(self.arguments | more, self.operation.request)
         except msgspec.ValidationError as error:
             raise CitewellError(Problem("argument-invalid", f"{error}.")) from error
 
     async def run(self, work: Callable[[Service, Any, Cancel], R], **more: Any) -> R:
-        """The result of work on the request, on a thread in the operation's queue; its progress is
-        sent to the client."""
+        """Run work on the request, on a thread in the operation's queue, with its progress sent to
+        the client."""
         request = self.request(**more)
         service = Service(self.tools.options, self.tools.engine, progress_of(self.context))
         kind: Kind = self.operation.queue_of(request)
@@ -91,8 +91,8 @@ class ToolCall(msgspec.Struct, frozen=True):
             await log_to_client(self.context, "warning", note)
 
 
-# What a tool answers, as a schema: each letter of it costs tokens in every conversation. Most
-# fields are strings, and only what is not one has a type.
+# The schema of a tool's answer: each character costs tokens in every conversation. Most fields are
+# strings, and only others have a type.
 
 TEXT: Answer = {}
 INTEGER: Answer = {"type": "integer"}
@@ -102,7 +102,7 @@ LIST: Answer = {"type": "array"}
 
 
 def described(kind: Answer, description: str) -> Answer:
-    """A field with a description, where its name does not say it."""
+    """A field with a description, if its name does not suffice."""
     return kind | {"description": description}
 
 
@@ -122,12 +122,12 @@ def record(**fields: Answer) -> Answer:
 
 
 def may_ask(options: Options) -> bool:
-    """Whether any source may be asked."""
+    """Whether any source is allowed."""
     return bool(options.sources.allow)
 
 
 def may_search(options: Options) -> bool:
-    """Whether sources may be asked for papers."""
+    """Whether sources may be searched for papers."""
     return may_ask(options) and options.sources.search
 
 
@@ -148,14 +148,16 @@ def tool(
     asks: Callable[[Options], bool] | None = None,
     writes: bool = False,
     removes: bool = False,
+    links: Callable[[Answer], Sequence[ResourceLink]] = lambda value: (),
 ) -> Callable[[Callable[..., Awaitable[Answer]]], Callable[[ToolContext], Tool]]:
-    """Make a tool of a function, whose name and docstring are what a model reads.
+    """Turn a function into a tool; a model reads its name and docstring.
 
     Its parameters are the fields of the operation's request, and those of the function after the
     `ToolCall`. The fields are all `without` some that other protocols take, which suits a function
     that passes the request on, or `only` some; `defaults` and `words` (descriptions) are others
     than the request's. `asks`: whether it asks sources on the network, too; `writes`: it writes
-    where that is allowed; `removes`: what it writes may take something away.
+    where that is allowed; `removes`: what it writes may take something away; `links`: to the
+    resources that an answer names.
     """
 
     def decorated(function: Callable[..., Awaitable[Answer]]) -> Callable[[ToolContext], Tool]:
@@ -186,13 +188,14 @@ def tool(
                         dry = {name: whole.get(name, value) for name, value in given.items()}
                         shown = await function(one, **dry)
                         if not any(map(shown.get, ("diff", "size", "notes"))):
-                            return answer_of(shown, ctx)
+                            return answer_of(shown, ctx, links(shown))
                         wanted = await confirmed(ctx, question(function.__name__, shown, file))
                         if isinstance(wanted, InputRequiredResult):
                             return wanted
                         if not wanted:
-                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx)
-                    return answer_of(await function(one, **given), ctx)
+                            return answer_of(shown | {"notes": NOT_CONFIRMED}, ctx, ())
+                    value = await function(one, **given)
+                    return answer_of(value, ctx, links(value))
 
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
                 [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
@@ -207,9 +210,9 @@ def tool(
                     context_kwarg="ctx",
                     annotations=ToolAnnotations(
                         read_only_hint=not writing,
-                        # True is the default of a tool that writes.
+                        # True is the default for a tool that writes.
                         destructive_hint=False if writing and not removes else None,
-                        # For a tool that only reads the specification gives it no meaning.
+                        # The specification defines it only for tools that write.
                         idempotent_hint=True if writing and not removes else None,
                         # True is the default.
                         open_world_hint=None if asks is not None and asks(tools.options) else False,
@@ -248,7 +251,7 @@ def _parameters(
 
 
 def _as_pydantic(kind: Any) -> Any:
-    """A type with the bounds and the description of msgspec as one with those of pydantic."""
+    """A type with bounds and description converted from msgspec to pydantic."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         shared = {name: value for one in parts[1:] for name in SHARED
@@ -265,8 +268,8 @@ PaperId = _as_pydantic(Id)
 
 
 def slim(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema without what repeats its names or says nothing: each letter of it costs tokens
-    in every conversation."""
+    """A JSON schema without redundant names and empty keywords: each character costs tokens in
+    every conversation."""
     slimmed = _slim(schema)
     assert isinstance(slimmed, dict)
     return slimmed
@@ -279,13 +282,13 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
     if not isinstance(schema, dict):
         return schema
     if not names and "anyOf" in schema:
-        # Only a value may be given, or nothing at all.
+        # Either a value is given, or nothing.
         given = [one for one in schema["anyOf"] if one != {"type": "null"}]
         if len(given) == 1:
             beside = {name: value for name, value in schema.items() if name != "anyOf"}
             return _slim({**beside, **given[0]})
     if not names and "items" in schema:
-        # The list says what its items are.
+        # The list describes its items.
         items = {
             name: one
             for name, one in schema["items"].items()

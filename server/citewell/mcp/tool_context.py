@@ -1,4 +1,4 @@
-"""What every tool works with: settings, engine, roots, and the reports made so far."""
+"""The context of all tools: settings, engine, roots, and earlier reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import anyio
 import anyio.from_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
@@ -38,18 +38,18 @@ from citewell.usecases.find import Progress, digest
 logger = logging.getLogger(__name__)
 
 OFFERED = 500
-"""Papers of the last answers of which it is remembered what they were offered for."""
+"""Number of papers of the last answers stored with their query."""
 MAX_WAITING = 1_000
-"""Calls of each kind that wait: more than the sessions that there may be."""
+"""Maximum number of waiting calls of each kind: more than the possible sessions."""
 REPORTS = 32
-"""Reports of checks that are kept for further pages and as a resource."""
+"""Number of reports kept for further pages and as a resource."""
 
 R = TypeVar("R")
 _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class ToolContext:
-    """Safe across threads; one for all clients of a server."""
+    """The context. Thread-safe; one for all clients of a server."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ToolContext:
         confirm: bool = True,
     ) -> None:
         """`workers` is the number of search processes of the engine. `shared`: several clients use
-        it, on whatever machines. `confirm`: a client that can asks its user before a change."""
+        it, from any machine. `confirm`: a capable client asks its user before a change."""
         self.options = options
         self.engine = engine
         self.roots = roots
@@ -83,8 +83,8 @@ class ToolContext:
         return other
 
     async def run(self, work: Callable[[Cancel], R], kind: Kind = "record") -> R:
-        """The result of work on a thread, in its turn among work of its kind; a client that cancels
-        stops it at its next look."""
+        """Run work on a thread, in its turn among work of its kind; a cancellation stops it at its
+        next check."""
         cancel = Cancel()
         with tool_errors():
             try:
@@ -95,7 +95,7 @@ class ToolContext:
                 raise
 
     def project(self, path: Path) -> Project:
-        """The paper of a file; what it includes from outside the roots is as good as empty."""
+        """The paper of a file; included files outside the roots count as empty."""
         return Project.open(
             path,
             self.options.documents,
@@ -106,11 +106,11 @@ class ToolContext:
         )
 
     def work(self, name: str) -> Work:
-        """The record of an id. Raises `CitewellError` where there is none."""
+        """The record with an id. Raises `CitewellError` if there is none."""
         return work_named(self.engine, name, self.options.bib.key_pattern)
 
     def may(self, write: bool) -> None:
-        """Raises `CitewellError` where files are to be written and must not be."""
+        """Raise `CitewellError` if files are to be written without permission."""
         if write and not self.allow_write:
             raise CitewellError(
                 Problem(
@@ -130,11 +130,11 @@ class ToolContext:
         write_edits(plan.edits, plan.texts)
 
     def report_name(self, *parts: object) -> str:
-        """The name of a report, which only who made it can know: clients share a server."""
+        """The name of a report, known only to its client, since clients share a server."""
         return digest(self._secret, *parts)
 
     def offered(self, query: Query, result: SearchResult) -> None:
-        """Remember what the papers of a list were offered for."""
+        """Store the query for which the papers of a list were offered."""
         with self._lock:
             for hit in result.hits:
                 self._offered[hit.work.id] = (query, result.variant)
@@ -143,9 +143,9 @@ class ToolContext:
                 self._offered.popitem(last=False)
 
     def learn(self, work: Work, project: Path) -> None:
-        """A paper was entered into a bibliography: have the engine keep that, unless it is off.
+        """Have the engine learn that a paper was added to a bibliography, unless that is off.
 
-        What an agent leaves alone says nothing: no author has looked at it.
+        Papers that an agent ignores are no evidence: no author has seen them.
         """
         query, variant = self._offered.get(work.id, (Query(), ""))
         feedback = Feedback(
@@ -159,12 +159,12 @@ class ToolContext:
 
     @staticmethod
     def log_problems(problems: Sequence[Problem]) -> None:
-        """Log what went wrong where an answer has no place for it."""
+        """Log problems for which an answer has no place."""
         for problem in problems:
             logger.warning("%s", problem)
 
     def keep(self, name: str, checks: Sequence[Check]) -> None:
-        """Remember a report."""
+        """Store a report."""
         with self._lock:
             self._reports[name] = tuple(checks)
             self._reports.move_to_end(name)
@@ -172,18 +172,19 @@ class ToolContext:
                 self._reports.popitem(last=False)
 
     def report(self, name: str) -> tuple[Check, ...] | None:
-        """A report by its name."""
+        """The report with a name."""
         with self._lock:
             return self._reports.get(name)
 
     def last_report(self) -> tuple[Check, ...] | None:
-        """The last one, whoever made it."""
+        """The last report of any client."""
         with self._lock:
             return next(reversed(self._reports.values()), None)
 
 
 def progress_of(ctx: Context) -> Progress:
-    """Sends the client the progress of a use case on a thread of `ToolContext.run`."""
+    """A function that sends a use case's progress to the client from a thread of
+    `ToolContext.run`."""
 
     def report(stage: str, done: int, total: int) -> None:
         anyio.from_thread.run(ctx.report_progress, done, total, stage)
@@ -193,7 +194,7 @@ def progress_of(ctx: Context) -> Progress:
 
 @contextmanager
 def tool_errors() -> Iterator[None]:
-    """What goes wrong within becomes the error that a model reads."""
+    """Turn errors in the block into the error for the model."""
     try:
         yield
     except Cancelled as error:
@@ -203,7 +204,7 @@ def tool_errors() -> Iterator[None]:
 
 
 def failure(problem: Problem) -> str:
-    """What a model reads when something failed: the code, what is wrong, and what to do."""
+    """The error for the model: the code, the problem, and the remedy."""
     return without_keys(f"[{problem.code}] {problem.message} {problem.hint}".rstrip())
 
 
@@ -213,15 +214,21 @@ def notes_of(problems: Iterable[Problem]) -> list[str]:
 
 
 STRUCTURED_READERS = frozenset({"claude-code", "codex-mcp-client", "opencode"})
-"""Names of clients that give their model the structured content of an answer, and drop the text
-beside it. No capability of the protocol says so, and most others show the text alone."""
+"""Names of clients that give their model the structured content of an answer, and drop the text. No
+capability of the protocol shows this, and most others show only the text."""
 
 
-def answer_of(value: dict[str, Any], ctx: Context) -> CallToolResult:
-    """A typed result; and the same as compact JSON, except for a client that gives its model the
-    typed one alone."""
+LINKS_SINCE = "2025-06-18"
+"""Version of the protocol from which a result may hold links."""
+MAX_LINKS = 10
+
+
+def answer_of(value: dict[str, Any], ctx: Context, links: Sequence[ResourceLink]) -> CallToolResult:
+    """A structured result; also as compact JSON with the first links to resources, except for a
+    client that passes the structured one to its model."""
     client = ctx.session.client_params
     if client is not None and client.client_info.name in STRUCTURED_READERS:
         return CallToolResult(content=[], structured_content=value)
-    content = TextContent(type="text", text=_json_of(value))
-    return CallToolResult(content=[content], structured_content=value)
+    text = TextContent(type="text", text=_json_of(value))
+    linked = links[:MAX_LINKS] if ctx.session.protocol_version >= LINKS_SINCE else ()
+    return CallToolResult(content=[text, *linked], structured_content=value)

@@ -1,4 +1,4 @@
-"""How agents reach the server: standard input and output, or HTTP on this machine."""
+"""The transports of the server: standard input and output, or HTTP on this machine."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from mcp.shared._stream_protocols import WriteStream
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Under which endpoint a request of an agent is counted: all have the same path.
+# Labels of agents' requests in the metrics: all have the same path.
 #
-# A call of a tool is counted by the tool's own name, every other message as `mcp`: a name that a
-# client wrote is no label. An answer that stays open is a stream.
+# A call of a tool is counted by the tool's own name, every other message as `mcp`: a name sent by a
+# client is no label. An answer that stays open is a stream.
 
 PATH: Final = "/mcp"
 MESSAGE: Final = "mcp"
 
 
 def labelled(app: ASGIApp) -> ASGIApp:
-    """The application, with a label for each request of its path. The stream of the older
-    protocols is a GET."""
+    """The application with a label for each request of its path. The stream of the older protocols
+    is a GET."""
 
     async def label(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == PATH:
@@ -54,7 +54,7 @@ def labelled(app: ASGIApp) -> ASGIApp:
 
 
 def label_tools(tools: Collection[str]) -> ServerMiddleware[Any]:
-    """Labels the requests that call one of the tools, and those that open a stream of the newest
+    """Label the requests that call one of the tools, and those that open a stream of the newest
     protocol."""
 
     async def label(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -69,7 +69,7 @@ def label_tools(tools: Collection[str]) -> ServerMiddleware[Any]:
     return label
 
 
-# Answers to messages that are no valid request: the protocol's library drops some of them.
+# Answers to invalid messages: the protocol's library drops some of them.
 
 MAX_BODY = 2 * 1024 * 1024
 """Bytes of one request over HTTP."""
@@ -78,7 +78,7 @@ MAX_BODY = 2 * 1024 * 1024
 async def serve_pipes(server: MCPServer[Any]) -> None:
     """Serve one agent on standard input and output, and answer every line."""
     low = server._lowlevel_server
-    # As `stdio_server` does itself: what else reads standard input finds nothing there.
+    # As in `stdio_server`: other readers of standard input find it empty.
     pipe, restore = stdio._claim_fd(0, sys.stdin, "rb", stdio._open_stdin_diversion)
     text = stdio._UnownedTextWrapper(pipe, encoding="utf-8", errors="replace")
     lines = _Lines(anyio.wrap_file(text))
@@ -92,7 +92,7 @@ async def serve_pipes(server: MCPServer[Any]) -> None:
 
 
 class _Lines:
-    """The lines of a stream that are messages; each other one is answered with what is wrong."""
+    """The lines of a stream that are messages; any other one is answered with an error."""
 
     def __init__(self, lines: anyio.AsyncFile[str]) -> None:
         self._lines = lines
@@ -108,8 +108,8 @@ class _Lines:
 
 
 def _message_of(line: str) -> str | JSONRPCError:
-    """The line, whose text can be written, or the answer to one that is no message; empty for an
-    empty line and for an answer."""
+    """The line as valid text, or the error for an invalid one; empty for an empty line and for an
+    answer."""
     if not line.strip():
         return ""
     try:
@@ -137,20 +137,19 @@ def _failed(name: int | str | None, code: int, message: str) -> JSONRPCError:
 
 
 async def answer_prompts(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answer a request for an unknown prompt, or with wrong arguments, as one with wrong
-    parameters."""
+    """Answer a request for an unknown prompt, or with wrong arguments, as invalid parameters."""
     if ctx.method != "prompts/get":
         return await call_next(ctx)
     try:
         return await call_next(ctx)
     except ValidationError:
-        raise  # which is answered so
+        raise  # the protocol's own answer
     except ValueError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from None
 
 
 def whole_requests(app: ASGIApp) -> ASGIApp:
-    """The application; in what it is sent U+FFFD stands for each half surrogate pair."""
+    """The application with U+FFFD for each lone surrogate in requests."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != PATH:
@@ -167,8 +166,8 @@ def whole_requests(app: ASGIApp) -> ASGIApp:
 
 
 def one_by_one(app: ASGIApp) -> ASGIApp:
-    """The application; of two requests of a session that have the same id, the second waits for
-    the answer to the first, which would else never come."""
+    """The application; the second of two requests of a session with the same id waits for the
+    answer to the first, which would otherwise never come."""
     running: dict[tuple[bytes, str], anyio.Event] = {}
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
@@ -196,7 +195,7 @@ def one_by_one(app: ASGIApp) -> ASGIApp:
 
 
 async def _body(receive: Receive) -> list[Message]:
-    """The messages with the body of a request, as far as it may be long."""
+    """The messages with the body of a request, up to its maximum length."""
     messages: list[Message] = []
     size = 0
     while size <= MAX_BODY:
@@ -209,7 +208,7 @@ async def _body(receive: Receive) -> list[Message]:
 
 
 def _replay(messages: list[Message], receive: Receive) -> Receive:
-    """What gives the messages that were read, then those that follow."""
+    """A function that returns the messages already read, then further ones."""
 
     async def replay() -> Message:
         return messages.pop(0) if messages else await receive()
@@ -218,8 +217,8 @@ def _replay(messages: list[Message], receive: Receive) -> Receive:
 
 
 def _id_of(body: bytes) -> str | None:
-    """The id of a request as text, by which the protocol's library finds its stream; None where
-    there is none."""
+    """The id of a request as text, by which the protocol's library finds its stream; None without
+    one."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -294,7 +293,7 @@ def http_app(
     allowed_hosts: Sequence[str] = (),
     metrics: Metrics | None = None,
 ) -> ASGIApp:
-    """The ASGI application: foreign hosts and origins are refused, bodies are bounded. It shows
+    """The ASGI application: foreign hosts and origins are rejected, bodies are bounded. It shows
     `metrics` under /metrics."""
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -302,7 +301,7 @@ def http_app(
         max_request_body_size=MAX_BODY,
         max_sessions=MAX_SESSIONS,
         session_idle_timeout=IDLE_SECONDS,
-        # The guard that all servers of Citewell share wraps it.
+        # The shared guard of all servers wraps it.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     app.router.routes.extend(metrics_routes(metrics))

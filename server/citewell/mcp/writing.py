@@ -49,7 +49,7 @@ from citewell.usecases.find import Progress, no_progress, status_of
 from citewell.usecases.library_fetch import fetch, measure, request_of
 
 SHOWN = 5
-"""Candidates that are shown of an open placeholder."""
+"""Maximum number of candidates shown for an open placeholder."""
 
 
 @tool(
@@ -178,7 +178,7 @@ def _filled(tools: ToolContext, n: int, found: PlaceholderFill) -> Answer:
 
 def bounded(done: Answer, *, diff: bool, budget: int) -> Answer:
     """The answer of a fill within a number of tokens: the placeholders without candidates, then
-    their candidates, then the diff, as far as they fit; `notes` list what was cut."""
+    their candidates, then the diff, as far as they fit; `notes` list omissions."""
     budget = min(budget, MAX_TOKENS)
     notes = [done["notes"]] if "notes" in done else []
     plain: list[Answer] = [
@@ -301,8 +301,8 @@ def _entered(
     write: bool,
     cancel: Cancel,
 ) -> tuple[InsertPlan, Answer]:
-    """The plan of the works' entries in the .bib of a name, which is checked, and written where
-    that is wanted; with what is answered of it. Raises `CitewellError`."""
+    """The plan of the works' entries in the .bib with a name, validated, and written if requested;
+    with the answer. Raises `CitewellError`."""
     path = tools.roots.find(bib, new=True)
 
     def plan() -> InsertPlan:
@@ -326,7 +326,7 @@ def _entered(
 
 
 def _bib(path: Path) -> BibFile | None:
-    """A .bib as it is now; None for one that is still to be made."""
+    """The current .bib; None if it does not exist yet."""
     text = FileCache().text(path)
     if isinstance(text, Problem):
         raise CitewellError(text)

@@ -1,10 +1,10 @@
-"""The data that every part of Citewell speaks; imports nothing else of Citewell.
+"""The data that all parts of Citewell share; imports nothing else of Citewell.
 
-A name below is imported when it is first used: a thread that imports a module of this package must
-not wait for another thread that imports the package as a whole.
+A name below is imported at its first use: a thread that imports a module of this package must not
+wait for another thread that imports the package as a whole.
 """
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
+TYPE_CHECKING = False  # like `typing`, which takes longer to import than all of this
 
 if TYPE_CHECKING:
     from citewell.model.problem import CitewellError, Problem

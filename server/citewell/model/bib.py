@@ -1,8 +1,8 @@
-"""A .bib file as Citewell sees it: entries with exact ranges, and edits that keep the rest.
+"""A parsed .bib file: entries with exact ranges, and edits that keep the rest.
 
-What an entry says (`BibBody`) is kept apart from where it stands (`BibEntry.start`), so that an
-edit at the top of a large file moves the entries below it without reading them again, and so that
-whatever was computed from a body stays valid for as long as that body lives.
+The content of an entry (`BibBody`) is separate from its position (`BibEntry.start`): an edit at the
+top of a large file moves the entries below it without parsing them again, and whatever was computed
+from a body stays valid as long as the body lives.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class BibField(msgspec.Struct, frozen=True, dict=True):
 
 
 class BibEntry(msgspec.Struct, frozen=True, gc=False):
-    """One entry at its place in the file. (It is in no reference cycle: not tracked.)"""
+    """An entry and its position in the file. It is in no reference cycle and is not tracked."""
 
     type: str
-    """Entry type in lower case."""
+    """Entry type, lower case."""
     key: str
     start: int
     """Offset of `@` in the file."""
@@ -46,7 +46,7 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def span(self) -> Span:
-        """From `@` to the closing delimiter."""
+        """The range from `@` to the closing delimiter."""
         return Span(self.start, self.start + self.body.length)
 
     @property
@@ -56,7 +56,7 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key_span(self) -> Span:
-        """Where the key stands; an empty range at its place when it is missing."""
+        """The range of the key; empty, at its place, when the key is missing."""
         start = self.start + self.body.key_at
         return Span(start, start + len(self.key))
 
@@ -72,7 +72,7 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
         return tuple(self._field(index, marks) for index in range(len(self.body.names)))
 
     def fields_of(self, names: Collection[str]) -> list[BibField]:
-        """The fields of some names, in order."""
+        """The fields with these names, in order."""
         marks = self.body.marks
         found = enumerate(self.body.names)
         return [self._field(index, marks) for index, name in found if name in names]
@@ -89,12 +89,12 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
         )
 
     def get(self, name: str) -> str:
-        """The plain value of a field, or the empty string."""
+        """The plain value of a field, or ""."""
         return self.body.get(name)
 
 
 class CslEntry(BibEntry, frozen=True, gc=False):
-    """An item of CSL as an entry: it stands where its id stands, and so do its fields."""
+    """A CSL item as an entry: its range and the ranges of its fields are those of its id."""
 
     @property
     def span(self) -> Span:
@@ -125,23 +125,23 @@ class BibBlock(msgspec.Struct, frozen=True):
 
     @property
     def span(self) -> Span:
-        """From `@` to the closing delimiter."""
+        """The range from `@` to the closing delimiter."""
         return Span(self.start, self.start + self.body.length)
 
 
 class BibFile(msgspec.Struct, frozen=True, dict=True):
-    """One .bib file, read once."""
+    """A .bib file, parsed once."""
 
     path: str
     text: str
     entries: tuple[BibEntry, ...] = ()
     strings: dict[str, str] = msgspec.field(default_factory=dict)
-    """The @string macros: name in lower case to raw value."""
+    """The @string macros, from lower-case name to raw value."""
     blocks: tuple[BibBlock, ...] = ()
     regions: tuple[Span, ...] = ()
-    """The parts of the text that are a bibliography, where it is the text of a document."""
+    """The ranges of bibliographies in the text of a document."""
     is_csl: bool = False
-    """Whether it has one of the forms of CSL: the keys are in place, other ranges are not."""
+    """Whether the file is CSL (JSON or YAML): only the ranges of keys are exact."""
 
     @cached_property
     def by_key(self) -> dict[str, BibEntry]:
@@ -153,7 +153,7 @@ class BibFile(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong in the file, by line; the good entries are all in `entries`."""
+        """The faults of the file, by line; `entries` holds every intact entry."""
         faults = sorted(self._faults(), key=lambda fault: fault.at)
         problems: list[Problem] = []
         newline = "\n" if "\n" in self.text else "\r"
@@ -194,14 +194,14 @@ class TextEdit(msgspec.Struct, frozen=True):
 
 
 class FileEdit(msgspec.Struct, frozen=True):
-    """Edits of one file, sorted and not overlapping. The bytes outside of them do not change."""
+    """Edits of one file, sorted and without overlap. All other bytes stay as they are."""
 
     path: str
     edits: tuple[TextEdit, ...]
     create: bool = False
-    """The file does not exist yet and is to be created."""
+    """Whether the file does not exist yet and is to be created."""
     adds: tuple[str, ...] = ()
-    """Of a .bib: the keys of the entries that it has afterwards and did not have before, one for
-    each. Every entry that is named neither here nor in `removes` stays."""
+    """For a .bib: the keys of new entries, one for each. Every entry that is named neither here nor
+    in `removes` stays."""
     removes: tuple[str, ...] = ()
-    """Of a .bib: the keys of the entries that it had before and does not have afterwards."""
+    """For a .bib: the keys of removed entries."""

@@ -1,4 +1,4 @@
-"""What an entry of a .bib file says, wherever it stands."""
+"""The content of a .bib entry, without its position."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from citewell.model.work import Author
 
 _HEAD = Struct("4I")
 _NEXT = _HEAD.size
-"""Bytes of the marks of one field, and of what precedes the first."""
+"""Bytes of the offsets of one field, and of the header before the first."""
 _PAIR = Struct("2I")
 _PAIR_AT = _NEXT + _PAIR.size
 _IDENTITY = Struct("3qB")
 NO_IDENTITY = bytes(_IDENTITY.size)
-"""`BibBody.identity_bytes` of an entry that says nothing."""
+"""`BibBody.identity_bytes` of an entry without content."""
 _ARXIV_HINTS = ("xiv", "eprint", "abs/", "huggingface")
 
 
 @cache
 def _numbers(count: int) -> Struct:
-    """The layout of that many native 32-bit numbers."""
+    """The layout of `count` native 32-bit numbers."""
     return Struct(f"{count}I")
 
 
 class BibFault(msgspec.Struct, frozen=True):
-    """Something wrong inside an entry, at an offset relative to the entry's start."""
+    """A syntax error inside an entry, at an offset relative to the entry's start."""
 
     code: str
     message: str
@@ -44,28 +44,28 @@ class BibFault(msgspec.Struct, frozen=True):
 
 
 class Identity(NamedTuple):
-    """What the entries of one work have in common: numbers that differ, but for a chance in 2^64,
-    where the texts differ. They are valid in this process only; 0 stands for what is missing."""
+    """Digests by which entries of one work are recognised: different texts have different numbers,
+    but for a chance of 1 in 2^64. Valid in this process only; 0 stands for a missing field."""
 
     doi: int
     arxiv: int
     title: int
-    """Of the blocking key."""
+    """Digest of the blocking key."""
     title_length: int
     """Characters of the blocking key, up to 255."""
 
 
 class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
-    """The content of one entry, independent of its place. Compared and hashed by identity:
-    unchanged entries keep their body when the file is read again.
+    """The content of one entry, without its position. Compared and hashed by identity: unchanged
+    entries keep their body when the file is read again.
 
-    A file may have a hundred thousand of them, and all live as long as it is open. So the text is
-    not copied from the file's, the offsets are packed, and what is asked of every body is kept as
-    numbers. (What is kept of a few, as cached properties, takes 200 bytes each.)
+    A file may have a hundred thousand of them, and all live as long as it is open. Therefore the
+    text is not copied, the offsets are packed, and values needed of every body are kept as numbers.
+    (A cached property takes 200 bytes.)
     """
 
     source: str
-    """The text in which the entry was read: that of the whole file, or its own."""
+    """The text that the entry was parsed from: the whole file, or the entry alone."""
     packed: bytes
     """Native 32-bit numbers: where the entry begins in `source`, its length, the offset of its key,
     `reach`; then four for each field, counted from the `@`: name start, name end, value start,
@@ -77,10 +77,11 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
     closed: bool = True
     """False when the closing delimiter is missing."""
     question: bytes | msgspec.UnsetType | None = msgspec.UNSET
-    """The digest of what is to be looked up of the entry (`features.checking.verify`), None for
-    nothing; unset while that is not known."""
+    """The digest of the entry's lookup (`features.checking.verify`), None if there is nothing to
+    look up; unset until it is known."""
     linted: int = 0
-    """Bits of `features.checking.lint_bibs`: whether it has all fields for BibTeX, for biblatex."""
+    """Bits of `features.checking.lint_bibs`: whether the entry has all fields for BibTeX, for
+    biblatex."""
     _identity: bytes = b""
 
     @classmethod
@@ -98,19 +99,19 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         faults: tuple[BibFault, ...] = (),
         closed: bool = True,
     ) -> BibBody:
-        """The body that begins at an offset of a text."""
+        """The body that begins at offset `start` of a text."""
         packed = _numbers(4 + len(marks)).pack(start, length, key_at, reach, *marks)
         return cls(source, packed, names, strings, faults, closed)
 
     @property
     def text(self) -> str:
-        """From `@` to the closing delimiter; cut out at each call."""
+        """The text from `@` to the closing delimiter; cut out at each call."""
         start, length, _, _ = _HEAD.unpack_from(self.packed)
         return self.source[start : start + length]
 
     @property
     def length(self) -> int:
-        """Of the text, in code points."""
+        """Length of the text, in code points."""
         return _PAIR.unpack_from(self.packed)[1]  # type: ignore[no-any-return]
 
     @property
@@ -120,7 +121,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @property
     def reach(self) -> int:
-        """How many code points from the entry's start were looked at to read it."""
+        """Number of code points from the entry's start that the parser looked at."""
         return _PAIR.unpack_from(self.packed, 8)[1]  # type: ignore[no-any-return]
 
     @property
@@ -137,22 +138,22 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         return self.source[start + begin : start + end]
 
     def get(self, name: str) -> str:
-        """The plain value of a field, or ""; of a field given twice the first, as in BibTeX."""
+        """The plain value of a field, or ""; the first of repeated fields, as in BibTeX."""
         if name not in self.names:
             return ""
         return plain_value(name, self.raw(self.names.index(name)), self.strings)
 
     def set_question(self, digest: bytes | None) -> None:
-        """Remember the digest of what is to be looked up."""
+        """Store the digest of the entry's lookup."""
         force_setattr(self, "question", digest)
 
     def set_linted(self, bit: int) -> None:
-        """Remember that the lint misses nothing."""
+        """Store that the entry lacks no field for this style."""
         force_setattr(self, "linted", self.linted | bit)
 
     @property
     def identity(self) -> Identity:
-        """What the body has in common with others of the same work. Computed once."""
+        """The digests by which entries of one work are recognised. Computed once."""
         return Identity(*_IDENTITY.unpack(self.identity_bytes))
 
     @property
@@ -173,7 +174,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         return tuple(split_authors(literal_value(raw, self.strings)))
 
     def first_authors(self, count: int) -> tuple[Author, ...]:
-        """Up to `count` authors, for a line about an entry: not kept, and no others are read."""
+        """Up to `count` authors, for a one-line description; not cached."""
         if "author" not in self.names:
             return ()
         raw = self.raw(self.names.index("author"))
@@ -181,12 +182,12 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @property
     def year(self) -> int | None:
-        """The year of `year` or of biblatex's `date`."""
+        """The year from `year` or from biblatex's `date`."""
         for name in ("year", "date"):
             if name not in self.names:
                 continue
             raw = self.raw(self.names.index(name))
-            digits = raw[1:-1]  # as nearly all are written
+            digits = raw[1:-1]  # the form of nearly all years
             if len(raw) != 6 or not digits.isdecimal():
                 digits = plain_value(name, raw, self.strings).strip(" ()~c.")[:4]
             if len(digits) == 4 and digits.isdecimal():
@@ -195,8 +196,8 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def doi(self) -> str:
-        """The normalised DOI, from `doi` or from a link that holds one. Kept; to look for an entry
-        among many, compare `identity` first."""
+        """The normalised DOI, from `doi` or from a link that holds one. Cached; to look for one
+        entry among many, compare `identity` first."""
         return self._doi()
 
     def _doi(self) -> str:
@@ -206,7 +207,7 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def arxiv(self) -> str:
-        """The arXiv identifier, from whichever field holds one."""
+        """The arXiv identifier, from any field that may hold one."""
         return self._arxiv()
 
     def _arxiv(self) -> str:

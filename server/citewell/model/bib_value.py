@@ -25,8 +25,8 @@ _URL = re.compile(r"^\s*\\(?:url|path|nolinkurl)\s*\{(.*)\}\s*$", re.DOTALL)
 def plain_value(name: str, raw: str, strings: Mapping[str, str]) -> str:
     """The plain text of a field's raw value: delimiters, braces, accents, macros, `#` resolved.
 
-    `strings` are the file's own @string macros as raw values, keys in lower case; an unknown macro
-    stands for itself. A value that lost its closing delimiter is read as far as it goes.
+    `strings` maps the file's own @string macros (lower case) to raw values; an unknown macro yields
+    its name. A value without its closing delimiter is read to its end.
     """
     text = literal_value(raw, strings)
     if name in _VERBATIM:
@@ -36,7 +36,7 @@ def plain_value(name: str, raw: str, strings: Mapping[str, str]) -> str:
 
 
 def literal_value(raw: str, strings: Mapping[str, str], depth: int = 0) -> str:
-    """The value with macros and `#` resolved and LaTeX markup kept."""
+    """The value with macros and `#` resolved and LaTeX markup left in."""
     if not raw:
         return ""
     first = raw[0]
@@ -70,7 +70,7 @@ def _macro(name: str, strings: Mapping[str, str], depth: int) -> str:
     raw = strings.get(lower)
     if raw is None:
         return MONTHS.get(lower, name)
-    # A macro that names itself, or a chain of them, must end.
+    # Ends recursive macros.
     return literal_value(raw, strings, depth + 1) if depth < 8 else name
 
 
@@ -79,10 +79,8 @@ _BRACE_OR_QUOTE = re.compile(r"[{}\"]")
 
 
 def literal_end(text: str, start: int, limit: int) -> int:
-    """Offset after the delimiter that closes the literal opened at `start`, or -1.
-
-    BibTeX counts every brace, escaped or not; a quote inside braces does not close.
-    """
+    """Offset after the delimiter that closes the literal opened at `start`, or -1. BibTeX counts
+    every brace, escaped or not; a quote inside braces does not close."""
     depth = 0
     if text[start] == "{":
         for brace in _BRACE.finditer(text, start, limit):

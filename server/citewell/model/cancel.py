@@ -1,4 +1,4 @@
-"""Cancellation and pauses of long work: asked for between its steps."""
+"""Cancellation and pauses of long work, checked between its steps."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):  # noqa: N818 - nothing is wrong when it is raised
-    """The client gave up on the request; nothing is shown for it."""
+    """The client cancelled the request; it gets no answer."""
 
 
 class Cancel:
-    """Set by the client's cancel or by a deadline; cheap to ask. Safe across threads."""
+    """A cancellation flag, set by the client or by a deadline; cheap to check, and thread-safe."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._event = threading.Event()
         self.deadline = None if seconds is None else time.monotonic() + seconds
 
     def set(self) -> None:
-        """Ask whatever works on this request to stop."""
+        """Cancel the work on this request."""
         self._event.set()
 
     @property
     def is_set(self) -> bool:
-        """True once the client cancelled (a passed deadline does not count)."""
+        """True once the client cancelled; a passed deadline does not count."""
         return self._event.is_set()
 
     @property
     def remaining(self) -> float:
-        """Seconds until the deadline; infinity without one; never negative."""
+        """Seconds until the deadline, at least 0; infinity without one."""
         return float("inf") if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def check(self) -> None:
@@ -44,29 +44,28 @@ class Cancel:
 
 # Progress and cancellation of long reads.
 #
-# Whoever reads a large file says so with `reading(what, total)` and calls what `stepper()` gives
-# at each of its steps. On a thread that was set up with `watch_this_thread` the steps are
-# counted, and may end the reading with `ReadCancelled`; on every other thread nothing happens, at
-# no cost.
+# A reader of large files wraps its work in `reading(what, total)` and calls the function that
+# `stepper()` returns at each step. On a thread set up with `watch_this_thread`, the steps are
+# counted and may end the read with `ReadCancelled`; on every other thread they cost nothing.
 
 
 class ReadCancelled(Exception):  # noqa: N818 - the author wished it
-    """The author does not want to wait for what is being read."""
+    """The user cancelled the read in progress."""
 
 
 class Watch(Protocol):
-    """Sees what a thread reads. Called on that thread."""
+    """Observes what a thread reads. Called on that thread."""
 
     def begin(self, what: str, total: int, done: int) -> None:
-        """Something is read in `total` steps, of which `done` are behind already."""
+        """Start a read of `total` steps; `done` of them are finished."""
         ...
 
     def step(self) -> None:
-        """One more. May raise `ReadCancelled`."""
+        """Count one more step. May raise `ReadCancelled`."""
         ...
 
     def end(self) -> None:
-        """Close the progress: the file was read, or its reading was cancelled."""
+        """End the read, finished or cancelled."""
         ...
 
 
@@ -79,13 +78,13 @@ _thread = _Thread()
 
 
 def watch_this_thread(watch: Watch | None) -> None:
-    """Have `watch` see what this thread reads from now on."""
+    """Let `watch` observe the reads of this thread."""
     _thread.watch = watch
 
 
 @contextmanager
 def reading(what: str, total: int, done: int = 0) -> Iterator[None]:
-    """Something long is read within."""
+    """Report a long read while the block runs."""
     watch = _thread.watch
     if watch is None:
         yield
@@ -98,16 +97,16 @@ def reading(what: str, total: int, done: int = 0) -> Iterator[None]:
 
 
 def stepper() -> Callable[[], None]:
-    """To be called at each step."""
+    """The function to call at each step."""
     return _nothing if _thread.watch is None else _thread.watch.step
 
 
 def _nothing() -> None:
-    """Reports nothing."""
+    """Do nothing."""
 
 
 def was_interrupted(error: BaseException | None) -> bool:
-    """True for what a module makes of Ctrl+C in the middle of its import."""
+    """True for the errors that a module raises when Ctrl+C interrupts its import."""
     for _ in range(20):
         if error is None or isinstance(error, KeyboardInterrupt):
             break
@@ -117,20 +116,20 @@ def was_interrupted(error: BaseException | None) -> bool:
 
 # Long background loops that pause while a request is pending.
 #
-# Threads of one process take turns at the interpreter, so that a walk over twenty thousand entries
-# would slow every answer meanwhile. Such a walk iterates over `cooperative(entries)`: on a thread
-# that was set up with `give_way_on_this_thread` it pauses between two entries for as long as that
-# function asks; on every other thread it is the plain iteration, at no cost.
+# Threads of one process share the interpreter: a loop over twenty thousand entries would delay
+# every answer. Therefore it iterates over `cooperative(entries)`. On a thread set up with
+# `give_way_on_this_thread` the loop pauses between two entries while that function blocks; on every
+# other thread it is the plain iteration, at no cost.
 
 
 def give_way_on_this_thread(pause: Callable[[], None]) -> None:
-    """Call `pause` between the steps of long walks on this thread; it returns when they may go
-    on."""
+    """Call `pause` between the steps of long loops on this thread; it returns when they may
+    continue."""
     _thread.pause = pause
 
 
 def cooperative(items: Iterable[T]) -> Iterator[T]:
-    """The items; on a thread that gives way, with a pause after each for as long as is asked."""
+    """Yield the items; on a thread that gives way, pause after each if needed."""
     pause = _thread.pause
     return iter(items) if pause is None else _with_pauses(items, pause)
 

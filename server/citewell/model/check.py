@@ -1,4 +1,4 @@
-"""What a reference claims, and what a check found out about it."""
+"""The claims of a reference, and the result of checking them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from citewell.model.work import Author, Work
 
 
 class Verdict(StrEnum):
-    """The outcome of a check, from good to bad, then the two that say nothing."""
+    """The outcome of a check, from good to bad, then the two that are inconclusive."""
 
     VERIFIED = "verified"
-    """A record agrees with all that the reference says, as far as the record goes."""
+    """A record agrees with everything that the reference states and the record has."""
     WRONG_DETAIL = "wrong-detail"
-    """The work is real; something that the reference says of it is not."""
+    """The work exists; a detail of the reference is wrong."""
     FABRICATED = "fabricated"
-    """There is positive evidence against the reference; never the mere absence of a record."""
+    """Evidence contradicts the reference; never the mere absence of a record."""
     NOT_IN_VENUE = "not-in-venue"
-    """All papers of the proceedings that it names are known, and it is not one of them."""
+    """All papers of the stated proceedings are known, and this is not one of them."""
     NOT_FOUND = "not-found"
-    """Every place that was asked answered, and none holds the work: no evidence either way."""
+    """Every source answered, and none holds the work: no evidence either way."""
     UNCHECKED = "unchecked"
-    """Nothing could be looked up, the reference names nothing to look up, or what is known does not
-    suffice for a verdict."""
+    """Nothing could be looked up, the reference names nothing to look up, or the evidence does not
+    suffice."""
 
 
 INVENTED = frozenset({Verdict.FABRICATED, Verdict.NOT_IN_VENUE})
-"""Verdicts by which no such work exists as the reference is written."""
+"""Verdicts by which the work does not exist as written."""
 
 
 class Severity(StrEnum):
@@ -41,22 +41,22 @@ class Severity(StrEnum):
 
 
 class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One thing that a reference says and that the evidence contradicts or completes."""
+    """One difference between a reference and the evidence, or one detail that it lacks."""
 
     code: str
     """Stable and kebab-case: "year-differs", "doi-other-work" (see docs/check.md)."""
     field: str
-    """The field of the entry that it is about: "author", "year", "booktitle", "doi" ..."""
+    """The field of the entry: "author", "year", "booktitle", "doi" ..."""
     message: str
-    """One sentence in words."""
+    """One sentence for the user."""
     severity: Severity
     given: str = ""
     expected: str = ""
     """The value of the record; empty where the correction is not known."""
     confidence: float = 1.0
-    """From 0 to 1: how sure it is that the reference, not the record, is wrong."""
+    """Probability, 0 to 1, that the reference, not the record, is wrong."""
     url: str = ""
-    """Where a reader can see it: the page of the record, of the DOI, of the arXiv identifier."""
+    """Page for verification: that of the record, the DOI or the arXiv identifier."""
     span: Span | None = None
     """Span of the field's value in the source; None if it has none."""
 
@@ -69,18 +69,18 @@ class GivenIdentifier(msgspec.Struct, frozen=True, gc=False):
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
-    """An author's note beside an entry that it was checked by hand."""
+    """An author's note beside an entry: checked by hand."""
 
     codes: tuple[str, ...]
-    """Of the findings that it answers."""
+    """Codes of the findings that it answers."""
     day: str
-    """In ISO form."""
+    """ISO date."""
     record: str = ""
     """DOI, address or id of the record that the entry was compared with."""
 
     @property
     def shown(self) -> str:
-        """ "2026-11-28 against 10.1000/a"."""
+        """The mark as text: "2026-11-28 against 10.1000/a"."""
         return f"{self.day} against {self.record}" if self.record else self.day
 
 
@@ -96,7 +96,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     """The author list ends with "and others" or "et al."."""
     year: int | None = None
     years: tuple[int, ...] = ()
-    """Years that other fields name: "NIPS '22" as the series, "ICML 2020" as the book title."""
+    """Years in other fields: "NIPS '22" as the series, "ICML 2020" as the book title."""
     venue: str = ""
     """Book title, journal, or an equivalent field."""
     venue_field: str = ""
@@ -104,26 +104,26 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     volume: str = ""
     pages: str = ""
     doi: str = ""
-    """Normalised; empty for a text that is no DOI."""
+    """Normalised; empty if the field holds no DOI."""
     arxiv: str = ""
     isbn: str = ""
-    """Of a book as a whole, with 13 digits; empty for a part of a book."""
+    """ISBN of a whole book, with 13 digits; empty for a part of a book."""
     url: str = ""
-    """The address in the `url` field, or the first one of a reference in words."""
+    """The address in the `url` field, or the first one in a free-text reference."""
     identifiers: tuple[GivenIdentifier, ...] = ()
-    """The others: an address of the ACL Anthology, of OpenReview or of proceedings, a second DOI
-    or arXiv identifier."""
+    """Further identifiers: an address of the ACL Anthology, of OpenReview or of proceedings, a
+    second DOI or arXiv identifier."""
     raw_doi: str = ""
-    """The `doi` field as given, where it is no DOI at all."""
+    """The `doi` field as given, if it holds no DOI."""
     raw_arxiv: str = ""
     """An arXiv identifier that cannot exist, as given ("2305.XXXX")."""
     raw: str = ""
-    """The reference as free text, where it was read from free text."""
+    """The reference as free text, if it is not an entry."""
     trace: str = ""
-    """A mark that a chat assistant left in the reference ("utm_source=chatgpt.com")."""
+    """A trace of a chat assistant in the reference ("utm_source=chatgpt.com")."""
     trace_field: str = ""
     unread: str = ""
-    """Words of `raw` in the place of the authors that could not be read as names for sure."""
+    """Words in the authors' place of `raw` that could not be read as names with certainty."""
     path: str = ""
     line: int | None = None
     """1-based line on which the reference begins."""
@@ -145,13 +145,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     work: Work | None = None
     """The record that the reference most likely means, without its abstract."""
     evidence: tuple[str, ...] = ()
-    """What speaks for the verdict, one sentence each."""
+    """Reasons for the verdict, one sentence each."""
     sources: tuple[str, ...] = ()
-    """Where was looked and an answer came from: "library"."""
+    """Sources that were searched and answered: "library"."""
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes under which it is reported, each once."""
+        """The codes under which it is reported, without duplicates."""
         return tuple(dict.fromkeys((*(one.code for one in self.findings), *self._of_verdict())))
 
     def _of_verdict(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
     @property
     def mark(self) -> Mark | None:
-        """The author's mark, as long as it answers all that speaks against the reference."""
+        """The author's mark, as long as it answers all findings against the reference."""
         mark = self.claim.mark
         against = [one.code for one in self.findings if one.severity is not Severity.INFO]
         if mark is None or not self.codes:
@@ -173,7 +173,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
     @property
     def severity(self) -> Severity | None:
-        """How loudly to say it; None for a verified reference without any note."""
+        """Severity of the report; None for a verified reference without notes."""
         if self.verdict in INVENTED:
             return Severity.ERROR
         if self.verdict is Verdict.WRONG_DETAIL:
@@ -184,12 +184,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class LabelledReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reference of which people say whether it is right, for measuring the check."""
+    """A reference labelled right or wrong by people, for measuring the check."""
 
     id: str
     claim: Claim
     valid: bool
     kind: str = ""
-    """What is wrong with it, in the data set's own words: "swapped_authors"; "valid" if nothing."""
+    """The kind of error, in the data set's own words: "swapped_authors"; "valid" if there is none.
+    """
     tier: int | None = None
-    """How hard it is to see, from 1 to 3, where the data set says so."""
+    """Difficulty of detecting the error, from 1 to 3, if the data set states it."""

@@ -1,4 +1,4 @@
-"""Text made fit for display: cut, with control characters visible, without half surrogate pairs."""
+"""Text prepared for display: cut, with visible control characters, without lone surrogates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 # Characters that a terminal obeys instead of showing, made visible.
 #
-# A title, a file name or a line of a manuscript may hold an escape sequence that hides other
-# lines, or a mark that turns the direction of the text. Whoever prints foreign text shows these
-# characters as `\x1b` or `\u202e`, in the way in which Python writes them.
+# A title, a file name or a line of a manuscript may hold an escape sequence that hides other lines,
+# or a mark that reverses the direction of the text. Code that prints foreign text shows these
+# characters as Python does, as `\x1b` or `\u202e`.
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINES = "\u2028\u2029"
@@ -17,7 +17,7 @@ _HIDDEN = re.compile(rf"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f{_BIDI}{_LINES}]|\r
 
 
 def visible(text: str) -> str:
-    """The text with C0, C1 and bidi controls written out; tabs and line ends stay as they are."""
+    """The text with C0, C1 and bidi controls as escapes; tabs and line ends stay."""
     return _HIDDEN.sub(lambda found: _written(ord(found[0])), text)
 
 
@@ -30,8 +30,8 @@ def _written(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
-# Half surrogate pairs in JSON, such as those of an emoji that a program cut by length: no text
-# that can be encoded has them, and readers of JSON refuse them.
+# Lone surrogates in JSON, left by a program that cut an emoji in half: they cannot be encoded, and
+# JSON parsers refuse them.
 
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -42,14 +42,14 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def whole_json(data: bytes) -> bytes:
-    """A JSON text in which U+FFFD stands for each half pair."""
+    """The JSON text with U+FFFD for each lone surrogate."""
     if b"\\ud" not in data and b"\\uD" not in data:
         return data
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
 
 
 def whole_texts(value: Any) -> Any:
-    """A value that was read from JSON, with U+FFFD for each half pair in its texts."""
+    """A parsed JSON value with U+FFFD for each lone surrogate in its texts."""
     if isinstance(value, str):
         return value if value.isascii() else _HALF.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -59,14 +59,14 @@ def whole_texts(value: Any) -> Any:
     return value
 
 
-# Text that is cut for display.
+# Truncation of text for display.
 
 _LOOSE = " ,;:."
 
 
 def shorten(text: str, most: int, *, inside_words: bool = False) -> str:
     """The text on one line of at most `most` characters: truncated between words, or within one if
-    there is little room, with a final ellipsis."""
+    there is little room, with an ellipsis at the end."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text

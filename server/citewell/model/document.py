@@ -1,4 +1,4 @@
-"""A manuscript as Citewell sees it: citations, placeholders and declarations with exact ranges.
+"""A parsed manuscript: citations, placeholders and declarations with exact ranges.
 
 All offsets are indices into the document's text as a Python string (code points), with the line
 ends of the file. Front ends convert to their own units.
@@ -20,7 +20,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
     end: int
 
     def __contains__(self, offset: int) -> bool:
-        """True inside the range and at both of its ends (where a cursor may stand)."""
+        """True inside the range and at both ends, where a cursor may be."""
         return self.start <= offset <= self.end
 
 
@@ -54,27 +54,27 @@ class PlaceholderKind(StrEnum):
     FREE_TEXT = "free-text"
     """Words instead of a key: `\\cite{neural machine translation}`."""
     MARKER = "marker"
-    """Prose stand-ins: `[CITATION]`, `[CITE]`, `[REF]`, `[?]`, `(CITE)`."""
+    """Markers in prose: `[CITATION]`, `[CITE]`, `[REF]`, `[?]`, `(CITE)`."""
 
 
 class Placeholder(msgspec.Struct, frozen=True):
-    """A place where a citation is wanted and not yet there."""
+    """A place that needs a citation."""
 
     kind: PlaceholderKind
     span: Span
-    """All that a citation replaces, `\\cite<...>` as a whole."""
+    r"""The text that a citation replaces, such as all of `\cite<...>`."""
     query: str
-    """The author's words for it; empty when there are none."""
+    """The words inside it; empty when there are none."""
     query_span: Span
-    """Where those words stand: the dummy (`?`, `TODO`) when there are none, or an empty range."""
+    """Range of these words; without words, that of the dummy (`?`, `TODO`), or an empty range."""
     command: str
-    """The cite command to write in its place ("citep"); "" for a marker: the default is used."""
+    """The cite command to write in its place ("citep"); "" for a marker, which gets the default."""
     closed: bool = True
-    """False while its end (`>`, `}`, `]`) has not been typed yet."""
+    """False while its closing delimiter (`>`, `}`, `]`) is missing."""
     prefix: str = ""
-    """Text of the citation before the keys that must stay: optional arguments `[see][p. 5]`."""
+    """Text before the keys that must stay: optional arguments `[see][p. 5]`."""
     other_keys: tuple[str, ...] = ()
-    """Other keys in the same braces, which must be kept: `\\cite{a,,b}`."""
+    r"""Other keys in the same braces, which must stay: `\cite{a,,b}`."""
     reach: int = 0
     """End of the words of an unclosed placeholder. The text after `span` may be prose."""
     certain: bool = True
@@ -84,16 +84,16 @@ class Placeholder(msgspec.Struct, frozen=True):
 
 class Heading(msgspec.Struct, frozen=True):
     level: int
-    """1 for the highest (chapter or section) downward."""
+    """Level from 1 (chapter or section) downward."""
     title: str
     span: Span
 
 
 class BibDeclaration(msgspec.Struct, frozen=True):
-    """One bibliography file named by the document."""
+    """One bibliography file that the document declares."""
 
     target: str
-    """As written: "refs", "bib/refs.bib"."""
+    """The text in the source: "refs", "bib/refs.bib"."""
     span: Span
     command: str
     """ "bibliography", "addbibresource" or "yaml"."""
@@ -102,7 +102,7 @@ class BibDeclaration(msgspec.Struct, frozen=True):
 
 
 class Include(msgspec.Struct, frozen=True):
-    """One source file pulled in by the document."""
+    """One source file that the document includes."""
 
     target: str
     span: Span
@@ -110,28 +110,29 @@ class Include(msgspec.Struct, frozen=True):
 
 
 class IncludeMacro(msgspec.Struct, frozen=True):
-    """A command of the author's own that pulls in source files: `\\chap{one}`."""
+    r"""A user-defined command that includes source files: `\chap{one}`."""
 
     name: str
     arguments: tuple[str | None, ...]
     """One item for each parameter: None, or the default of an optional one."""
     templates: tuple[tuple[str, str], ...]
-    """Command and target of each include, with the parameters in it: ("input", "chapters/#1")."""
+    """Command and target of each include, with parameters in the target: ("input", "chapters/#1").
+    """
 
 
 class FileContents(msgspec.Struct, frozen=True):
     """A file that LaTeX writes from a `filecontents` environment."""
 
     name: str
-    """As written: "refs.bib", "\\jobname.bib"."""
+    r"""The text in the source: "refs.bib", "\jobname.bib"."""
     span: Span
-    """Its text."""
+    """Range of its text."""
     overwrites: bool
-    """Whether LaTeX writes it although the file exists."""
+    """Whether LaTeX writes it even if the file exists."""
 
 
 class Document(msgspec.Struct, frozen=True):
-    """All that was read from one source file, once; features never scan the text again."""
+    """The parsed content of one source file; features never scan the text again."""
 
     path: str
     format: Format
@@ -150,27 +151,27 @@ class Document(msgspec.Struct, frozen=True):
     body: Span | None = None
     """From after `\\begin{document}` to before `\\end{document}`; None when there is none."""
     front_matter: Span | None = None
-    """Contents of the YAML block of a Markdown document."""
+    """Range of the YAML front matter of a Markdown document."""
     references: Span | None = None
     """The YAML block of a Markdown document that has a list of `references`."""
     cite_macros: tuple[str, ...] = ()
-    """The author's own cite commands, found by their definition: "figcite", or "figcite#2" when the
-    keys are in the second group."""
+    """User-defined cite commands: "figcite", or "figcite#2" when the keys are in the second group.
+    """
     text_macros: tuple[tuple[str, str], ...] = ()
-    """Commands without arguments that stand for a piece of a path, and for which, in order."""
+    """Commands without arguments that stand for a part of a path, with that part, in order."""
     include_macros: tuple[IncludeMacro, ...] = ()
-    """The author's own include commands, found by their definition."""
+    """User-defined include commands."""
     nocite_all: bool = False
     blanked: tuple[Span, ...] = ()
-    """Comments, verbatim, math, code, definitions and `\\iffalse`: where no placeholder counts.
-    Sorted, not overlapping. A real citation inside math still counts."""
+    r"""Comments, verbatim, math, code, definitions and `\iffalse`: regions without placeholders.
+    Sorted, without overlap. A citation inside math still counts."""
     file_contents: tuple[FileContents, ...] = ()
     bibitems: tuple[KeyUse, ...] = ()
-    """Keys that a `thebibliography` in the document defines."""
+    """Keys defined by a `thebibliography` in the document."""
 
 
 class Level(StrEnum):
-    """How loudly an editor says it, loudest first."""
+    """The severity at which an editor shows a diagnostic, highest first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -190,13 +191,13 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """One finding in one file."""
 
     code: str
-    """Stable and kebab-case; a section of docs/diagnostics.md has it as its heading."""
+    """Stable, kebab-case code; docs/diagnostics.md has a section for it."""
     span: Span
     message: str
-    """One sentence or two; the first names the thing."""
+    """One or two sentences; the first names the subject."""
     level: Level
     unnecessary: bool = False
-    """An editor may grey it out."""
+    """Whether an editor may grey it out."""
     related: tuple[RelatedLocation, ...] = ()
     data: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """What a code action needs to know: "key", "nearest", "other", "fields" (with commas)."""
+    """Data for code actions: "key", "nearest", "other", "fields" (comma-separated)."""

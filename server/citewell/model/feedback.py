@@ -1,4 +1,4 @@
-"""What an author made of a list of papers: the one that was taken, and those passed over for it."""
+"""Feedback on a list of papers: the accepted paper, and those passed over for it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import msgspec
 from citewell.model.query import Query
 
 Through = Literal["completion", "action", "fill", "picker", "mcp"]
-"""By what the paper was taken."""
+"""The action that accepted the paper."""
 UNATTENDED: Through = "fill"
-"""Who cited by this looked at no list: no choice to learn from."""
+"""Acceptance without a look at the list: it says nothing about the other papers."""
 Kind = Literal["accepted", "dismissed"]
 
 SEEN = 5
-"""Places of a list that an author is taken to have looked at."""
+"""Number of places of a list that an author is assumed to have seen."""
 
 
 class Named(Protocol):
-    """A record, or whatever else shows a paper."""
+    """Anything with an id and a title, such as a record."""
 
     @property
     def id(self) -> str: ...
@@ -30,32 +30,33 @@ class Named(Protocol):
 
 
 class PaperName(msgspec.Struct, frozen=True):
-    """A paper as feedback names it."""
+    """The name of a paper in feedback."""
 
     id: str
     title: str
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One paper taken from one list. What is kept of the query is its vector, never its words."""
+    """One paper accepted from one list. Of the query, its vector is stored, never its words."""
 
     accepted: PaperName
     dismissed: tuple[PaperName, ...] = ()
-    """Those that stood above it: see `passed_over`."""
+    """The papers above it: see `passed_over`."""
     query: Query = Query()
-    """What the list answered; empty where that is not known."""
+    """The query of the list; empty if unknown."""
     project: str = ""
     """Folder of the paper being written."""
     through: Through = "completion"
     variant: str = ""
-    """What made the order of the list (`SearchResult.variant`), for comparing such makers."""
+    """The configuration that ordered the list (`SearchResult.variant`), for comparing
+    configurations."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One paper accepted or dismissed, as it is kept."""
+    """One accepted or dismissed paper, as stored."""
 
     number: int = 0
-    """Rises with every event of a store."""
+    """Increases with every event of a store."""
     time: float
     """Seconds since 1970, UTC."""
     kind: Kind
@@ -70,20 +71,20 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     encoder: str = ""
     """Fingerprint of the encoder of `asked`."""
     asked: bytes = b""
-    """The query's vector as int8; empty where the query is not known."""
+    """The query's vector as int8; empty if the query is unknown."""
 
 
 def name_of(work: Named) -> PaperName:
-    """How feedback names a work."""
+    """The name of a work in feedback."""
     return PaperName(work.id, work.title)
 
 
 def passed_over(shown: Sequence[Named | None], taken: str) -> tuple[PaperName, ...]:
     """The papers that an author saw and passed over for the one with the id `taken`.
 
-    Those above it among the first `SEEN` places, for an author reads a list from its top (the
-    "skip above" of Joachims 2002): of what stands below the taken one nothing is known. None stands
-    in `shown` for what is no paper of the library. Empty when `taken` was not shown.
+    These are the papers above it among the first `SEEN` places, since authors read a list from the
+    top ("skip above", Joachims 2002); nothing is known of those below. None in `shown` stands for
+    an item that is no paper of the library. Empty when `taken` was not shown.
     """
     ids = [work.id if work is not None else None for work in shown]
     if taken not in ids:

@@ -1,4 +1,4 @@
-"""The fields and types of .bib entries, one row each; whatever handles them derives from the rows.
+"""The table of the fields and types of .bib entries, one row each.
 
 A new field needs a row here and, if records have it, an attribute of `Work`.
 """
@@ -17,62 +17,63 @@ from citewell.model.titles import normalise_title, title_key
 
 
 class FieldSpec(msgspec.Struct, frozen=True):
-    """One field. Attributes that list other fields have their names with blanks between."""
+    """One field. Attributes that list other fields hold their names, separated by blanks."""
 
     name: str
     """Lower case."""
     biblatex: str = ""
-    """What biblatex calls the same."""
+    """Its name in biblatex."""
     also: str = ""
-    """Fields that say the same, looked at in this order when the field is missing."""
+    """Synonyms, tried in this order when the field is missing."""
     instead: str = ""
-    """Fields that make up for the lack of it where an entry type requires it."""
+    """Fields that satisfy an entry type's requirement in its place."""
     shown_at: str = ""
-    """Fields on which a finding is shown when the field is missing."""
+    """Fields at which a finding is shown when the field is missing."""
 
     offered: bool = True
-    """Completed as a name."""
+    """Offered in completion of field names."""
     values_of: str = ""
-    """Fields from which values are offered, since they repeat."""
+    """Fields with the values offered in completion, since they repeat."""
     names_entries: bool = False
     """The value is a list of keys."""
 
     record: str = ""
-    """Attribute of `Work` with the same text."""
+    """Attribute of `Work` with the same content."""
     detail: bool = False
-    """Says where in a volume the work is: written as the record has it, and not for a preprint."""
+    """Locates the work within a volume: copied from the record, and left out for a preprint."""
     csl: str = ""
-    """Variable of CSL."""
+    """CSL variable."""
     ris: str = ""
-    """Tag of RIS."""
+    """RIS tag."""
 
     printed: int = 0
-    """Place in a new entry; 0 for a field that is not written."""
+    """Position in a new entry; 0 for a field that is not written."""
     in_title_case: str = ""
-    """The name in a file that capitalises names, where that is not the first letter alone."""
+    """The name in a file that capitalises field names, if more than the first letter is a capital.
+    """
     container: bool = False
-    """Names what the work appeared in: an entry has one of them."""
+    """Names the container of the work; an entry has one of these fields."""
     label: str = ""
-    """Name in messages, where it is another."""
+    """Name in messages, if different."""
 
     form: Callable[[str], str] = normalise_title
-    """Equal for values that say the same."""
+    """Normal form for comparing values."""
     distinguishes: bool = False
-    """Works with equal titles differ if their values differ."""
+    """Works with equal titles but different values are different works."""
     inherited: Literal["always", "xdata", "never"] = "always"
-    """Whether an entry takes it from its parents, or from those in `xdata` alone: of a volume it
-    says something else than of a paper in it."""
+    """Whether an entry inherits it from all parents, or only from `xdata`: a field such as `title`
+    describes the volume, not the paper in it."""
     merged: bool = False
-    """Taken over from the other entries of a work when they are merged into one."""
+    """Copied from the other entries of a work when they are merged."""
     of_work: bool = False
-    """Not to be believed when the reference is an invention."""
+    """Unreliable if the reference is fabricated."""
     private: bool = False
-    """A note of the author or of a program about the work, not part of the reference."""
+    """A note by the author or a program, not part of the reference."""
 
     verbatim: bool = False
-    """An address: a `~` or `_` in it is itself."""
+    """An address: `~` and `_` in it are literal."""
     link: str = ""
-    """What it leads to: "doi", "arxiv", "file", "address" (in the text), or the start of an
+    """Target of its link: "doi", "arxiv", "file", "address" (in the text), or the prefix of an
     address that a number completes."""
 
 
@@ -183,17 +184,17 @@ BIB_FIELDS: Mapping[str, FieldSpec] = {
         _F("howpublishedurl", verbatim=True, offered=False),
     )
 }  # fmt: skip
-"""By name, in the order in which they are offered after the likely ones."""
+"""By name, in the order of completion after the likely ones."""
 
 VENUE_FIELDS = ("booktitle", "journal", "journaltitle")
-"""Fields that name a venue, in the order in which one is looked for."""
+"""Fields that name a venue, in order of preference."""
 JOURNAL_FIELDS = VENUE_FIELDS[1:]
 ARXIV_FIELDS = ("eprint", "arxivid", "url", "journal", "note", "doi", "volume")
-"""Fields that may hold an arXiv identifier, in the order in which one is looked for."""
+"""Fields that may hold an arXiv identifier, in order of preference."""
 
 
 def with_trait(trait: str) -> dict[str, FieldSpec]:
-    """The fields that have a trait, an attribute of `FieldSpec`, by name."""
+    """The fields with a true attribute `trait` of `FieldSpec`, by name."""
     return {name: one for name, one in BIB_FIELDS.items() if getattr(one, trait)}
 
 
@@ -204,22 +205,22 @@ RECORDED = tuple(with_trait("record").values())
 
 
 def value_of(values: Mapping[str, str], name: str) -> str:
-    """The value of a field, or of the first that says the same, or ""."""
+    """The value of a field, or of its first synonym with one, or ""."""
     names = (name, *BIB_FIELDS[name].also.split())
     return next((value for one in names if (value := values.get(one))), "")
 
 
 class EntryType(msgspec.Struct, frozen=True):
-    """One entry type; fields are listed with blanks between."""
+    """One entry type; its attributes list fields, separated by blanks."""
 
     name: str
     description: str
     required: str = ""
-    """Fields of which BibTeX's standard styles warn when they are missing."""
+    """Fields that BibTeX's standard styles warn about when they are missing."""
     biblatex: str | None = None
-    """Fields that the manual of biblatex requires, where they are others."""
+    """Fields that the manual of biblatex requires, if different."""
     likely: str = ""
-    """Fields offered behind the required ones."""
+    """Fields offered after the required ones."""
 
 
 _PAPER = "author title booktitle year"
@@ -267,21 +268,21 @@ ENTRY_TYPES: Mapping[str, EntryType] = {
         _T("comment", "left out"),
     )
 }  # fmt: skip
-"""By name, in the order in which they are offered."""
+"""By name, in the order of completion."""
 NO_WORKS = frozenset({"comment", "set", "xdata"})
-"""Types of entries that describe no work."""
+"""Entry types that describe no work."""
 
 
 @lru_cache(maxsize=128)
 def _required(kind: str, biblatex: bool) -> tuple[tuple[str, ...], ...]:
-    """Each field that an entry of this type must have, with those that make up for it."""
+    """The required fields of an entry type, each with its alternatives."""
     one = ENTRY_TYPES.get(kind, EntryType(kind, ""))
     required = one.required if one.biblatex is None or not biblatex else one.biblatex
     return tuple((name, *BIB_FIELDS[name].instead.split()) for name in required.split())
 
 
 def missing_fields(kind: str, names: Collection[str], *, biblatex: bool = False) -> list[str]:
-    """The fields that an entry of this type must have and does not make up for."""
+    """The required fields that an entry lacks, alternatives considered."""
     return [
         group[0] for group in _required(kind, biblatex) if not any(name in names for name in group)
     ]

@@ -1,7 +1,7 @@
-"""The flavours of documents that are read: one row each, from which every list is derived.
+"""The table of supported document flavours, from which every list is derived.
 
-A new flavour is a row here; the clients, whose manifests cannot import it, are compared with the
-rows by a test.
+A new flavour is a row here; a test compares the manifests of the clients, which cannot import it,
+with the rows.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ class Flavour(msgspec.Struct, frozen=True):
 
     name: str
     format: Format
-    """How its text is read."""
+    """Parser of its text."""
     suffixes: tuple[str, ...]
-    """In lower case; the first is that of a new file."""
+    """Lower case; the first is that of a new file."""
     languages: tuple[str, ...] = ()
-    """Names that editors give to its language."""
+    """Its language ids in editors."""
     usual: str = ""
-    """The first suffix as authors usually write it, where that has capitals."""
+    """The first suffix in its usual capitalisation, if that is not lower case."""
     is_paper: bool = True
-    """Whether a file of it may be a paper by itself, rather than a part of one."""
+    """Whether a file of it can be a paper by itself, rather than a part of one."""
 
 
 FLAVOURS = (
@@ -38,7 +38,7 @@ FLAVOURS = (
 )
 
 CSL_SUFFIXES = (".json", ".yaml", ".yml")
-"""Bibliographies in the forms of CSL, which Pandoc reads."""
+"""Suffixes of CSL bibliographies, which Pandoc reads."""
 _FORMATS = {suffix: one.format for one in FLAVOURS for suffix in one.suffixes}
 PAPERS = tuple(one for one in FLAVOURS if one.is_paper)
 PAPER_SUFFIXES = tuple(suffix for one in PAPERS for suffix in one.suffixes)
@@ -46,18 +46,18 @@ MARKDOWN_SUFFIXES = tuple(
     suffix for one in PAPERS if one.format is Format.MARKDOWN for suffix in one.suffixes
 )
 LATEX_SUFFIXES = FLAVOURS[0].suffixes
-"""Suffixes of a file that LaTeX can be run on."""
+"""Suffixes of files that LaTeX can compile."""
 LANGUAGES: Mapping[Format, tuple[str, ...]] = {
     kind: tuple(name for one in FLAVOURS if one.format is kind for name in one.languages)
     for kind in Format
 }
-"""The names that editors give to the languages of each format."""
+"""The editors' language ids of each format."""
 LANGUAGE_SUFFIXES = {name: one.suffixes[0] for one in PAPERS for name in one.languages}
 """The suffix of a new paper in each language."""
 USUAL_SUFFIXES = tuple(one.usual or one.suffixes[0] for one in PAPERS)
-"""For messages: one suffix of each flavour of papers."""
+"""One suffix of each flavour of papers, for messages."""
 
 
 def format_of(path: str | PurePath) -> Format | None:
-    """The format of a file by its suffix, in any case; None for a foreign one."""
+    """The format of a file by its suffix, in any case; None if unknown."""
     return _FORMATS.get(PurePath(path).suffix.lower())

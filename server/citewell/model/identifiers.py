@@ -1,9 +1,8 @@
-"""Identifiers of papers: found in whatever a record or an author wrote, in one canonical form.
+"""Identifiers of papers: recognised in any text, and normalised.
 
-Two records name the same paper when these forms are equal, so every layer must use them.
-
-A DOI, an arXiv id, an id of the ACL Anthology or an address names one work: such a text is looked
-up and never searched for by its words. Words around an identifier make it no identifier.
+Two records name the same paper when their normal forms are equal, so every layer must use them. A
+DOI, an arXiv id, an id of the ACL Anthology or an address names one work: it is looked up, never
+searched for as words. A text with an identifier among other words is no identifier.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ def literal_url(text: str) -> str:
 
 
 def isbn13(text: str) -> str:
-    """The first ISBN in a text with 13 digits and no hyphens, or "" where none has a right check
-    digit. An ISBN of ten digits gets its prefix 978."""
+    """The first ISBN in a text as 13 digits without hyphens, or "" if no check digit is right. An
+    ISBN of ten digits gets the prefix 978."""
     for found in _ISBN.finditer(text):
         digits = re.sub(r"[\s-]", "", found[0]).upper()
         if len(digits) == 10:
@@ -128,7 +127,7 @@ def arxiv_id(text: str) -> str:
 
     New style (`1706.03762`) and old (`cs/0102012`; the subject class of `math.GT/0309136` is not
     part of the identifier). A bare identifier counts only when it is the whole text: elsewhere a
-    number needs `arXiv`, `abs/` or a link before it. Mendeley's filler is none.
+    number needs `arXiv`, `abs/` or a link before it. Mendeley's placeholder is ignored.
     """
     text = text.strip()
     if text == _MENDELEY_FILLER:
@@ -144,8 +143,8 @@ def arxiv_id(text: str) -> str:
 
 
 def plain_arxiv_venue(text: str) -> str:
-    """The text; a stamp of arXiv, also one that lost its first letter, as the journal that stands
-    for a preprint: "rXiv:2110.14168v2 [cs.LG] 18 Nov 2021" is "arXiv preprint arXiv:2110.14168".
+    """The text, with an arXiv stamp (even without its first letter) as the usual journal of a
+    preprint: "rXiv:2110.14168v2 [cs.LG] 18 Nov 2021" is "arXiv preprint arXiv:2110.14168".
     """
     found = _ARXIV_STAMP.fullmatch(text)
     return f"arXiv preprint arXiv:{found['id']}" if found else text
@@ -168,7 +167,7 @@ def acl_id(text: str) -> str:
 
 
 def web_address(text: str) -> str:
-    """The text if it is an address of the web; empty for any other, such as `javascript:`."""
+    """The text if it is an http or https address; "" for any other, such as `javascript:`."""
     text = text.strip()
     return text if text.lower().startswith(("https://", "http://")) else ""
 
@@ -188,7 +187,7 @@ _ARXIV_PREFIX = lazy_pattern(
 )
 _ARXIV_CLASS = lazy_pattern(r"\s*\[[\w.,\s-]+\]$")
 _NUMBERED = lazy_pattern(r"^\d{4}\.\d+(?:v\d+)?$")
-"""An arXiv id, were it not for its month or its length."""
+"""The digits of an arXiv id, with any month and length."""
 _FORUM = lazy_pattern(r"openreview\.net/(?:forum|pdf|attachment)\?(?:[^#\s]*&)?id=([\w-]+)", re.I)
 _FORUM_ID = lazy_pattern(r"^openreview:([\w-]+)$", re.IGNORECASE)
 _NATURE = lazy_pattern(r"nature\.com/articles/([\w-]+)", re.IGNORECASE)
@@ -211,15 +210,15 @@ _CVF = lazy_pattern(r"^openaccess\.thecvf\.com/\S*/([^/\s]+)$")
 
 
 class Identifier(msgspec.Struct, frozen=True):
-    """One name of one work."""
+    """One identifier of one work."""
 
     kind: Kind
     value: str
-    """In its canonical form; of an address as it was given."""
+    """In its normal form; an address as given."""
 
     @property
     def description(self) -> str:
-        """As a message names it: "the arXiv id 1706.03762"."""
+        """Its name in messages: "the arXiv id 1706.03762"."""
         return f"the {self.noun} {self.value[:200]}"
 
     @property
@@ -229,23 +228,23 @@ class Identifier(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The value, of an address in the one form of its page and files (see `address_key`)."""
+        """The value; for an address, the form that its page and files share (see `address_key`)."""
         return address_key(self.value) if self.kind == "url" else self.value
 
     @property
     def doi(self) -> str:
-        """The DOI that it is, or that registers it; else empty."""
+        """The DOI that it is or that registers it, or ""."""
         if self.kind == "arxiv":
             return f"{_ARXIV_DOI}{self.value}"
         return self.value if self.kind == "doi" else ""
 
     @property
     def arxiv(self) -> str:
-        """The arXiv id that it is; else empty."""
+        """The arXiv id that it is, or ""."""
         return self.value if self.kind == "arxiv" else ""
 
     def names(self, work: Work) -> bool:
-        """True when a record of some source has this identifier."""
+        """True when a record from any source has this identifier."""
         if self.kind == "arxiv":
             return self.value in arxiv_ids(work)
         if self.kind == "doi":
@@ -260,7 +259,7 @@ class Identifier(msgspec.Struct, frozen=True):
 
 
 def arxiv_ids(work: Work) -> frozenset[str]:
-    """The arXiv ids that a record has in any of its fields ("CoRR abs/1706.03762")."""
+    """The arXiv ids in any field of a record ("CoRR abs/1706.03762")."""
     fields = (work.arxiv, work.doi, work.url, work.journal)
     return frozenset(found for text in fields if text and (found := arxiv_id(text)))
 
@@ -273,7 +272,7 @@ def dois_of(work: Work) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def identifier_of(text: str) -> Identifier | None:
-    """The identifier that the whole text is; None for any other text."""
+    """The identifier that the whole text is, or None."""
     text = text.strip()
     if not 6 <= len(text) <= _LONGEST:
         return None
@@ -299,15 +298,16 @@ def _of_short(text: str) -> Identifier | None:
 
 
 def identifiers_in(text: str) -> list[Identifier]:
-    """Return the identifiers that a field or a reference contains as addresses."""
+    """The identifiers in a field or a reference that are written as addresses."""
     found = (identifier_of(one.rstrip(")]}.,;")) for one in _ADDRESSES.findall(text))
     return list(dict.fromkeys(one for one in found if one is not None))
 
 
 def address_key(address: str) -> str:
-    """One form for the pages and files of a paper: without scheme, "www.", fragment and suffix.
+    """The form that the page and the files of a paper share: without scheme, "www.", fragment and
+    suffix.
 
-    The abstract page and the PDF of NeurIPS, PMLR and CVF papers have the same one.
+    The abstract page and the PDF of a NeurIPS, PMLR or CVF paper have the same form.
     """
     plain = _FORMAT.sub("", _SCHEME.sub("", unquote(address.strip()).partition("#")[0]))
     host, slash, path = plain.partition("/")
@@ -322,7 +322,7 @@ def address_key(address: str) -> str:
 
 
 def _other_years(one: str, other: str) -> bool:
-    """True for addresses of two years of NeurIPS, which gives papers the same numbers each year."""
+    """True for addresses of different years of NeurIPS, which restarts its numbers each year."""
     years = [found[1] for text in (one, other) if (found := _YEAR_OF_PAPERS.search(text))]
     return len(set(years)) > 1
 

@@ -1,4 +1,4 @@
-"""How an extra of this installation is added: words that a user can paste and that work."""
+"""Commands that install an extra into this environment, ready to paste."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ installation instead."""
 CLONE = "/path/to/clone"
 STARTER = "citewell-starter"
 FOLDER = "corpus_tools/starter"
-"""Where a clone has that distribution."""
+"""The folder of the starter's distribution in a clone."""
 
 
 def install_command(extra: str) -> str:
     """The command that adds an extra to the Python that runs now, as `python -m pip install ...`.
-
-    An environment that uv made has no pip: then uv is named.
-    """
+    An environment made by uv has no pip: there the command is uv's."""
     python = shlex.quote(Path(sys.executable or "python").as_posix())
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f"{pip} {_requirement(extra)}"
@@ -36,7 +34,7 @@ def starter_command() -> str:
 
 
 def _starter_source() -> str:
-    """The starter's distribution in the clone, or the wheel beside the one installed from."""
+    """The starter's distribution in the clone, or the wheel beside Citewell's own."""
     source = Path(_source()[0])
     if not source.is_file():
         return f"{source.as_posix()}/{FOLDER}"
@@ -52,9 +50,9 @@ def _requirement(extra: str) -> str:
 
 
 def _source() -> tuple[str, bool]:
-    """The folder or wheel that this was installed from, as PEP 610 has it, and whether the folder
-    is used in place."""
-    # Few processes need what these two import, which is most of the standard library's e-mail.
+    """The folder or wheel that Citewell was installed from (PEP 610), and whether it is an editable
+    install."""
+    # Few processes need these imports, which load most of the standard library's e-mail package.
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.request import url2pathname
 

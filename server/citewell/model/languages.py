@@ -1,4 +1,4 @@
-"""Languages of works, as ISO 639-1 codes from the words of records, and English function words."""
+"""ISO 639-1 codes of works' languages, and English function words."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _NAMES = """
     divehi: dhivehi
     oriya: odia
 """
-"""Other names: of biblatex and babel, and in the language itself."""
+"""Other names, from biblatex and babel, and in the language itself."""
 
 _BETWEEN = re.compile(r"[;,|/]|\s+and\s+|\s*&\s*")
 _NOTE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -106,10 +106,10 @@ _CODES = _codes()
 
 @lru_cache(maxsize=1_000)
 def language_code(text: str) -> str:
-    """The ISO 639-1 code of a language that a record states, or of the first of several: "en" for
-    "en-US", "eng", "English", "english (british)" and "English; Chinese".
+    """The ISO 639-1 code of a record's language, the first if there are several: "en" for "en-US",
+    "eng", "English", "english (british)" and "English; Chinese".
 
-    Empty for a language without such a code, and for what names none ("und", "mul").
+    Empty for a language without a two-letter code, and for codes that name none ("und", "mul").
     """
     for part in _BETWEEN.split(_NOTE.sub(" ", text[:200]).casefold()):
         words = part.replace("_", "-").split()
@@ -132,4 +132,4 @@ STOPWORDS: frozenset[bytes] = frozenset(
     who whom whose why will with within without would yet you your al eg ie
     """.split()
 )
-"""English function words and the words of every abstract: they carry no topic."""
+"""English function words and words common to all abstracts: they carry no topic."""

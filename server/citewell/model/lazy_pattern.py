@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled at their first use.
 
-Compiling one takes a tenth of a millisecond. Modules with dozens, of which most processes use none,
-would delay the first answer of each process.
+Compiling one takes a tenth of a millisecond. Modules with dozens, few of them used, would delay the
+first answer of each process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, cast
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` returns, compiled at its first use; an error in the text is raised then."""
+    """The equivalent of `re.compile`, compiled at its first use; an error in the pattern is raised
+    then."""
     return cast("re.Pattern[str]", _LazyPattern(text, flags))
 
 
@@ -21,7 +22,7 @@ class _LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        # Called for what the instance lacks: each method is looked up once.
+        # Called for missing attributes only: each method is looked up once.
         found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)
         return found

@@ -1,7 +1,7 @@
 """Requests, answers and costs of a language model, as plain data that passes between processes.
 
-A language model chooses among records and orders them; it never names one. What it says beside
-that (a reason, a quotation) is shown as its words.
+A language model chooses among records and orders them; it never names one. Its other words (a
+reason, a quotation) are shown as its own.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from citewell.model.problem import Problem
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What requests to a language model cost."""
+    """The cost of requests to a language model."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
-    """US dollars, of the requests whose price is known."""
+    """US dollars, for requests with a known price."""
     unpriced: int = 0
-    """Requests to a provider that takes money, at a price that is not known."""
+    """Requests to a paid provider with an unknown price."""
     seconds: float = 0.0
-    """Spent waiting for the answers; of this process alone, and not kept."""
+    """Seconds waited for answers, in this process; not stored."""
 
     def plus(self, other: Usage) -> Usage:
-        """Both together."""
+        """The sum of both."""
         pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
         return Usage(*(mine + theirs for mine, theirs in pairs))
 
     def minus(self, before: Usage) -> Usage:
-        """What has been spent since."""
+        """The usage after `before`."""
         pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(before), strict=True)
         return Usage(*(now - then for now, then in pairs))
 
 
 class Picked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which of some candidates a passage should cite."""
+    """The candidate that a passage should cite."""
 
     work: str = ""
-    """Id of the candidate; empty when none of them fits."""
+    """Id of the candidate; empty if none fits."""
     by: Literal["model", "ranker"] = "ranker"
-    """Who chose: where the model could not, the first candidate stands for the ranker."""
+    """Who chose: the first candidate stands for the ranker's choice if the model made none."""
     reason: str = ""
-    """The model's own words, short and without references that are not candidates
-    (`llm.remarks`). A claim, to be shown in quotation marks."""
+    """The model's own words, short and without references that are not candidates (`llm.remarks`).
+    A claim, to be shown in quotation marks."""
     of: int = 0
-    """How many candidates the model was shown: the first ones."""
+    """Number of candidates shown to the model, from the first."""
     program: str = ""
-    """Name and version of the program that asked: "pick@builtin"."""
+    """Name and version of the program: "pick@builtin"."""
     model: str = ""
     problem: Problem | None = None
     """Why the model did not choose."""
@@ -58,12 +58,12 @@ class Picked(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Supported(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether a record's abstract says what a sentence says. No proof against anybody: a model's
-    opinion on a summary, to be shown with its words beside other evidence."""
+    """Whether a record's abstract supports a sentence. It proves nothing: a model's opinion on a
+    summary, to be shown with its words beside other evidence."""
 
     verdict: Literal["yes", "no", "unclear"] = "unclear"
     words: str = ""
-    """The words of the title or abstract that say so, found there letter by letter."""
+    """The supporting words, found verbatim in the title or abstract."""
     program: str = ""
     model: str = ""
     problem: Problem | None = None
@@ -72,11 +72,11 @@ class Supported(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Interpreted(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a question for a literature search asks for, as a query that the rules read."""
+    """The conditions in a question for a literature search, as a typed query."""
 
     text: str = ""
-    """In the grammar of typed queries, made of the question's own words; empty where the model
-    found no condition."""
+    """In the grammar of typed queries, made of the question's own words; empty if the model found
+    no condition."""
     program: str = ""
     model: str = ""
     problem: Problem | None = None
@@ -84,7 +84,7 @@ class Interpreted(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SuggestedQueries(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Queries for methods, applications and limitations of what a question asks for."""
+    """Queries for methods, applications and limitations of the topic of a question."""
 
     queries: tuple[tuple[str, str], ...] = ()
     """Aspect and words."""
@@ -95,12 +95,12 @@ class SuggestedQueries(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was spent today, and what may be."""
+    """Today's usage and its limits."""
 
     used: Usage = Usage()
     session: Usage = Usage()
-    """By this process alone."""
+    """Usage of this process alone."""
     daily_tokens: int = 0
-    """0: no limit."""
+    """Limit; 0 for none."""
     daily_cost: float = 0.0
-    """US dollars; 0: no limit."""
+    """Limit in US dollars; 0 for none."""

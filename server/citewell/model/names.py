@@ -55,11 +55,11 @@ _ORGANISATION = frozenset(
 
 
 _UNITS = frozenset({"AI", "DeepMind", "Research"})
-"""Last words of companies' names in this case: "Ai" is a surname."""
+"""Last words of company names, in this case: "Ai" is a surname."""
 
 
 def is_organisation(author: Author) -> bool:
-    """True for a name whose last word is one of organisations: "Gemma Team", "Meta AI"."""
+    """True for a name that ends like an organisation's: "Gemma Team", "Meta AI"."""
     last = author.display.rpartition(" ")[2]
     return last.lower() in _ORGANISATION or last in _UNITS
 
@@ -67,22 +67,22 @@ def is_organisation(author: Author) -> bool:
 _LOWER_PARTICLES = frozenset(
     "van von der den de del della da dos das du des zu zur zum y e".split()
 )
-"""Particles that are no name themselves."""
+"""Particles that are not names themselves."""
 _OWN_SMALL = frozenset(
     """
     adriennemareebrown bellhooks danahboyd danahmboyd eecummings kdlang mcschraefel
     """.split()
 )
-"""Those who write themselves in lower case, by the letters of their names."""
+"""People who write their names in lower case, letters only."""
 _NAME_PART = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f'’](?=[^\W\d_\u0300-\u036f]|$))*")
 _VOWEL = re.compile("[aeiouy]")
 
 
 def usual_case(name: str) -> str:
-    """A personal name in reading order with its words in the usual case, if it has another one.
+    """A personal name in reading order, in its usual capitalisation.
 
     "yelong shen" and "YELONG SHEN" are "Yelong Shen", "Ondrej BOJAR" is "Ondrej Bojar". A single
-    word, the name of an organisation and initials stay, as do those who write themselves small.
+    word, an organisation and initials stay, and so do names that their owners write in lower case.
     """
     words = name.split()
     if len(words) < 2 or name.istitle() or any(mark in name for mark in "/&{\\@0123456789"):
@@ -108,7 +108,7 @@ def usual_case(name: str) -> str:
 
 
 def in_usual_case(author: Author) -> Author:
-    """The author with the words of the name in the usual case."""
+    """The author with the name in its usual capitalisation."""
     if not author.given:
         return author
     end = len(author.given)
@@ -117,7 +117,7 @@ def in_usual_case(author: Author) -> Author:
 
 
 def _capitalised(word: str) -> str:
-    """A word of a name with capitals where names have them: "Jean-Luc", "O'Neil", "McCaw"."""
+    """A word of a name with its usual capitals: "Jean-Luc", "O'Neil", "McCaw"."""
     return _NAME_PART.sub(_capitalised_part, word)
 
 
@@ -139,7 +139,7 @@ def ends_with_others(field: str) -> bool:
 def split_authors(field: str, most: int | None = None) -> list[Author]:
     """The authors of a BibTeX name list, in order; `others` is left out (`ends_with_others`).
 
-    With `most`, only the first ones: the rest is not parsed.
+    With `most`, only the first ones are parsed.
 
     Splits at `and` outside braces only, so that `{Barnes and Noble}` stays one organisation.
     """
@@ -147,7 +147,7 @@ def split_authors(field: str, most: int | None = None) -> list[Author]:
         return []
     if "{" in field:
         return _named_in(_split_outside_braces(field), most)
-    if field.lower().count("and") == field.count(" and "):  # as nearly all are written
+    if field.lower().count("and") == field.count(" and "):  # the form of nearly all lists
         return _named_in(field.split(" and "), most)
     return _named_in(_AND.split(field), most)
 
@@ -165,10 +165,8 @@ def _named_in(names: Iterable[str], most: int | None) -> list[Author]:
 
 
 def author_pieces(field: str) -> tuple[list[str], str]:
-    """The names of a BibTeX name list as they are written, and what joins the first two.
-
-    White space around names is left out; " and " joins a list of one.
-    """
+    """The names of a BibTeX name list as written, and the separator of the first two. White space
+    around names is left out; " and " joins a list of one."""
     pieces = _split_outside_braces(field)
     joint = " and "
     if len(pieces) > 1:
@@ -196,11 +194,11 @@ def _split_outside_braces(field: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def parse_author(name: str) -> Author:
-    """One name, written as BibTeX writes it or as a reader sees it.
+    """Parse one name, in BibTeX's form or in that of running text.
 
     `Last, First`, `von Last, Jr, First`, `First von Last`, `{An Organisation}`; the particle is
-    part of `family`. LaTeX accents become Unicode. An empty name gives an empty `family`.
-    The latest names are remembered: in a bibliography they come again and again.
+    part of `family`. LaTeX accents become Unicode. An empty name gives an empty `family`. The
+    latest names are cached, since names repeat in a bibliography.
     """
     name = name.strip(" \t\r\n;")
     marked = "{" in name or "\\" in name
@@ -224,15 +222,15 @@ def parse_author(name: str) -> Author:
 
 
 def _named_parts(name: str) -> dict[str, str]:
-    """The parts of a name in biblatex's extended form, `family=Doe, given=Jane`; none for another
-    name."""
+    """The parts of a name in biblatex's extended form, `family=Doe, given=Jane`; empty for other
+    forms."""
     pairs = [part.partition("=") for part in _split_top(name, ",")]
     found = {left.strip().lower(): right.strip() for left, mark, right in pairs if mark}
     return found if "family" in found else {}
 
 
 def _sorting_order(parts: list[str], marked: bool) -> Author:
-    """`Last, First`, `Last, Jr, First` and the orders that people write instead."""
+    """Parse `Last, First`, `Last, Jr, First`, or another order that people write."""
     if len(parts) == 2 and _SUFFIX.match(parts[1]):
         author = _reading_order(parts[0], marked)
         return Author(author.family, author.given, _plain(parts[1], marked))
@@ -261,7 +259,7 @@ def _reading_order(name: str, marked: bool) -> Author:
             and words[0][0].isupper()
             and words[1][0].isupper()
         ):
-            # Most names: nothing to weigh.
+            # The form of most names.
             if words[1].lower() not in _ORGANISATION:
                 return Author(words[1], words[0])
             return Author(name)
@@ -292,7 +290,8 @@ def _first_particle(words: list[str]) -> int:
 
 
 def _is_lower(word: str) -> bool:
-    """BibTeX's case of a word: that of its first letter; braced text has none, and is a name."""
+    """Whether BibTeX sees the word as lower case, by its first letter; braced text counts as a
+    name."""
     if word[0] == "{":
         if not _SPECIAL.match(word):
             return False
@@ -331,7 +330,7 @@ def _split_top(text: str, separator: str | None) -> list[str]:
             depth = max(0, depth - 1)
         elif depth == 0 and not escaped:
             blank = char.isspace() or char == "~"
-            # `\c c` is one letter: the blank after a letter accent parts nothing.
+            # `\c c` is one letter: the blank after a letter accent is no separator.
             if blank and index >= 2 and text[index - 2] == "\\" and text[index - 1].isalpha():
                 blank = False
             if char == separator or (separator is None and blank):
@@ -357,32 +356,32 @@ def family_key(author: Author | str) -> str:
     return "".join(char for char in "".join(words) if char.isalnum())
 
 
-# The forms in which people write an author's name: "Yann LeCun", "LeCun, Y.", "Le Cun".
+# Forms of an author's name: "Yann LeCun", "LeCun, Y.", "Le Cun".
 #
-# A record and a filter name the same person when a surname of one is a surname of the other, and
-# the given names agree as far as both are written out. Indexes keep the forms of every author, so
-# that they must be few; a filter may ask for many.
+# A record and a filter name the same person when they share a surname and their given names agree
+# as far as both are given in full. Indexes keep the forms of every author, so these must be few; a
+# filter may try many.
 
 _PIECE = re.compile(r"[^\W\d_]+")
 _LONGEST = 3
-"""Words of a surname of which the first or the last alone may stand for it."""
+"""Longest surname, in words, that its first or last word alone may stand for."""
 _AMONG = re.compile(r"\s*(?:;|&|\band\b)\s*", re.IGNORECASE)
 _SPELT_OUT = (("ae", "a"), ("oe", "o"), ("ue", "u"))
-"""Umlauts as they are typed where the keyboard lacks them."""
+"""Umlauts as typed on a keyboard without them."""
 
 
 class NameForm(msgspec.Struct, frozen=True, order=True):
-    """A surname, with a given name as far as it is written out."""
+    """A surname, with a given name as far as it is known."""
 
     family: str
-    """Folded, letters and digits alone."""
+    """Folded, letters and digits only."""
     given: str = ""
-    """The first given name in full, folded; empty where only its initial is known, or nothing."""
+    """The first given name in full, folded; empty if only an initial, or nothing, is known."""
     initial: str = ""
-    """The first letter of the given name; empty where none is given."""
+    """The first letter of the given name; empty if there is none."""
 
     def fits(self, other: NameForm) -> bool:
-        """True when both may be the name of one person; `self` is what is asked for."""
+        """True when both may name one person; `self` is the query."""
         if self.family != other.family or not self.initial:
             return self.family == other.family
         if self.initial != other.initial:
@@ -403,10 +402,10 @@ def forms_of(author: Author) -> tuple[NameForm, ...]:
 
 
 def wanted_forms(text: str) -> tuple[tuple[NameForm, ...], ...]:
-    """For each person that a filter names the forms of the name, any of which may fit.
+    """For each person in a filter, the alternative forms of the name.
 
-    Several people are parted by "and", "&" or a semicolon. A name without comma is read in both
-    orders, and each of its words may begin the surname.
+    "and", "&" or a semicolon separates people. A name without comma is read in both orders, and
+    each of its words may begin the surname.
     """
     names = _AMONG.sub(" and ", text.strip())
     people = [_forms_in_any_order(name) for name in names.split(" and ") if split_authors(name)]
@@ -424,7 +423,7 @@ def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
         for at in range(len(words)):
             found.update(_of(" ".join(words[at:]), " ".join(words[:at])))
         if len(words) > 1:
-            # "Wang Wei", "LeCun Y": the surname first, without a comma.
+            # "Wang Wei", "LeCun Y": surname first, without a comma.
             found.update(_of(words[0], " ".join(words[1:])))
     for form in tuple(found):
         for written, meant in _SPELT_OUT:
@@ -441,7 +440,8 @@ def _of(family: str, given: str) -> Iterator[tuple[NameForm, None]]:
 
 
 def _families(family: str) -> tuple[str, ...]:
-    """The surname whole, without its particles, and the first and last of two or three words."""
+    """The whole surname, without its particles, and its first and last word if it has two or
+    three."""
     keys = [fold_name(family), family_key(family)]
     words = [fold_name(part) for part in family.replace("-", " ").split()]
     while words and words[0] in PARTICLES:
@@ -454,7 +454,7 @@ def _families(family: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65536)
 def given_forms(given: str) -> tuple[tuple[str, str], ...]:
     """Given names with their initials: the first, and all of them as one word ("Kai-Wei" is also
-    "Kaiwei"); behind an initial the next one by which the person may be called."""
+    "Kaiwei"); after an initial, the next name, by which the person may be known."""
     pieces = _PIECE.findall(fold(given))
     if not pieces:
         return (("", ""),)
@@ -466,25 +466,23 @@ def given_forms(given: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(forms))
 
 
-# Author lists that their source cuts: the names after the last one are missing.
+# Author lists that their source truncates.
 #
-# Entries that Google Scholar exports name ten authors at most. Records made from such entries
-# keep the ten names, and not the "and others" after them.
+# Google Scholar exports at most ten authors. Records made from its entries keep the ten names, and
+# not the "and others" after them.
 
 CUT = "bibliographies:cut"
-"""Source of records whose every list of authors was cut, after whatever number of names."""
+"""Source of records with truncated author lists of any length."""
 _CUT_AFTER = {"bibliographies": 10}
-"""Number of names after which a source cuts a list."""
+"""Number of names at which a source truncates a list."""
 _COMPLETE = frozenset({"cited:6b6e7fa8ca", "cited:74432ba23a"})
 """Ids of works with exactly ten authors, according to four or more bibliographies: RoBERTa and
 "Automatic Differentiation in PyTorch"."""
 
 
 def is_cut(authors: Sequence[Author], sources: Iterable[str], identifier: str = "") -> bool:
-    """True when each of the sources cuts its lists after as many names as these.
-
-    `identifier` is the work's id, if it is known: some works have exactly this number of authors.
-    """
+    """True when every source truncates its lists at as many names as these. `identifier` is the
+    work's id, if known: some works have exactly this number of authors."""
     if identifier in _COMPLETE:
         return False
     sources = set(sources)

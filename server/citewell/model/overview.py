@@ -1,5 +1,5 @@
 """Overviews as plain data: of a list of papers (themes, and sentences that cite papers by id), and
-of what a library covers."""
+of the coverage of a library."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from citewell.model.problem import Problem
 
 
 class CitedSentence(msgspec.Struct, frozen=True):
-    """A sentence and the papers of the list that it rests on."""
+    """A sentence and the papers of the list that support it."""
 
     text: str
     ids: tuple[str, ...]
 
 
 class Theme(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Papers of a list that are alike."""
+    """A group of similar papers of a list."""
 
     words: tuple[str, ...]
-    """What distinguishes their titles and abstracts from the others', most telling first."""
+    """Words that set their titles and abstracts apart, most distinctive first."""
     ids: tuple[str, ...]
     """In the order of the list."""
     sentences: tuple[CitedSentence, ...] = ()
@@ -28,28 +28,28 @@ class Theme(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a language model wrote of a list, as far as the abstracts support it."""
+    """A language model's summary of a list, as far as the abstracts support it."""
 
     sentences: tuple[CitedSentence, ...] = ()
     dropped: int = 0
-    """Sentences that were left out: without a paper of the list, or not supported by it."""
+    """Number of sentences left out: without a paper of the list, or not supported by it."""
     of: int = 0
-    """How many papers the model was shown: the first ones."""
+    """Number of papers shown to the model, from the first."""
     program: str = ""
-    """Name and version of the program that asked: "summarize@builtin"."""
+    """Name and version of the program: "summarize@builtin"."""
     model: str = ""
     problem: Problem | None = None
-    """Why there is no text."""
+    """Why there is no summary."""
     usage: Usage = Usage()
 
 
 class Overview(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the first papers of a list are about. It names no paper that is not in the list."""
+    """The topics of the first papers of a list. It names no paper outside the list."""
 
     themes: tuple[Theme, ...] = ()
     """The largest first."""
     summary: Summary | None = None
-    """By the language model; None where none is named."""
+    """The language model's; None if no model is configured."""
 
 
 class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,12 +60,11 @@ class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     last: int
     missing: tuple[int, ...] = ()
-    """Years between the first and the last of which it holds nothing, or far less than of the
-    years beside."""
+    """Years between the first and the last with no works, or far fewer than in the years beside."""
 
 
 class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one of the libraries that are searched covers."""
+    """The coverage of one of the searched libraries."""
 
     name: str
     works: int
@@ -76,4 +75,4 @@ class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     years: dict[str, int] = {}
     """Works of each year."""
     venues: tuple[VenueCount, ...] = ()
-    """The largest venues of a library that is shipped; none of any other library."""
+    """The largest venues of a library shipped with Citewell; empty for any other library."""

@@ -1,4 +1,5 @@
-"""What was read of a PDF: its text by page, its reference list, and what names the paper."""
+"""The content of a PDF: its text by page, its reference list, and candidates for its title and
+DOI."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ class PdfPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CitingSentence(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A sentence that cites, the citation written `[CITATION]`, other ones `[OTHER]`."""
+    """A sentence that cites, with `[CITATION]` for this citation and `[OTHER]` for others."""
 
     reference: int
-    """Place of the cited work in the reference list, from 0."""
+    """Index of the cited work in the reference list, from 0."""
     text: str
 
 
@@ -29,9 +30,9 @@ class PdfPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     path: str = ""
     page_count: int = 0
-    """Of the file; fewer may have been read."""
+    """Pages of the file; fewer may have been read."""
     titles: tuple[str, ...] = ()
-    """What may be the paper's title, the likeliest first."""
+    """Candidates for the paper's title, the likeliest first."""
     dois: tuple[str, ...] = ()
     """DOIs of the metadata and of the first page; may be those of other papers."""
     arxivs: tuple[str, ...] = ()
@@ -39,16 +40,16 @@ class PdfPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: tuple[PdfPage, ...] = ()
     """The pages in order, without the reference list."""
     references: tuple[PdfPage, ...] = ()
-    """The reference list by page. An empty line parts two references where the layout does."""
+    """The reference list by page. An empty line separates two references if the layout shows the
+    gap."""
     parted: bool = False
-    """Every reference is parted from the next by an empty line in `references`."""
+    """Whether an empty line in `references` separates every two references."""
     claims: tuple[Claim, ...] = ()
-    """The references, where the file was read by a service that takes them apart."""
+    """The references, if a service that parses them read the file."""
     sentences: tuple[CitingSentence, ...] = ()
-    """Citing sentences, where the file was read by a service that links them; they refer to
-    `claims`."""
+    """Citing sentences, if a service that links them read the file; they refer to `claims`."""
     problems: tuple[Problem, ...] = ()
-    """What was left out."""
+    """The parts that were left out, and why."""
 
     @property
     def first_page(self) -> str:

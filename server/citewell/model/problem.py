@@ -1,4 +1,4 @@
-"""What can be wrong, in words for the user: values with a code, and the one exception base."""
+"""Errors for the user: values with a code, and the one base class of exceptions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something a user should know. Never raised: returned beside the result."""
+    """An error or notice for the user. Never raised: returned beside the result."""
 
     code: str
     """Stable, kebab-case, documented: "library-missing", "bib-syntax", "retriever-late"."""
     message: str
-    """One sentence that says what is wrong and names the thing."""
+    """One sentence that states the error and names its subject."""
     hint: str = ""
-    """One sentence that says what to do about it."""
+    """One sentence on how to solve it."""
     path: str = ""
     line: int | None = None
     """1-based line in `path`."""
@@ -27,7 +27,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CitewellError(Exception):
-    """A broken environment: the operation cannot go on. Carries the problem to show."""
+    """A failure that ends the operation, with the problem to show."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -43,12 +43,12 @@ _MEANS = {
     "sentence": "text", "context": "text", "references": "text", "question": "query",
     "topic": "query", "filename": "path",
 }  # fmt: skip
-"""Names that other programs use for the same things."""
+"""Names of the same things in other programs."""
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """The name among those known that this one stands for or nearly is; empty where none is."""
-    import difflib  # only when something is wrong
+    """The known name that this one is a synonym of, or is closest to; "" if there is none."""
+    import difflib  # needed for errors alone
 
     names = list(known)
     if (other := _MEANS.get(name.lower(), "")) in names:

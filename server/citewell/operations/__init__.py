@@ -1,2 +1,1 @@
-"""What programs may ask for, whatever the protocol: requests, responses and the functions between
-them."""
+"""Operations for programs, in any protocol: requests, responses and the functions between them."""

@@ -1,4 +1,4 @@
-"""Are references real, and right?"""
+"""Checks whether references exist and are correct."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from citewell.options import Options
 from citewell.usecases.check import CheckTask, changes_for, plan_changes
 from citewell.usecases.find import passage_queries, suffix_of
 
-# A check as files: the corrected or changed .bib with its diff, SARIF and HTML; and references of
-# a PDF.
+# Further forms of a check: the corrected or changed .bib with its diff, SARIF and HTML; and
+# references from a PDF.
 
 CheckForm = Literal["fixes", "sarif", "html"]
 
 
 def claims_of_pdf_file(content: str, name: str, options: Options) -> Claims:
-    """The references of a PDF in Base64, and why some could not be read. The file lies in a
-    temporary folder while it is read."""
+    """The references of a PDF in Base64, and the reasons why some could not be read. The file is in
+    a temporary folder while it is read."""
     with temporary_folder() as folder:
         path = folder / "paper.pdf"
         path.write_bytes(base64.b64decode(content))
@@ -53,8 +53,8 @@ def claims_of_pdf_file(content: str, name: str, options: Options) -> Claims:
 def forms_of(
     service: Service, request: CheckRequest, checks: Sequence[Check], cancel: Cancel
 ) -> dict[str, Any]:
-    """The forms that are asked for, by field of the answer: `diff` and `fixed` where something of
-    the .bib can be corrected, `sarif` and `html`."""
+    """The requested forms, by field of the answer: `diff` and `fixed` if the .bib can be corrected,
+    `sarif` and `html`."""
     name = request.name
     named = [_named(check, name) for check in checks]
     found: dict[str, Any] = {}
@@ -74,8 +74,8 @@ def forms_of(
 
 
 def changed_texts(service: Service, request: CheckRequest, cancel: Cancel) -> dict[str, Any]:
-    """What the changes make of the .bib and of the papers that cite it: the changed `texts` and
-    their `diff`; nothing without changes. Raises `CitewellError`."""
+    """The results of the changes for the .bib and the papers that cite it: the changed `texts` and
+    their `diff`; empty without changes. Raises `CitewellError`."""
     if not request.changes:
         return {}
     engine, options = service.engine, service.options
@@ -100,14 +100,14 @@ def changed_texts(service: Service, request: CheckRequest, cancel: Cancel) -> di
 
 
 def _named(check: Check, name: str) -> Check:
-    """The check with the name of the file that was sent."""
+    """The check with the name of the file that the client sent."""
     claim = msgspec.structs.replace(check.claim, path=name)
     return msgspec.structs.replace(check, claim=claim)
 
 
 MAX_ENTRIES = 2_000
 MAX_PDF = 12_000_000
-"""Bytes in Base64: less than a request may have."""
+"""Bytes in Base64: less than the limit of a request."""
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 _NAME = r"^[^/\\\x00-\x1f\x7f]+$"
 
@@ -285,8 +285,8 @@ def outcome_of(checks: Sequence[Check]) -> dict[str, Any]:
 def _claims(
     request: CheckRequest,
 ) -> tuple[list[Claim], list[int], list[int], tuple[Problem, ...]]:
-    """The claims, their numbers, the indexes of entries without a reference, and errors of syntax
-    in the text."""
+    """The claims, their numbers, the indices of entries without a reference, and syntax errors in
+    the text."""
     if request.text:
         read = references_in(request.text)
         return list(read.claims), list(range(1, len(read.claims) + 1)), [], read.problems
@@ -323,7 +323,7 @@ def _reference(n: int, check: Check) -> CheckedReference:
     )
 
 
-# Does this paper's abstract say what this sentence says?
+# Support of a sentence by a paper's abstract.
 
 
 class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

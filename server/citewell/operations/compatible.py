@@ -1,4 +1,4 @@
-"""Addresses that earlier citation services had, for clients that were written for them."""
+"""Endpoints of earlier citation services, for their clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
+from citewell.documents.bib.edit import new_bib_text
 from citewell.documents.keys.pattern import make_key
+from citewell.features.text.evidence import reason
 from citewell.features.text.reference import paper_texts
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
@@ -27,13 +29,38 @@ _TEXT = Meta(max_length=MAX_PASSAGE, description="A passage, with placeholders o
 
 
 class CitationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text that wants citations; `sentence` is another name for `text`."""
+    """A text that wants citations; `sentence` and `context` are other names for `text`. An answer
+    for a `context` has `results`, and else `citations`."""
 
     text: Annotated[str, _TEXT] = ""
     sentence: Annotated[str, _TEXT] = ""
+    context: Annotated[str, _TEXT] = ""
     markup: Markup = "auto"
     k: Annotated[Count, Meta(description="Citations for each place.")] = 5
     style: StyleName = ""
+    use_llm_reranker: Annotated[
+        bool, Meta(description="Let the language model choose, if one is configured.")
+    ] = True
+
+
+class FormattedReference(msgspec.Struct, frozen=True, kw_only=True):
+    """A reference in three forms."""
+
+    apa: str
+    mla: str
+    bibtex: str
+
+
+class CompatibleResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A paper to cite, as clients of a `context` read it."""
+
+    citation: Annotated[str, Meta(description="A citation key, made by `bib.key_pattern`.")]
+    score: Annotated[
+        float | None,
+        Meta(description="Probability that an author would cite it here, where it is known."),
+    ]
+    reasoning: Annotated[str, Meta(description="Why it is listed.")]
+    formatted: FormattedReference
 
 
 class CompatibleCitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,9 +87,14 @@ class CitationAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """The papers of all places, by place and rank."""
 
     status: Status
-    citations: tuple[CompatibleCitation, ...]
+    citations: tuple[CompatibleCitation, ...] | None = None
     queries: Annotated[
         tuple[str, ...], Meta(description="The texts that the library was searched with.")
+    ] = ()
+    results: tuple[CompatibleResult, ...] | None = None
+    num_results: int | None = None
+    expanded_queries: Annotated[
+        tuple[str, ...], Meta(description="The same as `queries`, beside `results`.")
     ] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -87,10 +119,9 @@ class HealthSummary(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[str, Meta(description="The configured language model; empty: none.")]
 
 
+_NAMES = ("text", "sentence", "context")
 _GIVEN = {"minLength": 1}
-_EXACTLY_ONE = {
-    "oneOf": [{"required": [name], "properties": {name: _GIVEN}} for name in ("text", "sentence")]
-}
+_EXACTLY_ONE = {"oneOf": [{"required": [name], "properties": {name: _GIVEN}} for name in _NAMES]}
 
 
 @operation(
@@ -102,33 +133,70 @@ _EXACTLY_ONE = {
 def find_citation(service: Service, request: CitationRequest, cancel: Cancel) -> CitationAnswer:
     """The papers to cite in a text, flat, with a key and a formatted reference each. `/v1/find`
     has the same by place, and more."""
-    if bool(request.text) == bool(request.sentence):
+    given = [text for text in (request.text, request.sentence, request.context) if text]
+    if len(given) != 1:
         raise CitewellError(
-            Problem("request-invalid", "Give either `text` or `sentence`.", "Send one of them.")
+            Problem(
+                "request-invalid",
+                "Give one of `text`, `sentence` and `context`.",
+                "Send one of them.",
+            )
         )
-    text = request.text or request.sentence
-    passage = FindRequest(text=text, markup=request.markup, k=request.k)
+    passage = FindRequest(
+        text=given[0], markup=request.markup, k=request.k, choose=request.use_llm_reranker
+    )
     found = found_places(service, passage, cancel)
     problems = [problem for one in found for problem in one.problems]
     if not found:
         problems.append(NO_PLACE)
     taken: set[str] = set()
+    status = status_of([one.result for one in found])
+    queries = tuple(dict.fromkeys(text for one in found for text in one.queries))
+    if request.context:
+        results = tuple(one for place in found for one in _results(place, taken, service))
+        return CitationAnswer(
+            status=status,
+            results=results,
+            num_results=len(results),
+            expanded_queries=queries,
+            problems=public_problems(problems),
+        )
     return CitationAnswer(
-        status=status_of([one.result for one in found]),
+        status=status,
         citations=tuple(
             citation
             for place, one in enumerate(found, 1)
             for citation in _citations(one, place, request.style, taken, service)
         ),
-        queries=tuple(dict.fromkeys(text for one in found for text in one.queries)),
+        queries=queries,
         problems=public_problems(problems),
     )
+
+
+def _results(found: Found, taken: set[str], service: Service) -> list[CompatibleResult]:
+    """The results of one place; their keys join those that are `taken`."""
+    works = [hit.work for hit in found.hits]
+    apa, mla = (paper_texts(works, "reference", service.options, one) for one in ("apa", "mla"))
+    made: list[CompatibleResult] = []
+    for rank, hit in enumerate(found.hits):
+        bibtex, key = new_bib_text(hit.work, None, service.options.bib, taken)
+        taken |= {key, key.lower()}
+        chosen = found.by_model and rank == 0
+        made.append(
+            CompatibleResult(
+                citation=key,
+                score=found.confidences[rank],
+                reasoning=found.who if chosen else reason(hit, found.query.text),
+                formatted=FormattedReference(apa=apa[rank], mla=mla[rank], bibtex=bibtex),
+            )
+        )
+    return made
 
 
 def _citations(
     found: Found, place: int, style: str, taken: set[str], service: Service
 ) -> list[CompatibleCitation]:
-    """The citations of one place; their keys join those that are `taken`."""
+    """The citations of one place; their keys are added to `taken`."""
     options = service.options
     works = [hit.work for hit in found.hits]
     formatted = paper_texts(works, "reference", options, style)

@@ -1,4 +1,4 @@
-"""Literature searches in passes, the papers beside others in the citation graph, and maps."""
+"""Literature searches in passes, neighbours in the citation graph, and maps."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
     )
 
 
-# How papers cite each other, and which are alike.
+# Maps: citations between papers, and similarity.
 
 
 class MapRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""The citations of a document that is sent as text."""
+"""Filling of a document that the client sends as text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from citewell.usecases.find import Status, status_of, suffix_of
 
 MAX_FILES = 200
 MAX_PLACEHOLDERS = 1_000
-"""More would keep the other clients waiting for minutes."""
+"""More would block the other clients for minutes."""
 
 Text = Annotated[str, Meta(max_length=MAX_FILE)]
 _NAME = r'(?!/)(?!(?:[^/]*/)*\.\.(?:/|$))(?=.*[^./])[^\\:\u0000\n<>"|?*]+'
-"""A relative name with slashes that stays in the paper's folder, as `TextProject` takes it."""
+"""A relative name with slashes inside the paper's folder, as `TextProject` accepts it."""
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=f"^{_NAME}$")]
 Unit = Annotated[
     Literal["code-points", "utf-16", "utf-8"],
@@ -142,7 +142,7 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What would be cited where. Bibliographies come first in `edits`: a citation without its entry
+    """The proposed citations. Bibliographies come first in `edits`: a citation without its entry
     would break the paper."""
 
     status: Status | Literal["no_placeholders"]
@@ -222,7 +222,7 @@ def _filled(n: int, found: PlaceholderFill, project: TextProject) -> Filled:
 
 
 def _changed(plan: FillPlan, project: TextProject) -> dict[str, str]:
-    """The changed files as they will be, by name."""
+    """The new texts of the changed files, by name."""
     changed = {}
     for edit in plan.edits:
         edited = RebasedText(plan.texts[edit.path])
@@ -232,7 +232,7 @@ def _changed(plan: FillPlan, project: TextProject) -> dict[str, str]:
 
 
 def _entries(plan: FillPlan, changed: Mapping[str, str]) -> list[NewEntry]:
-    """Each entry that is new, once, in the order of the citations."""
+    """Each new entry, once, in the order of the citations."""
     works = {one.key: one.hit.work for one in plan.filled if one.hit is not None and not one.reused}
     bibs = {name: parse_bib(text, name) for name, text in changed.items() if name.endswith(".bib")}
     return [
@@ -257,7 +257,7 @@ def _edits(plan: FillPlan, project: TextProject, unit: str) -> tuple[FileEdits, 
 
 
 def in_units(text: str, offsets: Sequence[int], unit: str) -> list[int]:
-    """Offsets in a text, which come in order, counted in another unit."""
+    """Ascending offsets in a text, converted to another unit."""
     if unit not in _CODECS or text.isascii():
         return list(offsets)
     codec, size = _CODECS[unit]

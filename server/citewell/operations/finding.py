@@ -1,4 +1,4 @@
-"""Papers to cite in a passage."""
+"""Search for papers to cite in a passage."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from citewell.usecases.find import (
 )
 
 MAX_REFERENCES = 500
-"""Entries of a .bib from which the order learns what the paper is about."""
+"""Maximum number of entries of a .bib that inform the ranking about the paper's topic."""
 
 
 class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,7 +142,8 @@ def found_places(
     paper: CitingPaper | None = None,
     suffix: str = "",
 ) -> list[Found]:
-    """The papers for each place of the passage. `suffix`: of the paper's file, where it has one."""
+    """The papers for each place of the passage. `suffix` is that of the paper's file, if it has
+    one."""
     suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
     return find_papers(
         service.engine,
@@ -157,8 +158,8 @@ def found_places(
 def found_papers(
     found: Found, keys: Sequence[str], request: FindRequest, service: Service
 ) -> tuple[FoundPaper, ...]:
-    """The papers of a place as they travel, with the forms that were asked for. Raises
-    `CitewellError` for an unknown style."""
+    """The papers of a place for the client, with the requested forms. Raises `CitewellError` for an
+    unknown style."""
     works = [hit.work for hit in found.hits]
     texts = texts_of(works, request.forms, request.style, service.options)
     confidences = found.confidences
@@ -177,7 +178,7 @@ def found_papers(
 
 
 def sentence_of(query: Query) -> str:
-    """The sentence of a place, or the words that stand for one."""
+    """The sentence of a place, or its words."""
     return query.sentence or query.text
 
 
@@ -191,7 +192,7 @@ _MANY = Problem(
 )
 
 
-# Where citations belong in a passage that marks no place.
+# Places for citations in a passage without marks.
 
 
 class PlacesRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -232,11 +233,11 @@ def find_places(service: Service, request: PlacesRequest, cancel: Cancel) -> Pla
 
 
 def _spaced(sentence: str) -> str:
-    """The sentence with a space before the mark, as an author writes it."""
+    """The sentence with a space before the mark, in the usual style."""
     return sentence.replace(MARK, f" {MARK}").replace("  ", " ")
 
 
-# One paper for a place, by the language model that the user named.
+# One paper for a place, chosen by the configured language model.
 
 
 class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

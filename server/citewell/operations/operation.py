@@ -1,4 +1,4 @@
-"""An operation is what a program may ask for: a request, a function and its response.
+"""An operation for programs: a request, a function and its response.
 
 A new one is a request, a response and a decorated function in a module here, and a line in the
 table of each protocol that offers it: addresses in `http.endpoints`, tools in `mcp.server`.
@@ -22,7 +22,7 @@ from citewell.usecases.find import Progress, no_progress
 
 SHORT_SECONDS = 60.0
 LONG_SECONDS = 900.0
-"""For what asks sources or a language model many times."""
+"""Limit for operations with many queries to sources or a language model."""
 MAX_PROBLEMS = 10
 
 
@@ -31,7 +31,7 @@ PartCallback = Callable[[msgspec.Struct], None]
 
 
 def no_part(part: msgspec.Struct) -> None:
-    """Ignores responses that a later one replaces."""
+    """Ignore responses that a later one replaces."""
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class Service(msgspec.Struct, frozen=True):
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request that asks for nothing in particular."""
+    """A request without parameters."""
 
 
 Function = Callable[[Service, Any, Cancel], msgspec.Struct]
@@ -55,23 +55,23 @@ the operation."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """A function with what a protocol has to know of it."""
+    """A function with its properties for protocols."""
 
     function: Function
     request: type[msgspec.Struct]
     response: type[msgspec.Struct]
     summary: str
-    """One line; the function's docstring says the rest."""
+    """One line; the function's docstring has the details."""
     queue: Kind | Callable[[Any], Kind] = "record"
-    """Behind what a request waits; or that, by what it asks for."""
+    """The queue of a request, or a function that chooses it."""
     seconds: float = SHORT_SECONDS
-    """How long it may take."""
+    """Time limit in seconds."""
     schema_keywords: Mapping[str, Any] = {}
     """Keywords of the request's JSON schema beside its fields."""
     in_parts: bool = False
     """Passes responses to `Service.on_part` while it works; the last one is its response, too."""
     at_once: bool = False
-    """Needs no engine, so it responds even when the server is busy."""
+    """Whether it needs no engine, so that it responds even when the server is busy."""
 
     @property
     def is_long(self) -> bool:
@@ -79,12 +79,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return self.seconds > SHORT_SECONDS
 
     def queue_of(self, request: Any) -> Kind:
-        """Behind what a request waits."""
+        """The queue of a request."""
         return self.queue if isinstance(self.queue, str) else self.queue(request)
 
 
 def operation(summary: str, **how: Any) -> Callable[[Function], Operation]:
-    """Make an operation of a function, whose annotations are the types of request and response;
+    """Turn a function into an operation; its annotations are the types of request and response, and
     `how` are further fields of `Operation`."""
 
     def decorated(function: Function) -> Operation:
@@ -98,7 +98,7 @@ def operation(summary: str, **how: Any) -> Callable[[Function], Operation]:
 
 
 def public_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """What went wrong beside a response, each once, without keys and without paths of the server's
+    """The problems beside a response, each once, without keys and without paths on the server's
     machine."""
     clean = (
         Problem(one.code, without_keys(one.message), without_keys(one.hint), line=one.line)

@@ -1,5 +1,5 @@
-"""Papers as they travel, and records by id, DOI or arXiv identifier with the texts that other
-programs want."""
+"""Papers in the form for clients, and records by id, DOI or arXiv identifier with the texts that
+other programs need."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FoundPaper(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def fields_of(work: Work, *, abstract: bool = False, cited: int = 0) -> dict[str, Any]:
-    """The fields of a `Paper` that a record fills; `cited`: how often it is known to be cited."""
+    """The fields of a `Paper` from a record; `cited` is its known number of citations."""
     return {
         "id": work.id,
         "source": source_of(work),
@@ -134,24 +134,25 @@ Listed = TypeVar("Listed", bound=HasWork)
 
 
 def with_citations(papers: Sequence[Listed], engine: Engine) -> Iterator[tuple[Listed, int]]:
-    """Each paper of a list with how often it is known to be cited."""
+    """Each paper of a list with its known number of citations."""
     return zip(papers, engine.citations([one.work.id for one in papers]), strict=True)
 
 
 def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
-    """The record as it travels."""
+    """The record in the form for clients."""
     return Paper(**fields_of(work, abstract=abstract), key=key)
 
 
 def found_paper(
     hit: Hit, *, abstract: bool = False, key: str = "", typed: str = "", cited: int = 0
 ) -> Paper:
-    """The record of a search hit as it travels, with its evidence; `typed`: the searched words."""
+    """The record of a search hit in the form for clients, with its evidence; `typed`: the searched
+    words."""
     fields = fields_of(hit.work, abstract=abstract, cited=cited)
     return Paper(**fields, key=key or hit.key, reason=reason(hit, typed), why=why(hit))
 
 
-# Records by id, with the texts that are asked for.
+# Records by id, with the requested texts.
 
 Form = Literal["bibtex", "csl", "reference"]
 Forms = Annotated[
@@ -216,7 +217,8 @@ def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record
 
 
 def held_of(service: Service, ids: Sequence[str]) -> tuple[list[Work], list[str]]:
-    """The records of the ids, and the ids without one. Raises `CitewellError` without a library."""
+    """The records with these ids, and the ids without one. Raises `CitewellError` without a
+    library."""
     works = works_named(service.engine, ids)
     held = [work for work in works if work is not None]
     if not held:
@@ -227,7 +229,8 @@ def held_of(service: Service, ids: Sequence[str]) -> tuple[list[Work], list[str]
 def records(
     works: Sequence[Work], forms: Collection[Form], style: str, service: Service
 ) -> list[Record]:
-    """The works as they travel, with their texts. Raises `CitewellError` for an unknown style."""
+    """The works in the form for clients, with their texts. Raises `CitewellError` for an unknown
+    style."""
     texts = texts_of(works, forms, style, service.options)
     cited = service.engine.citations([work.id for work in works])
     return [
@@ -242,7 +245,7 @@ def records(
 def texts_of(
     works: Sequence[Work], forms: Collection[Form], style: str, options: Options
 ) -> dict[str, Sequence[Any]]:
-    """By form the text of each work. Raises `CitewellError` for an unknown style."""
+    """The texts of the works by form. Raises `CitewellError` for an unknown style."""
     texts: dict[str, Sequence[Any]] = {}
     if "bibtex" in forms:
         texts["bibtex"] = paper_texts(works, "bibtex", options)

@@ -1,4 +1,4 @@
-"""Papers by words, authors, venue and years, in pages."""
+"""Search for papers by words, authors, venue and years, in pages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.find import Status, digest, from_cursor, in_sentence, status_of, to_cursor
 
 MAX_DEPTH = 400
-"""Papers that one search can be paged through."""
+"""Maximum number of papers in all pages of one search."""
 HEAD = 100
-"""First papers that are asked for alone. A search for more has more candidates, and therefore
-another order: later pages take from it what these lack, so that all are parts of one list."""
+"""Number of papers in the first search. A search for more has more candidates, and therefore
+another order: later pages contain the papers missing from the first ones, so that all are parts of
+one list."""
 _YEARS = Problem(
     "request-invalid",
     "`year` is given together with `year_from` or `year_to`.",
@@ -155,7 +156,7 @@ def years_of(first: int | None, last: int | None) -> tuple[int | None, int | Non
 
 def query_of(request: SearchRequest, options: Options) -> Query | None:
     """The query of a search for words, or for a sentence with a placeholder (`in_sentence`); None
-    where the request asks for nothing. Years may be in any order.
+    for an empty request. Years may be in any order.
 
     Raises `CitewellError` when `year` is given with one of the others.
     """
@@ -184,7 +185,7 @@ def query_of(request: SearchRequest, options: Options) -> Query | None:
 def page_of(
     service: Service, request: SearchRequest, cancel: Cancel, *, query: Query
 ) -> SearchPage:
-    """The page that a request asks for, of its query. Raises as `search_page` does."""
+    """The requested page for a query. Raises as `search_page` does."""
     return search_page(
         service.engine,
         query,
@@ -200,11 +201,11 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of papers, best first."""
 
     result: SearchResult
-    """Of the pages so far, and one paper more where there is one."""
+    """The result of the pages so far, with one paper more if there is one."""
     start: int
     end: int
     name: str
-    """Of the search; a cursor belongs to one."""
+    """Name of the search; a cursor belongs to one."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -212,8 +213,8 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
         return self.result.hits[self.start : self.end]
 
     def next_cursor(self, shown: int | None = None) -> str:
-        """The cursor of the page after the first `shown` papers of this one (default: all of
-        them); empty where there are no more."""
+        """The cursor of the page after the first `shown` papers of this one (default: all of them);
+        empty on the last page."""
         end = self.end if shown is None else self.start + shown
         more = self.start < end < len(self.result.hits)
         return to_cursor(self.name, end) if more else ""
@@ -251,7 +252,7 @@ def search_page(
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     dated = sort != "relevance"
-    # One more than is shown, to know whether there is a next page.
+    # One more than shown, to know whether there is a next page.
     depth = (HEAD if query.text or query.sentence else MAX_DEPTH) if dated else min(end, HEAD) + 1
     result = engine.find(query, depth, tier="full", cancel=cancel)
     if end > HEAD and not dated:

@@ -1,4 +1,4 @@
-"""What answers here: the server, and the library behind it."""
+"""The status of the server and the library behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from citewell.operations.operation import Nothing, Service, operation, public_pr
 
 
 class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What answers, and what does not."""
+    """The parts that answer, and the problems of those that do not."""
 
     version: str
     ready: Annotated[bool, Meta(description="Whether there is a library with papers.")]

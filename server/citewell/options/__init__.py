@@ -1,10 +1,10 @@
 """One typed settings tree with defaults; files, environment, editor and flags fill it in.
 
-`Options` is imported when it is first used: a thread that imports a module of this package must not
-wait for another thread that imports the package as a whole.
+`Options` is imported at its first use: a thread that imports a module of this package must not wait
+for another thread that imports the package as a whole.
 """
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
+TYPE_CHECKING = False  # like `typing`, which takes longer to import than all of this
 
 if TYPE_CHECKING:
     from citewell.options.tree import Options

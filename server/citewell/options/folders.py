@@ -1,4 +1,4 @@
-"""The folders of this user: settings, what Citewell keeps, and what it may lose."""
+"""The user's folders: settings, data, and cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 
 class Stored(NamedTuple):
-    """What is kept in one of the folders."""
+    """Something stored in one of the folders."""
 
     folder: Literal["data", "cache", "settings"]
     name: str
@@ -71,7 +71,7 @@ _NAME = "citewell"
 
 
 def working_folder() -> Path:
-    """The folder in which the process runs; the home folder if that was removed meanwhile."""
+    """The working folder of the process; the home folder if it was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -86,8 +86,8 @@ def config_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """The folder that `CITEWELL_DATA` names, else the user's data folder: libraries, unless a
-    setting says where, and a few small files.
+    """The folder in `CITEWELL_DATA`, else the user's data folder: libraries, unless a setting names
+    another place, and a few small files.
     """
     if named := os.environ.get(DATA_VARIABLE):
         return Path(named)
@@ -97,7 +97,7 @@ def data_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder that `CITEWELL_CACHE` names, else the user's cache: answers that were kept."""
+    """The folder in `CITEWELL_CACHE`, else the user's cache folder."""
     if named := os.environ.get(CACHE_VARIABLE):
         return Path(named)
     from platformdirs import user_cache_path
@@ -106,10 +106,8 @@ def cache_folder() -> Path:
 
 
 def sources_folder() -> Path:
-    """The folder in the cache for what scholarly sources answered and when they may be asked.
-
-    Made if it can be: what a user looked up is private.
-    """
+    """The folder in the cache for answers and rate limits of scholarly sources. It is created if
+    possible; its content is private."""
     folder = cache_folder() / "sources"
     with contextlib.suppress(OSError):
         make_private(folder)
@@ -117,8 +115,8 @@ def sources_folder() -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that other users cannot enter, if it is missing. In this user's data or cache
-    folder, what is open to others is closed on the way to it. Raises `OSError`."""
+    """Create a folder that other users cannot read, if it is missing. Folders above it, up to this
+    user's data or cache folder, are closed to others. Raises `OSError`."""
     root = _user_folder(folder)
     if root is None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -131,7 +129,7 @@ def make_private(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> Path:
-    """Make an empty file that other users cannot read, if it is missing, and its folder. Returns
+    """Create an empty file that other users cannot read, if it is missing, and its folder. Return
     the path. Raises `OSError`."""
     make_private(path.parent)
     if not path.exists():
@@ -143,8 +141,8 @@ def make_private_file(path: Path) -> Path:
 
 @contextlib.contextmanager
 def private_writes(folder: Path) -> Iterator[None]:
-    """Make a folder, in which this process and its children write within the block. In this user's
-    data or cache folder, other users cannot read that. Raises `OSError`."""
+    """Create a folder for writing by this process and its children within the block. In this user's
+    data or cache folder, other users cannot read it. Raises `OSError`."""
     if _user_folder(folder) is None:
         folder.mkdir(parents=True, exist_ok=True)
         yield
@@ -159,7 +157,7 @@ def private_writes(folder: Path) -> Iterator[None]:
 
 
 def _user_folder(path: Path) -> Path | None:
-    """The data or cache folder that a path is in."""
+    """The data or cache folder around a path."""
     roots = (data_folder(), cache_folder())
     return next((root for root in roots if path.is_relative_to(root)), None)
 
@@ -169,14 +167,15 @@ def _is_open(path: Path) -> bool:
 
 
 def _close(path: Path) -> None:
-    """Take what this user owns in a folder, or a file, away from other users."""
+    """Remove other users' permissions from files that this user owns, in a folder or in one
+    file."""
     for one in (path, *path.rglob("*")):
         with contextlib.suppress(OSError):
             if not one.is_symlink() and _is_open(one):
                 one.chmod(one.stat().st_mode & 0o700)
 
 
-# Models that the user's settings name by their Hugging Face name.
+# Models named in the user's settings by their Hugging Face name.
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -185,13 +184,13 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def is_hub_off() -> bool:
-    """True when the user has switched the hub off."""
+    """True when the user has switched the Hugging Face hub off."""
     return any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE)
 
 
 def import_torch() -> Any:
-    """The module `torch`, to be imported before the packages that import it themselves. Raises
-    `ImportError`. It would make a folder in the system's temporary folder, and leave it there."""
+    """Import `torch` before the packages that import it themselves. Raises `ImportError`. It would
+    create a folder in the system's temporary folder, and leave it there."""
     folder = os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "torch"))
     with contextlib.suppress(OSError):
         make_private(Path(folder))
@@ -199,8 +198,8 @@ def import_torch() -> Any:
 
 
 def load_cached_first(name: str, load: Callable[[bool], T]) -> T:
-    """A model as `load(local_files_only)` loads it: from the disk, where nothing is asked of the
-    hub, else from the hub, unless that is off or `name` is a folder. Raises what the last raised.
+    """Load a model with `load(local_files_only)`: from disk, without a request to the hub, else
+    from the hub, unless it is off or `name` is a folder. Raises the last error.
     """
     if Path(name).is_dir() or is_hub_off():
         return load(True)

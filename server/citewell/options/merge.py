@@ -1,4 +1,4 @@
-"""Merges the layers of settings leaf by leaf: a wrong value costs itself, never its neighbours.
+"""Merges the layers of settings value by value: a wrong value does not affect others.
 
 A wrong value of a setting that names a recipient means no recipient.
 """
@@ -19,7 +19,7 @@ from citewell.options.folders import config_folder, working_folder
 from citewell.options.tree import Options
 from citewell.options.values import (
     ENVIRONMENT_PREFIX,
-    SECRETS,
+    NO_SETTINGS,
     Setting,
     WrongValueError,
     camel,
@@ -31,7 +31,7 @@ from citewell.options.values import (
     settings,
 )
 
-# Settings files: where they lie, and what they hold with the line of each name.
+# Settings files: their places, and their content with the line of each name.
 
 WORKSPACE_FILE = "citewell.toml"
 CONFIG_VARIABLE = "CITEWELL_CONFIG"
@@ -40,7 +40,7 @@ MAX_FILE_BYTES = 1_000_000
 
 
 class SettingsFile(Struct, frozen=True):
-    """A file that was read: its tables, and the 1-based line of each dotted name."""
+    """A parsed settings file: its tables, and the 1-based line of each dotted name."""
 
     content: Mapping[str, Any]
     lines: Mapping[str, int]
@@ -52,7 +52,7 @@ def default_user_file() -> Path:
 
 
 def find_workspace_file(start: Path | None, root: Path | None) -> Path | None:
-    """The nearest `citewell.toml` from `start` upward, `root` included.
+    """The nearest `citewell.toml` from `start` up to and including `root`.
 
     Without a root the search ends at the first folder that holds `.git`, else at the home folder
     or the top of the file system.
@@ -78,7 +78,7 @@ def find_workspace_file(start: Path | None, root: Path | None) -> Path | None:
 
 
 def read_settings(path: Path, *, required: bool) -> SettingsFile | Problem | None:
-    """The file's settings; None for one that is not there and need not be."""
+    """Read a settings file; None if an optional one is missing."""
     text = _text_of(path, required)
     if text is None or isinstance(text, Problem):
         return text
@@ -148,7 +148,7 @@ MAX_DEPTH = 8
 
 
 class Origin(Struct, frozen=True):
-    """Which source gave a setting its value."""
+    """The origin of a setting's value."""
 
     layer: Layer
     place: str = ""
@@ -161,18 +161,18 @@ class Origin(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The settings in force, what was wrong with their sources, and who set what."""
+    """The effective settings, the problems in their layers, and the origin of each value."""
 
     options: Options
     problems: tuple[Problem, ...]
     origins: Mapping[str, Origin]
-    """Dotted name -> origin, for every leaf."""
+    """Origin by dotted name, for every setting."""
     files: tuple[Path, ...]
     """The settings files that were read."""
 
 
 class Merge:
-    """The layers so far: values and origins by dotted name, and what was wrong."""
+    """The layers merged so far: values and origins by dotted name, and problems."""
 
     def __init__(self) -> None:
         self.known = {setting.name: setting for setting in settings()}
@@ -207,7 +207,7 @@ class Merge:
                 self._put(
                     setting, environ[variable], origin, variable, working_folder(), textual=True
                 )
-            elif variable.startswith(prefixes) and variable not in SECRETS:
+            elif variable.startswith(prefixes) and variable not in NO_SETTINGS:
                 self._unknown(variable, list(by_variable), "the environment", "", None)
 
     def mapping(
@@ -339,7 +339,7 @@ class Merge:
         )
 
     def finish(self) -> Loaded:
-        """What all layers come to."""
+        """The result of all layers."""
         origins = {name: self.origins.get(name, Origin("default")) for name in self.known}
         return Loaded(
             options=_build(Options, "", self.values),
@@ -381,11 +381,11 @@ def _show(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-# Fills the settings tree from its sources, each above the one before it.
+# Merges all layers of settings.
 #
-# Defaults < user file < workspace `citewell.toml` < environment < editor < flags. Every leaf is
-# merged on its own: a wrong value is reported and the layer below it stands, so that one slip in
-# a file never stops an author from working.
+# Defaults < user file < workspace `citewell.toml` < environment < editor < flags. Every setting is
+# merged on its own: a wrong value is reported and the layer below applies, so that one mistake in a
+# file never blocks an author.
 
 
 def load(
@@ -399,10 +399,10 @@ def load(
 ) -> Loaded:
     """The settings for one workspace; never raises.
 
-    `wire` is the editor's camelCase object (what stands below "citewell"); `overrides` maps dotted
-    snake-case names to values, of which texts are read as the setting's type. The workspace file is
-    the nearest `citewell.toml` from `document` upward to `workspace`. `environ` defaults to the
-    process's own; `user_file` to the one in the user's configuration folder.
+    `wire` is the editor's camelCase object below "citewell"; `overrides` maps dotted snake-case
+    names to values, with texts converted to the setting's type. The workspace file is the nearest
+    `citewell.toml` from `document` upward to `workspace`. `environ` defaults to the process's own;
+    `user_file` to the one in the user's configuration folder.
     """
     environ = os.environ if environ is None else environ
     merge = Merge()
@@ -420,7 +420,7 @@ def load(
 
 
 def library_settings(name: str) -> dict[str, str]:
-    """The settings that name a library: by its name, or by its folder."""
+    """The settings that select a library, by its name or by its folder."""
     if not name:
         return {}
     path = Path(name).expanduser()
@@ -438,7 +438,7 @@ def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def from_wire(wire: Mapping[str, Any], workspace: Path | None = None) -> Loaded:
-    """The defaults under the editor's settings alone, for tests and for a first answer."""
+    """The defaults with the editor's settings only, for tests and for a first answer."""
     merge = Merge()
     merge.mapping("editor", wire, "editor settings", base=workspace, wire=True)
     return merge.finish()

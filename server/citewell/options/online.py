@@ -1,4 +1,4 @@
-"""The settings of what may be sent: to scholarly sources, and to a language model."""
+"""The settings that control what is sent to scholarly sources and to a language model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-# How a setting is declared: its type, its description, and who may set it.
+# The declaration of a setting: its type, its description, and its allowed layers.
 
 
 def about(
@@ -20,12 +20,12 @@ def about(
     stays_inside: bool = False,
     closed_if_wrong: bool = False,
 ) -> Meta:
-    """What is known of a leaf besides its type. The whole text must match `pattern`.
+    """Metadata of a setting besides its type. The whole text must match `pattern`.
 
     `trusted_only`: sends data, runs a program or opens files outside the project, so it is not
-    taken from a workspace file. `stays_inside`: names a file, and is taken from there only if that
+    taken from a workspace file. `stays_inside`: names a file, and is taken from there only if it
     lies below the paper's folder. `closed_if_wrong`: a wrong value falls back to the default and
-    not to another settings layer, so that text is never sent to a recipient whom the user meant to
+    not to another settings layer, so that text is never sent to a recipient that the user meant to
     replace.
     """
     constraints: dict[str, Any] = {"ge": ge, "le": le}

@@ -1,4 +1,4 @@
-"""Writes an answer of the user's into their settings file: every other byte of it stays."""
+"""Writes an answer of the user into their settings file; every other byte stays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def user_file_in_use(
 
 
 def as_toml(section: str, values: Mapping[str, Value]) -> str:
-    """The lines that say the same, for a user who writes them."""
+    """The TOML lines for these values, for users who edit the file themselves."""
 
     def shown(value: Value) -> str:
         if isinstance(value, bool):
@@ -38,10 +38,10 @@ def as_toml(section: str, values: Mapping[str, Value]) -> str:
 
 
 def remember(path: Path, section: str, values: Mapping[str, Value]) -> None:
-    """Set values of one section in a settings file, which is made if it is not there.
+    """Set values of one section in a settings file, which is created if it is missing.
 
-    Comments, order and line ends stay. Raises `CitewellError` (settings-not-written with the
-    lines to write by hand, or file-busy) where that cannot be done; the file is then as it was.
+    Comments, order and line ends stay. Raises `CitewellError` (settings-not-written with the lines
+    to add by hand, or file-busy) if it fails; the file is then unchanged.
     """
     by_hand = f"Add to {path}: {' '.join(as_toml(section, values).splitlines())}"
     if find_spec("tomlkit") is None:

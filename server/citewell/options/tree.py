@@ -1,8 +1,8 @@
 """The settings tree. Snake case here, camelCase only at the wire (editor settings).
 
 Every leaf has a default, and a description that the docs and the editors' schemas repeat. Types and
-constraints are those of msgspec, which converts and checks the values. Marks say what a workspace
-file may set, because such a file travels with other people's manuscripts.
+constraints are those of msgspec, which converts and checks the values. Marks limit what a workspace
+file may set, because it travels with other people's manuscripts.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from citewell.options.online import LlmOptions, SourceOptions, about
 
-# The settings of servers on HTTP: who may ask, how often, and behind which proxy.
+# The settings of HTTP servers: access, rate limits, and proxies.
 
 Origin = Annotated[
     str,
@@ -104,7 +104,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     ] = False
 
 
-# Settings of what the editor shows and offers.
+# The settings of the editor's features.
 
 
 class CompletionOptions(Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ Feature = Literal[
     "code-actions",
     "semantic-tokens",
 ]
-"""What the editor is offered, each part with a switch."""
+"""Features of the editor, each with a switch."""
 
 
 class FeatureOptions(Struct, frozen=True, kw_only=True):
@@ -354,7 +354,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def further_encoders(self) -> tuple[str, ...]:
-        """The encoders that are asked beside the shipped one, each once."""
+        """The encoders used beside the shipped one, each once."""
         return tuple(dict.fromkeys(name for name in self.encoders if name not in ("", "citation")))
 
 
@@ -477,7 +477,7 @@ class LearningOptions(Struct, frozen=True, kw_only=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """The whole tree."""
+    """All settings."""
 
     library: LibraryOptions = LibraryOptions()
     retrieval: RetrievalOptions = RetrievalOptions()

@@ -1,7 +1,7 @@
-"""Whether a value fits a setting: strict for typed sources, tolerant for words typed by people.
+"""Conversion and validation of values: strict for typed layers, tolerant for texts.
 
-A TOML or JSON value must have the setting's own type ("60" is no number there). Environment
-variables and flags are texts, so they are read as the setting's type.
+A TOML or JSON value must have the setting's own type ("60" is not a number there). Environment
+variables and flags are texts, and are converted to the setting's type.
 """
 
 from __future__ import annotations
@@ -23,13 +23,21 @@ from msgspec.structs import fields
 
 from citewell.options.tree import Options
 
-# The settings tree as a flat list: for checks, the reference page and the editors' schemas.
+# The settings as a flat list: for validation, the reference page and the editors' schemas.
 
 ENVIRONMENT_PREFIX = "CITEWELL_"
-SECRETS = frozenset(
-    {"CITEWELL_LLM_KEY", "CITEWELL_MCP_TOKEN", "CITEWELL_HTTP_TOKEN", "CITEWELL_QDRANT_KEY"}
+NO_SETTINGS = frozenset(
+    {
+        "CITEWELL_LLM_KEY",
+        "CITEWELL_MCP_TOKEN",
+        "CITEWELL_HTTP_TOKEN",
+        "CITEWELL_QDRANT_KEY",
+        "CITEWELL_HTTP_HOST",
+        "CITEWELL_HTTP_PORT",
+    }
 )
-"""Variables that are no settings, though they are named like some: no file may hold them."""
+"""Environment variables that look like settings, and that no file may contain: secrets, and the
+address of `citewell serve`."""
 
 
 def camel(name: str) -> str:
@@ -38,12 +46,12 @@ def camel(name: str) -> str:
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """One leaf of the tree."""
+    """One setting."""
 
     name: str
     """Dotted, snake case: "retrieval.rrf_k"."""
     type: Any
-    """Its annotation with the constraints of msgspec, as `msgspec.convert` takes it."""
+    """Its annotation with msgspec constraints, for `msgspec.convert`."""
     default: Any
     help: str
     trusted_only: bool = False
@@ -67,7 +75,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 @cache
 def settings(tree: type[Any] = Options) -> tuple[Setting, ...]:
-    """Every leaf of the tree, in the order in which it is written."""
+    """Every setting, in the order of declaration."""
     return tuple(_walk(tree, ""))
 
 
@@ -123,13 +131,13 @@ def item(kind: Any) -> Any:
 
 
 def names(kind: Any) -> tuple[str, ...]:
-    """The names that a table may have in their order; () where it may have any."""
+    """The allowed names of a table, in order; () if any is allowed."""
     kind = bare(kind)
     return choices(typing.get_args(kind)[0]) if typing.get_origin(kind) is dict else ()
 
 
 def choices(kind: Any) -> tuple[Any, ...]:
-    """The values of a `Literal` or an enumeration in their order; () of any other type."""
+    """The values of a `Literal` or an enumeration, in order; () for any other type."""
     kind = bare(kind)
     if typing.get_origin(kind) is Literal:
         return typing.get_args(kind)
@@ -144,7 +152,7 @@ def is_union(kind: Any) -> bool:
 
 
 def describe(kind: Any) -> str:
-    """The type in words: "whole number", '"rrf" or "max"', "list of texts"."""
+    """A description of the type: "whole number", '"rrf" or "max"', "list of texts"."""
     kind = bare(kind)
     words = {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}
     if kind in words:
@@ -161,7 +169,7 @@ def describe(kind: Any) -> str:
 
 
 def pattern(kind: Any) -> str:
-    """The regular expression that a whole text must match; empty when any text will do."""
+    """The regular expression that the whole text must match; empty if any text is valid."""
     return (constraints(kind).pattern or "").removeprefix("^(?:").removesuffix(r")\Z")
 
 
@@ -173,14 +181,12 @@ NO_HOME = "; no such home folder"
 
 
 class WrongValueError(ValueError):
-    """The value does not fit; the text says what is expected."""
+    """The value is invalid; the message describes the expected one."""
 
 
 def fit(setting: Setting, value: Any, *, base: Path | None = None, textual: bool = False) -> Any:
-    """The value as the tree holds it. Relative paths are taken from `base`.
-
-    Raises `WrongValueError` with a phrase such as "a whole number of at least 1".
-    """
+    """The value converted to the setting's type. Relative paths start at `base`. Raises
+    `WrongValueError` with a phrase such as "a whole number of at least 1"."""
     try:
         if textual:
             value = _read(setting.type, value)
@@ -206,7 +212,7 @@ def _converted(value: Any, kind: Any, base: Path | None = None, textual: bool = 
 
 
 def leads_out(value: Any) -> bool:
-    """True for a name that may lead out of the folder in which it is looked up, on any system."""
+    """True for a name that may lead outside the folder of its look-up, on any system."""
     if not isinstance(value, str):
         return False
     windows, posix = PureWindowsPath(value), PurePosixPath(value)
@@ -229,7 +235,7 @@ def _expected(setting: Setting) -> str:
 
 
 def _detail(kind: Any, value: Any, error: Exception) -> str:
-    """What is wrong with this value, as far as that helps; begins with its comma."""
+    """The detail of the error, beginning with a comma; empty if it does not help."""
     if NO_HOME in str(error):
         return NO_HOME
     known = names(kind)
@@ -250,7 +256,7 @@ def _detail(kind: Any, value: Any, error: Exception) -> str:
 
 
 def _read(kind: Any, text: Any) -> Any:
-    """The value that a text stands for, as far as `msgspec.convert` would not find it."""
+    """The value of a text, for forms that `msgspec.convert` does not accept."""
     kind = bare(kind)
     if not isinstance(text, str) or kind is str:
         return text
@@ -274,7 +280,7 @@ def _split(value: str) -> Any:
 
 
 def _pairs(value: str) -> Any:
-    """The table that a text such as "a=1,b=2", or JSON, stands for."""
+    """The table in a text such as "a=1,b=2", or in JSON."""
     if value.lstrip().startswith("{"):
         return json.loads(value)
     parts = [item.partition("=") for item in value.split(",") if item.strip()]
@@ -284,8 +290,8 @@ def _pairs(value: str) -> Any:
 
 
 def nearest(word: str, words: typing.Sequence[str]) -> str:
-    """The word most like it, or the empty string when none is alike."""
-    import difflib  # only when something is wrong
+    """The most similar word, or ""."""
+    import difflib  # needed for errors alone
 
     lower = {known.lower(): known for known in words}
     close = difflib.get_close_matches(word.lower()[:80], list(lower), n=1, cutoff=0.5)

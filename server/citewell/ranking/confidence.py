@@ -1,9 +1,9 @@
-"""How likely the papers of a list are what a citing sentence cites.
+"""The probability that the papers of a list are the ones that a citing sentence cites.
 
-A logistic model over a candidate's score and its distance from the others, over features of the
-ranker, and over what the sentence names at the place and beside it (`named`). Fitted by
-`citewell_lab.training.confidence` on citations of papers that trained neither the ranker nor
-the encoder, with and without an answer, in large and in small libraries.
+A logistic model over a candidate's score and its distance from the others, features of the ranker,
+and names in the sentence at the place and beside it (`named`). Fitted by
+`citewell_lab.training.confidence` on citations of papers that trained neither the ranker nor the
+encoder, with and without an answer, in large and in small libraries.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ FROM_RANKER = (
     "sentence_explained", "nearby_cocited_share", "nearby_best", "full", "others",
     "sentence_words", "company_best", "mark_place", "title_words",
 )  # fmt: skip
-"""The ranker's features that the confidence depends on; 0 where unknown."""
+"""The ranker's features that the confidence depends on; 0 if unknown."""
 ABSENCES = ("memory_popularity", "nearby_best")
-"""Those whose absence counts by itself: no citation of the paper is known; nothing is cited here
-yet."""
+"""Features with a separate indicator of absence: no citation of the paper is known; nothing is
+cited here yet."""
 SHAPES = (
     "score", "share", "lead", "few", "few_score", "few_share", "few_lead",
 )  # fmt: skip
-"""What follows from the scores of the list. Few: how far the list is from a full one. A paper
-without rivals leads by nothing but their absence."""
+"""Features of the scores of a list. "few": the list's distance from a full one, since a paper
+without rivals leads only because they are missing."""
 FULL_LIST = 300
-"""Candidates from which a list counts as full."""
+"""Minimum number of candidates of a full list."""
 WIDEST_LEAD = 5.0
 MOST_SURE = 0.99
-"""The confidence stops short of certainty: a later edition may be what is cited."""
+"""Upper bound of the confidence: a later edition may be the one cited."""
 
 INPUTS = ("one", *SHAPES, *FROM_RANKER, *NAMED, *(f"no_{name}" for name in ABSENCES))
 
@@ -57,22 +57,22 @@ class SentenceConfidence:
                 raise ValueError("its numbers are not finite")
 
     def of(self, scores: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Probability of each candidate, shape (n,), from all scores of the list and from
-        `known_inputs` of the same candidates."""
+        """Probability of each candidate, shape (n,), from all scores of the list and the
+        `known_inputs` of the candidates."""
         inputs = np.concatenate([shapes(scores), known], axis=1)
         odds = np.clip(inputs @ self.weights, -50, 50)
         return np.asarray(np.minimum(1 / (1 + np.exp(-odds)), MOST_SURE), np.float32)
 
 
 def lowest(scores: NDArray[np.float32], calibrations: Sequence[Calibrate]) -> NDArray[np.float32]:
-    """The lowest of several confidences, shape (n,): a paper that is written unasked has to
-    convince all."""
+    """The lowest of several confidences, shape (n,): a paper that is written unattended must pass
+    all."""
     found = np.stack([calibrate(scores) for calibrate in calibrations])
     return np.asarray(found.min(axis=0), np.float32)
 
 
 def shapes(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Shape (n, 1 + len(SHAPES)): one, and what the scores of a list say of each candidate."""
+    """Shape (n, 1 + len(SHAPES)): one, and the features of each candidate's score."""
     plain = scores.astype(np.float64)
     if not len(plain):
         return np.zeros((0, 1 + len(SHAPES)))
@@ -90,8 +90,8 @@ def shapes(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 def known_inputs(
     table: NDArray[np.float32], names: tuple[str, ...], named: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """The inputs beside the scores, from the ranker's features with their names and from
-    `named`, each a row a candidate."""
+    """The inputs beside the scores, from the ranker's features by name and from `named`, one row a
+    candidate."""
     columns = table[:, [names.index(name) for name in FROM_RANKER]].astype(np.float64)
     absent = table[:, [names.index(name) for name in ABSENCES]] <= UNKNOWN
     columns = np.where(columns <= UNKNOWN, 0.0, columns)

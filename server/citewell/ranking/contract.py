@@ -1,4 +1,4 @@
-"""The contract of whatever orders the head of the list."""
+"""The contract of rankers, which order the head of the list."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from citewell.model.cancel import Cancel
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """The fused list: n rows of the library, best first, with their place in each list."""
+    """The fused list: n rows of the library, best first, with their ranks in each list."""
 
     rows: NDArray[np.int64]
     fused: NDArray[np.float32]
-    """Score of the fusion, shape (n,)."""
+    """Fusion score, shape (n,)."""
     ranks: dict[str, NDArray[np.int32]]
-    """Per retriever, shape (n,): 1-based rank, 0 where its list lacks the row."""
+    """Per retriever, shape (n,): 1-based rank, 0 if the row is not in its list."""
     scores: dict[str, NDArray[np.float32]]
-    """Per retriever, shape (n,): its own score, 0 where its list lacks the row."""
+    """Per retriever, shape (n,): its own score, 0 if the row is not in its list."""
     further: tuple[str, ...] = ()
-    """The retrievers that a trained ranker was not trained with."""
+    """The retrievers added after the ranker was trained."""
 
 
 Calibrate = Callable[[NDArray[np.float32]], NDArray[np.float32]]
@@ -42,37 +42,37 @@ class Ordering(msgspec.Struct, frozen=True):
     order: NDArray[np.int64]
     """Shape (n,): positions in the candidates, best first."""
     scores: NDArray[np.float32]
-    """Shape (n,), in that order, falling."""
+    """Shape (n,), in that order, descending."""
     confidence: NDArray[np.float32] | None = None
     """Shape (n,), in that order: calibrated probability of being what the author would cite."""
     calibrate: Calibrate | None = None
     """Computes confidence from modified scores, given in this ordering's order, for callers that
-    modify them. Where it is given, the scores are log odds."""
+    modify them. If it is set, the scores are log odds."""
 
 
 class Signals(Protocol):
-    """What a ranker may ask about candidate rows beyond their place in the lists."""
+    """Data about candidate rows that a ranker may request."""
 
     def works(self, rows: NDArray[np.int64]) -> list[Work]:
-        """The records, in order. Costs some 20 microseconds each: ask for few."""
+        """The records, in order. Costs about 20 microseconds each: request few."""
         ...
 
     @property
     def years(self) -> NDArray[np.int16]:
-        """Per row of the library, 0 where unknown."""
+        """Per row of the library, 0 if unknown."""
         ...
 
     @property
     def citations(self) -> NDArray[np.int32]:
-        """Per row of the library, -1 where unknown."""
+        """Per row of the library, -1 if unknown."""
         ...
 
     def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """Row of each id, -1 where the library has none."""
+        """Row of each id, -1 if it is not in the library."""
         ...
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """The papers' dense vectors at length 1, shape (n, d); None without a dense index."""
+        """The papers' dense vectors, of length 1, shape (n, d); None without a dense index."""
         ...
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32] | None:
@@ -85,7 +85,8 @@ class Signals(Protocol):
         ...
 
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """BM25 score of each row for any query (a part of the passage, say); None without BM25."""
+        """BM25 score of each row for any query (such as a part of the passage); None without
+        BM25."""
         ...
 
     @property
@@ -98,11 +99,12 @@ class Signals(Protocol):
         ...
 
     def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-        """Title words of the library, sorted hashes, in how many titles each, of how many."""
+        """Title words of the library as sorted hashes, the number of titles with each, and that of
+        all titles."""
         ...
 
     def aliases(self) -> Aliases:
-        """Names by which others cite papers, in the library or not."""
+        """Names that others use for papers, in the library or not."""
         ...
 
     def citation_priors(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
@@ -110,48 +112,49 @@ class Signals(Protocol):
         ...
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """How often others cite each row with what is cited nearby, shape (n, 2); None without
-        priors. See `retrieval.citation_priors.CitationPriors.cocited`."""
+        """How often others cite each row together with works cited nearby, shape (n, 2); None
+        without priors. See `retrieval.citation_priors.CitationPriors.cocited`."""
         ...
 
     def cocited_with(
         self, found: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> NDArray[np.float32] | None:
         """How often others cite each of `rows` together with the rows `found`, shape (n,), as a
-        logarithm; 0 where nothing is known, None without priors."""
+        logarithm; 0 if unknown, None without priors."""
         ...
 
     def coverage(self, text: str, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """Share of the text's words that each row holds in title or abstract, rare words counting
-        more, shape (n,); None without BM25 or known words."""
+        """Share of the text's words in title or abstract of each row, weighted by rarity, shape
+        (n,); None without BM25 or known words."""
         ...
 
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """How well the words around the place match those in which others cite each row, shape
-        (n, len(passages.SIGNALS)); None without priors."""
+        """How well the words around the place match the words of others' citations of each row,
+        shape (n, len(passages.SIGNALS)); None without priors."""
         ...
 
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
-        """A row of each title, -1 where the library has none."""
+        """A row with each title, -1 if it is not in the library."""
         ...
 
 
 class Ranker(Protocol):
-    """Orders candidates. Safe to call from several threads."""
+    """Orders candidates. Thread-safe."""
 
     name: str
 
     def rank(
         self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
     ) -> Ordering:
-        """Every candidate once. Raises `Cancelled`; any other error leaves the fused order."""
+        """Order all candidates, each once. Raises `Cancelled`; after any other error the fused
+        order stays."""
         ...
 
 
 @contextmanager
 def weights_file(path: Path, weights: str) -> Iterator[Any]:
-    """Opens a file of arrays. Raises `CitewellError`, which names the `weights`, where the file
-    cannot be read, and for a `ValueError` or `KeyError` of the block."""
+    """Open a file of arrays. Raises `CitewellError`, with the name `weights`, for an unreadable
+    file, and for a `ValueError` or `KeyError` in the block."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             yield file

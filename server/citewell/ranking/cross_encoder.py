@@ -1,4 +1,5 @@
-"""The cross-encoder stage: a model reads the passage and each paper together, the head of the list.
+"""The cross-encoder stage: a model reads the passage together with each paper at the head of the
+list.
 
 Slower by far than everything before it (some 10 to 100 ms a paper on a laptop's processor), so it
 reads only the best papers of an explicit search, within a time limit. When the limit is reached,
@@ -21,27 +22,27 @@ from citewell.model.query import MARK, OTHER
 from citewell.ranking.contract import Ordering
 
 NAME = "cross-encoder"
-"""What it is called in the evidence and in the timings."""
+"""Its name in the evidence and in the timings."""
 BATCH = 8
-"""Pairs between two looks at the clock."""
+"""Pairs between two checks of the time limit."""
 ABSTRACT_CHARACTERS = 2000
-"""Of an abstract: more than a model's 192 tokens hold."""
+"""Maximum characters of an abstract: more than a model's 192 tokens."""
 QUERY_CHARACTERS = 1000
 _FEW_WORDS = 8
-"""A citing sentence shorter than this is read with the one before it."""
+"""A citing sentence with fewer words is read together with the previous one."""
 _SPACE = re.compile(r"\s+")
 
 
 class PairModel(Protocol):
-    """A loaded cross-encoder. Safe to call from several threads."""
+    """A loaded cross-encoder. Thread-safe."""
 
     def scores(self, query: str, papers: Sequence[str]) -> NDArray[np.float32]:
-        """How well each paper answers the query, shape (n,): greater is better."""
+        """Relevance of each paper to the query, shape (n,): greater is better."""
         ...
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """What the stage did to one paper."""
+    """The effect of the stage on one paper."""
 
     rank: int
     """1-based, after the stage."""
@@ -53,7 +54,7 @@ class Moved(msgspec.Struct, frozen=True):
 def rerank(
     query: Query, ordering: Ordering, head: Sequence[Work], model: PairModel, cancel: Cancel
 ) -> tuple[Ordering, list[Moved]]:
-    """The ordering with its first `len(head)` places in the model's order, and what moved.
+    """The ordering with its first `len(head)` places in the model's order, and the moves.
 
     The rest keeps its order below them. Equal scores keep their order. The scores stay falling:
     the head has the model's, the rest its own, shifted below. Raises `Cancelled`.
@@ -66,7 +67,7 @@ def rerank(
         papers = [paper_text(work) for work in head[start : start + BATCH]]
         scores[start : start + BATCH] = model.scores(text, papers)
     cancel.check()
-    # A model that overflows must not put its nonsense first.
+    # An overflow in the model must not rank garbage first.
     scores = np.nan_to_num(scores, nan=-1e9, neginf=-1e9, posinf=1e9).astype(np.float32)
     places = np.lexsort((np.arange(count), -scores))
     rest = np.arange(count, len(ordering.order))
@@ -89,7 +90,8 @@ def rerank(
 
 
 def query_text(query: Query) -> str:
-    """What is asked: the words typed, then the citing sentence; a short one with its forerunner."""
+    """The text of the query: the typed words, then the citing sentence; a short one with its
+    predecessor."""
     sentence = query.sentence
     if len(sentence.split()) < _FEW_WORDS and query.before:
         sentence = f"{query.before[-1]} {sentence}"
@@ -107,5 +109,5 @@ def paper_text(work: Work) -> str:
 
 
 def _clean(text: str, most: int) -> str:
-    """The text's beginning, without the lone surrogates that tokenizers refuse."""
+    """The start of the text, without lone surrogates, which tokenizers reject."""
     return text[:most].encode("utf-8", "replace").decode("utf-8").strip()

@@ -1,4 +1,5 @@
-"""The learned head's view of a candidate: one row of numbers, the same in training and at work."""
+"""The features of a candidate for the learned head: one row of numbers, identical in training and
+use."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from citewell.ranking.lexical import NAMES as LEXICAL
 from citewell.ranking.lexical import TitleWords, lexical, read_passage
 
 UNKNOWN = -99.0
-"""Value of a missing fact: the trees learn what its absence means."""
+"""Value of a missing fact: the trees learn the meaning of its absence."""
 FEWEST_YEARS = 3
 """Number of references from which a paper's own year can be estimated from theirs."""
 
 
 class Company(msgspec.Struct, frozen=True):
-    """The references that the author already has, as the ranker needs them."""
+    """The author's existing references, as input of the ranker."""
 
     vectors: NDArray[np.float32]
     """Shape (r, d)."""
@@ -27,23 +28,23 @@ class Company(msgspec.Struct, frozen=True):
     surnames: NDArray[np.uint32]
     """Distinct surname hashes, sorted."""
     surname_counts: NDArray[np.int64]
-    """How many references each is an author of."""
+    """Number of references by each author."""
     years: NDArray[np.int16]
 
 
 class Nearby(msgspec.Struct, frozen=True):
-    """What the author cites around the place at hand."""
+    """The works cited around the place."""
 
     rows: NDArray[np.int64]
     vectors: NDArray[np.float32]
     """Shape (r, d)."""
     cocited: NDArray[np.float32]
-    """Shape (n, 2): how often others cite each candidate with these, and as a share of its
+    """Shape (n, 2): how often others cite each candidate with these works, and as a share of its
     citations; UNKNOWN rows for papers without priors."""
 
 
 class FeatureInputs(msgspec.Struct, frozen=True):
-    """Everything known of n candidates, before it becomes features."""
+    """The known data of n candidates, the input of `features`."""
 
     rows: NDArray[np.int64]
     columns: Columns
@@ -52,7 +53,7 @@ class FeatureInputs(msgspec.Struct, frozen=True):
     """Shape (n, d)."""
     full: NDArray[np.float32]
     topic: NDArray[np.float32]
-    """Query vectors, shape (d,), zero where the query has no such part."""
+    """Query vectors, shape (d,), zero if the query lacks that part."""
     prior_signals: NDArray[np.float32]
     """Shape (n, len(memory_names)); UNKNOWN rows for papers without priors."""
     company: Company | None = None
@@ -64,7 +65,7 @@ class FeatureInputs(msgspec.Struct, frozen=True):
 
 
 def feature_names(prior_signals: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the columns that `features` gives, in order."""
+    """Names of the columns of `features`, in order."""
     return (
         "bm25", "bm25_share", "bm25_rank", "full", "full_gap", "full_rank", "topic", "topic_rank",
         *prior_signals, "memory_rank", "popularity_rank",
@@ -126,7 +127,7 @@ def _company(known: FeatureInputs) -> list[NDArray[np.float32]]:
         unknown = np.full(count, UNKNOWN, np.float32)
         return [unknown, unknown, unknown, np.zeros(count, np.float32)]
     likeness = known.vectors @ company.vectors.T
-    # A candidate that is a reference itself is no witness for itself.
+    # A candidate that is itself a reference is no evidence for itself.
     same = known.rows[:, None] == company.rows[None, :]
     likeness[same] = 0
     others = np.maximum(len(company.rows) - same.sum(axis=1), 1)
@@ -140,7 +141,7 @@ def _company(known: FeatureInputs) -> list[NDArray[np.float32]]:
         )
         counts = np.where(company.surnames[at] == columns.surname, company.surname_counts[at], 0)
         owner = np.repeat(np.arange(count), np.diff(columns.surname_starts))
-        # Its own authors are among the references' if it is one of them.
+        # If it is a reference, its own authors are among the references' authors.
         np.add.at(shared, owner, np.maximum(counts - same.any(axis=1)[owner], 0))
     return [mean, top, np.log1p(shared), np.full(count, np.log1p(len(company.rows)), np.float32)]
 
@@ -150,7 +151,7 @@ def _near_words(known: FeatureInputs) -> list[NDArray[np.float32]]:
     bm25 = np.zeros(count, np.float32) if known.bm25_near is None else known.bm25_near
     parts = [bm25, bm25 / max(float(bm25.max(initial=0)), 1e-6), places(bm25)]
     profile = np.full((count, 3), UNKNOWN, np.float32) if known.profile is None else known.profile
-    # Where the priors know nothing but the paper's own list, its passages say nothing either.
+    # If the priors know only the paper's own list, its passages are no evidence either.
     profile = np.where(known.prior_signals[:, 1:2] > UNKNOWN, profile, UNKNOWN)
     return [*parts, *profile.T]
 
@@ -166,9 +167,9 @@ def _nearby(known: FeatureInputs) -> list[NDArray[np.float32]]:
 
 
 def _years(known: FeatureInputs) -> list[NDArray[np.float32]]:
-    """How much older than the references a candidate is: than the newest tenth, than the half.
+    """Age of a candidate relative to the references: to the newest tenth, and to the median.
 
-    The newest reference of all may be a later edition in the records.
+    The newest reference itself may be a later edition in the records.
     """
     unknown = np.full(len(known.rows), UNKNOWN, np.float32)
     company = known.company
@@ -204,7 +205,7 @@ def memory_rows(signals: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDA
 
 
 def company_of(rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: Columns) -> Company:
-    """The references' part, from their rows."""
+    """The input from the references, from their rows."""
     surnames, counts = np.unique(columns.surname, return_counts=True)
     return Company(vectors, rows, surnames, counts, columns.year)
 

@@ -1,9 +1,10 @@
-"""What an author cites, accepted and dismissed, as a prior over the candidates of a search.
+"""A prior over the candidates of a search from the author's citations, accepted and dismissed
+papers.
 
-A cache model: what was used is used again (Kuhn and De Mori 1990). What the paper at hand cites is
-raised a little, the more often it is cited there the more; what the same sentence cites is lowered,
-because authors do not cite a work twice in one sentence. What was accepted for the author's other
-papers is raised by its share of these acceptances, where those for similar words count more
+A cache model: papers used once are used again (Kuhn and De Mori 1990). A paper cited in the current
+paper is raised a little, more if it is cited often there; one cited in the same sentence is
+lowered, because authors do not cite a work twice in one sentence. A paper accepted for the author's
+other papers is raised by its share of these acceptances, weighted by the similarity of the words
 (Nadaraya 1964, Watson 1964). The weights are log-linear and added to the scores of the trained
 head, which are those of a softmax.
 """
@@ -22,15 +23,15 @@ from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import MARK
 
 CITED = 1.25
-"""What a paper gains by being cited here once, where no other candidate is."""
+"""Gain of a paper that is cited here once, if no other candidate is."""
 OFTEN = 0.6
-"""Its further gain, times the logarithm of how often it is cited here."""
+"""Its further gain, times the logarithm of its number of citations here."""
 RIVALS = 0.4
-"""What it loses, times the logarithm of one more than the candidates that are cited here."""
+"""Its loss, times the logarithm of one more than the number of candidates cited here."""
 BESIDE = 4.0
-"""Penalty of a paper that the same sentence cites already."""
+"""Penalty of a paper that the same sentence already cites."""
 UNCITED = 1.25
-"""Gain of a paper that is in the author's bibliography and not cited yet, where it is the only such
+"""Gain of a paper that is in the author's bibliography and not cited yet, if it is the only such
 candidate."""
 CRITICISED = 8.0
 """Penalty of a paper that the previous sentence cites, in a sentence that criticises it:
@@ -39,7 +40,8 @@ ELSEWHERE = 60.0
 ELSEWHERE_DOUBT = 2.0
 """Number of acceptances whose share is reserved for papers that were never accepted."""
 SHARPNESS = 4.0
-"""Of the weight by similarity: orthogonal words count e^-4 times as much as equal ones."""
+"""Sharpness of the weight by similarity: orthogonal words count e^-4 times as much as equal
+ones."""
 DISMISSED = 0.5
 """Penalty of a paper in the project that dismissed it, until it is accepted there.
 
@@ -50,53 +52,53 @@ The similarity of the words to those of earlier citations adds nothing to these:
 already scored the words. The others were tuned by replaying the tuning part (`citewell eval --data
 dev --split valid --replay everyone`)."""
 SAME_SENTENCE = 0.99
-"""Cosine above which two queries of a project count as one sentence. Where events are the only
-evidence of what is cited, papers accepted in that sentence are neither raised nor lowered: the
-author may have removed the citation."""
+"""Cosine above which two queries of a project count as one sentence. If events are the only
+evidence of citations, papers accepted in that sentence are neither raised nor lowered: the author
+may have removed the citation."""
 
 ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE, NOT_YET_CITED, CRITICISED_HERE = range(1, 7)
-"""Why a candidate was moved."""
+"""Reasons for moving a candidate."""
 
 
 class CitationHistory(msgspec.Struct, frozen=True):
-    """What the paper at hand cites, by title key, rising, shape (C,)."""
+    """The works cited in the current paper, by title key, ascending, shape (C,)."""
 
     keys: NDArray[np.uint64]
     times: NDArray[np.float32]
-    """How often each is cited; 0 for what is only in the bibliography."""
+    """Number of citations of each; 0 for works that are only in the bibliography."""
     beside: NDArray[np.bool_]
-    """True for what the sentence of the query cites."""
+    """Mask of the works cited in the query's sentence."""
     criticised: NDArray[np.bool_] | None = None
-    """True for what the previous sentence cites, where the query's sentence is a criticism."""
+    """Mask of the works cited in the previous sentence, if the query's sentence criticises them."""
 
 
 class Prior(msgspec.Struct, frozen=True):
     """History evidence of n candidates."""
 
     added: NDArray[np.float32]
-    """To the score of each, shape (n,)."""
+    """Added to the score of each, shape (n,)."""
     why: NDArray[np.int8]
-    """`ACCEPTED` and so on, 0 where nothing is added, shape (n,)."""
+    """`ACCEPTED` and so on, 0 if nothing is added, shape (n,)."""
 
 
 class Past(msgspec.Struct, frozen=True):
-    """A accepted events and D papers whose last event in a project was a dismissal."""
+    """A accepted events, and D papers with a dismissal as the last event in a project."""
 
     keys: NDArray[np.uint64]
-    """Title keys of what was accepted, each once, rising, shape (K,)."""
+    """Title keys of accepted papers, each once, ascending, shape (K,)."""
     accepted: NDArray[np.int64]
-    """Place in `keys` of each acceptance, shape (A,)."""
+    """Index in `keys` of each acceptance, shape (A,)."""
     query_vectors: NDArray[np.float32]
-    """What each answered, as vectors of length 1, zero where that is unknown, shape (A, d)."""
+    """Vectors of their queries, of length 1, zero if unknown, shape (A, d)."""
     project: NDArray[np.int64]
     """Number of the project of each acceptance, shape (A,)."""
     dismissed: dict[int, NDArray[np.uint64]]
-    """By project: title keys, rising."""
+    """By project: title keys, ascending."""
     projects: dict[str, int]
 
 
 def past_of(events: Sequence[Event], encoder: str, dim: int) -> Past:
-    """The past from events, given oldest first; vectors of another encoder count as unknown."""
+    """The past from events, oldest first; vectors of another encoder count as unknown."""
     projects: dict[str, int] = {}
     accepted: list[int] = []
     owner: list[int] = []
@@ -133,12 +135,12 @@ def prior(
     cited: CitationHistory | None = None,
     typed: bool = False,
 ) -> Prior:
-    """What the past adds to the score of each candidate, by its title key, shape (n,).
+    """The addition to the score of each candidate, given by title key, shape (n,).
 
-    `project` is the folder of the paper being written; `query_vector` has shape (d,). `cited` is
-    what that paper cites; None where the project's events are the only evidence. With `typed`,
-    the query is words for one particular paper: what the paper at hand cites is then neither raised
-    nor lowered, because its .bib is matched with the words anyway.
+    `project` is the folder of the paper being written; `query_vector` has shape (d,). `cited` holds
+    the citations of that paper; None if the project's events are the only evidence. With `typed`,
+    the query is words for one particular paper: works cited in the current paper are then neither
+    raised nor lowered, because its .bib is matched with the words anyway.
     """
     number = past.projects.get(project, -1) if project else -1
     added = np.zeros(len(candidates), np.float32)
@@ -184,14 +186,14 @@ def prior(
 
 
 def _rivals(some: NDArray[np.bool_]) -> float:
-    """The loss of each candidate in the mask to the others, by their number."""
+    """The loss of each candidate in the mask, by the number of the others."""
     return float(RIVALS * np.log1p(np.float32(some.sum())))
 
 
 def _accepted(
     past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]
 ) -> CitationHistory:
-    """The works that the project cites, from its events."""
+    """The works that the project cites, according to its events."""
     times = np.bincount(past.accepted[here], minlength=len(past.keys))
     times[past.accepted[here & (likeness > SAME_SENTENCE)]] = 0
     used = times > 0
@@ -202,8 +204,8 @@ def _accepted(
 def _known(
     keys: NDArray[np.uint64], wanted: NDArray[np.uint64], place: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the wanted keys that are among `keys`, and their indices there. Key 0 never
-    matches: no work has it.
+    """Places of the wanted keys that are among `keys`, and their indices there. Key 0 never
+    matches.
 
     `keys` and `wanted` are sorted: searching for sorted keys costs a third.
     """
@@ -218,10 +220,10 @@ def _shares(past: Past, weights: NDArray[np.float32], doubt: float) -> NDArray[n
     return sums / (doubt + float(weights.sum()))
 
 
-# Sentences that say what is wrong with the work before them, and cite a witness of it.
+# Sentences that criticise the work before them, and cite evidence for it.
 #
-# "However, it fails on long inputs [CITATION]" cites who found that out, not the work that fails.
-# In "Although [CITATION] introduced it, ..." the mark comes first: there the work itself is
+# "However, it fails on long inputs [CITATION]" cites the work that found this out, not the one that
+# fails. In "Although [CITATION] introduced it, ..." the mark comes first: there the work itself is
 # meant.
 
 _FAULT = lazy_pattern(
@@ -240,13 +242,12 @@ _CONTRAST = lazy_pattern(
     r"^\W*(?:However|Yet|But|Unfortunately|Nevertheless|Nonetheless)\b(?:\W+\w+){5}",
     re.IGNORECASE,
 )
-"""A turn against the sentence before, whatever words name the fault.
-
-"However, BERT [CITATION]" names a work and is none.
+"""A contrast with the previous sentence, in any words. "However, BERT [CITATION]" names a work and
+is none.
 """
 
 
 def is_criticism(sentence: str) -> bool:
-    """True where a citing sentence names a fault before the mark, or begins with a contrast."""
+    """True if a citing sentence names a fault before the mark, or begins with a contrast."""
     left, mark, _ = sentence.partition(MARK)
     return bool(mark) and bool(_FAULT.search(left) or _CONTRAST.match(left))

@@ -1,10 +1,11 @@
-"""Is a candidate the paper that typed words mean? How far a match of its kind can be trusted.
+"""The probability that a candidate is the paper that typed words mean, bounded by the kind of
+match.
 
-The calibration of `typed` weighs how well words and record fit. By itself it takes a record that
+The calibration of `typed` weighs how well words and record fit. Alone, it takes a record that
 merely contains the words for the one that they name, and a name that two papers once used for a
-name of its own. What a match rests on bounds it, the surer kind before the other: a nickname, the
-whole title, the head of a title (up to its colon), initials, words from within a title. Identifiers
-are looked up before a search is made (`engine.identified`).
+name of its own. Therefore the kind of match bounds it, from the surest: a nickname, the whole
+title, the head of a title (up to its colon), initials, words from within a title. Identifiers are
+looked up before a search (`engine.identified`).
 """
 
 from __future__ import annotations
@@ -27,50 +28,50 @@ from citewell.model.titles import fold_name, normalise_title
 from citewell.ranking.typed_features import NAMES
 
 UNDECIDED = 0.6
-"""Highest probability of a match that does not decide by itself: the paper is shown, and never
-written unattended."""
+"""Maximum probability of a match that is not decisive alone: the paper is shown, and never written
+unattended."""
 CLEAR = 0.85
-"""Lowest probability of the paper that a name means by far the likeliest."""
+"""Minimum probability of the paper that a name most likely means by far."""
 IDENTIFIED = 0.99
-"""Probability of the paper with the identifier, or with the very key that its source gives it."""
+"""Probability of the paper with the identifier, or with the exact key of its source."""
 CERTAIN, HALF = 0.95, 0.5
-"""Probability of a paper whose author, year and title a key gives, if its words speak for the paper
-rather than against it."""
+"""Probability of a paper with the key's author, year and title words, if its words support the
+paper rather than contradict it."""
 DECIDED, LIKELIER = 15.0, 5.0
-"""Added to the score of a paper that a name decides for, and of those that the words of a written
-out acronym are in: what is sure stands first."""
+"""Added to the score of a paper determined by a name, and of those with the words of an expanded
+acronym: certain papers come first."""
 SETTLED = 20
-"""Citing papers that use a name for one work, from which it stands for that work by itself."""
+"""Number of citing papers that use the name for one work, above which it is settled."""
 KNOWN, WELL_KNOWN = float(np.log1p(10)), float(np.log1p(30))
-"""Popularity from which a paper may be what the short head of its title means, and from which it
-may be meant by a part of its title or by its initials."""
+"""Minimum popularity of a paper identified by the short head of its title, and by a part of its
+title or by its initials."""
 FAR_MORE = float(np.log(8))
-"""How much more often than any other match a paper is cited that a part of its title means."""
+"""Factor in citations over any other match, for a paper identified by a part of its title."""
 WHOLE = 0.9
-"""Share of a title, by the rarity of its words, from which words are more than a part of it."""
+"""Share of a title, weighted by rarity, above which words are more than a part of it."""
 _ALL = 0.99
 _FUNCTION_WORDS = frozenset(word_hash(word.decode()) for word in STOPWORDS)
 MOST_READ = 50
-"""Titles that are read for the spelling of one name."""
+"""Maximum number of titles read for the spelling of one name."""
 _WORD = re.compile(r"[^\W_]+")
 _ACRONYM = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Za-z][A-Za-z0-9-]{1,8}")
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """The least and the greatest probability that each of n candidates is meant, and what is added
-    to its score, shapes (n,)."""
+    """Minimum and maximum probability of each of n candidates, and the addition to its score,
+    shapes (n,)."""
 
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
     bonus: NDArray[np.float32]
 
     def take(self, places: NDArray[np.int64]) -> Bounds:
-        """Those of some of the candidates."""
+        """The bounds of some candidates."""
         return Bounds(self.lowest[places], self.highest[places], self.bonus[places])
 
 
 def unbounded(count: int) -> Bounds:
-    """Any probability for each of the candidates."""
+    """No bounds for any candidate."""
     return Bounds(np.zeros(count), np.ones(count), np.zeros(count, np.float32))
 
 
@@ -81,8 +82,8 @@ def bounds(
     table: NDArray[np.float32],
     titles: Callable[[NDArray[np.int64]], Sequence[str]],
 ) -> Bounds:
-    """How far each candidate of a typed query can be trusted. `table` are their typed features, and
-    `titles` gives those of the candidates at some places as they are written."""
+    """The bounds for each candidate of a typed query. `table` holds their typed features; `titles`
+    returns those of the candidates at some places as written."""
 
     def column(name: str) -> NDArray[np.float64]:
         return table[:, NAMES.index(name)].astype(np.float64)
@@ -92,7 +93,7 @@ def bounds(
     cited = np.maximum(column("popularity"), 0)
     exact, head = column("exact") > 0, column("opening_whole") > 0
     if is_short and " " not in name:
-        # "UCB" is a title, too, of a paper that hardly anybody means.
+        # "UCB" is also a title, of a paper that hardly anybody means.
         head, exact = head | exact, np.zeros(len(table), np.bool_)
     holds = column("typed_in_title") >= _ALL
     by_name, lowest = _called(name, columns, aliases)
@@ -106,7 +107,7 @@ def bounds(
     initials = (column("initials") > 0) & (" " not in name)
     is_clear = initials & _leads(cited, columns.key, initials | head) & (not by_name.any())
     lowest = np.where(is_clear, CLEAR, lowest)
-    # Kinds of evidence that do not depend on each other: a noisy or.
+    # Independent kinds of evidence: a noisy or.
     named = 1 - (1 - by_name) * (1 - by_head) * (1 - by_part) * (1 - lowest)
     is_part = holds & (column("title_covered") < WHOLE) & (by_part == 0)
     is_part &= (column("any_author") <= 0) & (column("year") <= 0)
@@ -124,8 +125,8 @@ def bounds(
 
 
 def highest_of(text: str, work: Work) -> float:
-    """The greatest probability that a text means a record of which nothing else is known, by the
-    rule of `bounds`: where it is but a part of the title, the paper is shown and no more."""
+    """The maximum probability that a text means a record without further data, by the rule of
+    `bounds`: if it is only a part of the title, the paper is shown and no more."""
     words, title = normalise_title(text).split(), normalise_title(work.title).split()
     is_short = len(fold_name(text)) <= SHORT
     head, colon, _ = work.title.partition(":")
@@ -145,17 +146,17 @@ def of_key(
     title: float,
     has_title: bool,
 ) -> float:
-    """How probably a key means a paper for which its words speak with the probability `sure`.
+    """The probability that a key means a paper supported by its words with the probability `sure`.
 
-    `is_name`: it gives neither year nor words of a title; `is_authors`: it begins with the first
-    author, and no year contradicts it; `title`: how well its words are those with which keys name
+    `is_name`: it has neither year nor words of a title; `is_authors`: it begins with the first
+    author, and no year contradicts it; `title`: how well its words match those that keys take from
     the title. Measured by `tests/bench/undefined_bench.py`.
     """
     if is_identified:
         return IDENTIFIED
     if is_authors and title >= WHOLE:
         return max(sure, CERTAIN) if sure >= HALF else min(sure, UNDECIDED)
-    # A word from within a title is no more than a part of it, here as elsewhere.
+    # A word from within a title is only a part of it, here as elsewhere.
     is_decided = is_name or (is_authors and not has_title)
     return sure if is_decided else min(sure, UNDECIDED)
 
@@ -163,8 +164,8 @@ def of_key(
 def _called(
     name: str, columns: Columns, aliases: Aliases
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How probably each candidate is meant by a name, by those who use it, and the least that this
-    makes it where the name is settled."""
+    """The probability of each candidate for a name, from others' use of it, and the minimum if the
+    name is settled."""
     share, lowest = np.zeros(len(columns)), np.zeros(len(columns))
     for place, (one, probability) in enumerate(aliases.shares(name)):
         rows = columns.key == np.uint64(one.key)
@@ -175,7 +176,7 @@ def _called(
 
 
 def _is_of_two(name: str, titles: Sequence[str]) -> bool:
-    """Whether titles write the name in capitals as well as in its mixed case: "FiD", and "FID"."""
+    """Whether titles write the name both in capitals and in its mixed case: "FiD" and "FID"."""
     if name.isupper() or not _ACRONYM.fullmatch(name.removesuffix("s")):
         return False
     words = [word for title in titles for word in _WORD.findall(title)]
@@ -186,8 +187,8 @@ def _is_of_two(name: str, titles: Sequence[str]) -> bool:
 def _share(
     cited: NDArray[np.float64], keys: NDArray[np.uint64], among: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """The share of each candidate in the citations of those `among` which it is; records of one
-    title are one work."""
+    """The share of each candidate in the citations of those `among`; records with one title are one
+    work."""
     counts = np.exp(cited)
     own = distinct(keys[among])
     most = np.zeros(len(own))
@@ -201,8 +202,8 @@ def _leads(
     among: NDArray[np.bool_],
     least: float = WELL_KNOWN,
 ) -> NDArray[np.bool_]:
-    """Which candidate, if any, is known well enough and far more often cited than all others
-    `among` which it is."""
+    """Mask of the candidate, if any, that is well known and far more cited than all others
+    `among`."""
     out = np.zeros(len(cited), np.bool_)
     if among.any():
         best = int(np.argmax(np.where(among, cited, -1)))
@@ -214,7 +215,7 @@ def _leads(
 
 
 def _begins_alone(name: str, columns: Columns, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which title is the only one that `holds` the words, and begins with the first telling one."""
+    """Mask of the title that alone `holds` the words and begins with the first distinctive one."""
     out = np.zeros(len(columns), np.bool_)
     words = [word for word in normalise_title(name).split() if word.encode() not in STOPWORDS]
     if words and len(distinct(columns.key[holds])) == 1:
@@ -226,8 +227,8 @@ def _begins_alone(name: str, columns: Columns, holds: NDArray[np.bool_]) -> NDAr
 
 
 def _written_out(name: str, query: Query, columns: Columns) -> NDArray[np.bool_] | None:
-    """Which titles hold, in a row, the words that an acronym stands for in the document or the
-    sentence; None where no title does, or where neither writes it out."""
+    """Mask of the titles with the consecutive words that an acronym stands for in the document or
+    the sentence; None if there is no such title or expansion."""
     if not _ACRONYM.fullmatch(name):
         return None
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
@@ -240,7 +241,7 @@ def _written_out(name: str, query: Query, columns: Columns) -> NDArray[np.bool_]
             continue
         at = np.flatnonzero(columns.word == np.uint32(word_hash(words[0])))
         for word in words[1:]:
-            # A short word may stand between: "Amazon's Mechanical Turk".
+            # A short word may be between them: "Amazon's Mechanical Turk".
             near = np.concatenate([at + 1, at + 2])
             near = near[
                 (near < len(owner))

@@ -46,21 +46,21 @@ from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import TypedInputs, typed_features
 
-# What the author already cites, in the paper and around the place at hand, as the ranker needs
-# it.
+# The works that the author already cites, in the paper and around the place, as input of the
+# ranker.
 
 _MOST_REFERENCES = 200
 
 
 class CompanyReader:
-    """Looks up the paper's references. Safe to call from any thread."""
+    """Looks up the paper's references. Thread-safe."""
 
     def __init__(self) -> None:
         self._last: tuple[tuple[int, list[str]], Company | None] | None = None
 
     def of(self, query: Query, signals: Signals) -> Company | None:
-        """The references that the library has; None without any. The last ones are kept: they stay
-        the same while an author types."""
+        """The references in the library, or None. The last ones are cached: they stay the same
+        while an author types."""
         titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
         if not titles:
             return None
@@ -82,8 +82,8 @@ def _company(titles: list[str], signals: Signals) -> Company | None:
 
 
 def nearby_of(query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby | None:
-    """What is cited around the place, beside the candidates `rows`; None where the library has none
-    of it."""
+    """The works cited around the place, compared with the candidates `rows`; None if the library
+    has none of them."""
     if not query.nearby:
         return None
     found = signals.rows_of_titles(query.nearby)
@@ -97,24 +97,24 @@ def nearby_of(query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby
     return Nearby(found, vectors, cocited)
 
 
-# Evidence for the next paper of a citation, from the works that it already has.
+# Evidence for the next paper of a citation, from the works already in it.
 #
-# Authors cite together what belongs together: papers near in meaning, and papers that others cite
+# Authors cite related works together: papers with similar content, and papers that others cite
 # together.
 
 WEIGHTS = (4.0, 16.0)
-"""Of co-citation and of nearness. `citewell_lab.training.same_citation` chooses them on the
-tuning part and measures what they give."""
+"""Weights of co-citation and of nearness. `citewell_lab.training.same_citation` chooses them on the
+tuning part and measures their effect."""
 
 
 def same_citation(
     query: Query, rows: NDArray[np.int64], vectors: NDArray[np.float32], signals: Signals
 ) -> NDArray[np.float32] | None:
-    """Co-citation and nearness of the candidates `rows` to what the citation already has, shape
+    """Co-citation and nearness of the candidates `rows` to the works already in the citation, shape
     (n, 2): how often others cite both, as a logarithm, and the cosine to the nearest of them.
 
-    `vectors` are those of the candidates, of length 1. None where the citation is empty or the
-    library has none of its works.
+    `vectors` are those of the candidates, of length 1. None if the citation is empty or the library
+    has none of its works.
     """
     if not query.present:
         return None
@@ -123,7 +123,7 @@ def same_citation(
     if present is None or not len(present):
         return None
     out = np.zeros((len(rows), 2), np.float32)
-    # The list of the citing paper itself, if the priors know it, is no evidence.
+    # The list of the citing paper itself is no evidence.
     cocited = signals.cocited(replace(query, nearby=query.present), rows)
     if cocited is not None:
         out[:, 0] = np.maximum(cocited[:, 0], 0)
@@ -136,8 +136,7 @@ def with_same_citation(
 ) -> NDArray[np.float32]:
     """The scores with the weighted inputs added, shape (n,).
 
-    They are moved so that the best candidate has the score that the best one had before: the
-    scores keep the scale to which the confidence was fitted.
+    They are shifted so that the best score stays the same: the confidence was fitted to this scale.
     """
     total = scores + inputs @ np.array(WEIGHTS, np.float32)
     return np.asarray(total - total.max(initial=-np.inf) + scores.max(initial=-np.inf), np.float32)
@@ -151,17 +150,16 @@ PRIOR_SIGNALS = (
 """The signals of the citation priors that the head was trained with, in order."""
 RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "full_rank", "bm25_near_rank")
-"""Features, log2(1 + rank), whose fusion smooths the trees; the rank by priors joins them where
-others are known to cite the paper."""
+"""Features, log2(1 + rank), fused to smooth the trees; the rank by priors joins them if others are
+known to cite the paper."""
 NAMED_AT = 2.0
-"""What a name right before the mark, by which the title opens or others cite the paper, adds to its
-score: "RoBERTa [CITATION]"."""
+"""Added to the score of a candidate named right before the mark, by the name that its title opens
+with or that others use: "RoBERTa [CITATION]"."""
 
 
 class LearnedRanker:
-    """Orders candidates by a trained ensemble. Leaves the order alone where it cannot judge:
-
-    a library without columns, or with vectors of another encoder than it was trained with.
+    """Orders candidates by a trained ensemble. Keeps the order if it lacks the data: in a library
+    without columns, or with vectors of another encoder than in training.
     """
 
     name = "learned"
@@ -174,8 +172,8 @@ class LearnedRanker:
         confidence: Path | None = None,
     ) -> None:
         """`typed` are the weights for queries with typed words, and `literature` those for
-        literature questions; without them the head alone orders those, too. `confidence` are
-        those for the confidence of citing sentences, which otherwise follows from the scores."""
+        literature questions; without them the head alone orders those, too. `confidence` are the
+        weights for the confidence of citing sentences, which otherwise follows from the scores."""
         self._path = weights
         self._typed_path = typed
         self._literature_path = literature
@@ -187,7 +185,7 @@ class LearnedRanker:
     def rank(
         self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
     ) -> Ordering:
-        """Every candidate once. Raises `Cancelled`."""
+        """Order all candidates, each once. Raises `Cancelled`."""
         columns = signals.facts(candidates.rows)
         if columns is None or not len(candidates.rows) or signals.encoder != self._model.encoder:
             return Ordering(np.arange(len(candidates.rows)), candidates.fused)
@@ -237,7 +235,7 @@ class LearnedRanker:
         scores: NDArray[np.float32],
         signals: Signals,
     ) -> Ordering:
-        """The order of the head, with the confidence of a citing sentence where there is one."""
+        """The order of the head, with the confidence of a citing sentence if available."""
         beside = None if query.typed else same_citation(query, known.rows, known.vectors, signals)
         if beside is not None:
             scores = with_same_citation(scores, beside)
@@ -255,7 +253,7 @@ class LearnedRanker:
             own.append(partial(self._sentence_confidence.of, known=inputs))
 
         def calibrate(changed: NDArray[np.float32]) -> NDArray[np.float32]:
-            # The confidence reads the names by themselves.
+            # The confidence reads the names separately.
             return lowest(changed - bonus[order], own)
 
         return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
@@ -360,11 +358,11 @@ def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]
 def further_evidence(
     table: NDArray[np.float32], lists: Sequence[NDArray[np.int32]]
 ) -> NDArray[np.float32]:
-    """What lists that the trees do not know add to the scores, shape (n,); ranks are 0 where a list
-    lacks a candidate.
+    """The addition to the scores from lists unknown to the trees, shape (n,); ranks are 0 for a
+    missing candidate.
 
-    Their ranks join the fusion, as one more list each. It is then the mean over the lists, so that
-    a candidate which they rank as the others do keeps its score, and the confidence its scale.
+    Their ranks join the fusion as further lists. It becomes the mean over the lists, so that a
+    candidate with the same rank in them keeps its score, and the confidence its scale.
     """
     if not lists:
         return np.zeros(len(table), np.float32)
@@ -411,8 +409,8 @@ class Model:
     def confidence(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """Probability that an author would cite each candidate, from its score and its rivals'.
 
-        A logistic model over the score, its share among the list (log softmax) and their
-        product with nothing else: fitted on questions of which some have no answer.
+        A logistic model over the score and its share of the list (log softmax), fitted on questions
+        with and without an answer.
         """
         return calibrated(scores, self._calibration)
 
@@ -426,5 +424,5 @@ def calibration_inputs(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def calibrated(scores: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The logistic model at work."""
+    """Apply the logistic model."""
     return np.asarray(1 / (1 + np.exp(-calibration_inputs(scores) @ weights)), np.float32)

@@ -16,19 +16,21 @@ from citewell.model import Query
 from citewell.model.query import MARK, OTHER
 from citewell.model.titles import normalise_title
 
-# Finds 32-bit hashes in sorted arrays faster than by binary search: hashes are evenly spread.
+# Finds 32-bit hashes in sorted arrays faster than a binary search, since hashes are evenly
+# distributed.
 
 _LOW = 0xFFFF
-"""The lower bits, by which nearly all values without a match are left out."""
+"""Mask of the lower bits, which exclude nearly all values without a match."""
 _FEWEST_BITS = 8
 
 
 def matches(
     values: NDArray[np.uint32], keys: NDArray[np.uint32]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where in `values` a key stands, rising, and the place of that key among the sorted `keys`.
+    """Ascending indices in `values` of the keys found, and the index of each among the sorted
+    `keys`.
 
-    For many values and few keys: nearly all values are left out by a table of their lower bits.
+    For many values and few keys: a table of their lower bits excludes nearly all values.
     """
     none = np.zeros(0, np.intp)
     if not len(keys) or not len(values):
@@ -42,7 +44,7 @@ def matches(
 
 
 class HashIndex:
-    """Distinct hashes, rising, with the place at which each run of their upper bits begins."""
+    """Distinct hashes, ascending, with the start of each run of equal upper bits."""
 
     def __init__(self, hashes: NDArray[np.uint32]) -> None:
         self._hashes = hashes
@@ -53,7 +55,7 @@ class HashIndex:
         np.cumsum(counts, out=self._starts[1:])
 
     def find(self, values: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """The place of each value, -1 where it is not among the hashes; shape (n,)."""
+        """Index of each value, -1 if it is not among the hashes; shape (n,)."""
         out = np.full(len(values), -1, np.intp)
         if not len(self._hashes):
             return out
@@ -80,12 +82,12 @@ NAMES = (
 _WORDS = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _YEAR = re.compile(r"(?<![\d.])(19[5-9]\d|20[0-4]\d)(?![\d.]*\d)")
 _REACH = 8.0
-"""Words after which nearness has fallen to 1/e."""
+"""Distance in words at which nearness has fallen to 1/e."""
 _LONGEST = 150
 
 
 class HashedQuery(msgspec.Struct, frozen=True):
-    """A query's words as sorted hashes with a weight each."""
+    """A query's words as sorted, weighted hashes."""
 
     near: tuple[NDArray[np.uint32], NDArray[np.float32]]
     """Words of the sentence and of the typed text, with their nearness in (0, 1]."""
@@ -100,7 +102,7 @@ class HashedQuery(msgspec.Struct, frozen=True):
 
 
 def read_passage(query: Query) -> HashedQuery:
-    """The words of a query, ready to be looked up."""
+    """Hash the words of a query for look-ups."""
     near: dict[int, float] = {}
     names: dict[int, float] = {}
     initials: dict[int, float] = {}
@@ -167,7 +169,7 @@ def _sorted(found: dict[int, float]) -> tuple[NDArray[np.uint32], NDArray[np.flo
 def _look(
     values: NDArray[np.uint32], *tables: tuple[NDArray[np.uint32], NDArray[np.float32]]
 ) -> list[NDArray[np.float32]]:
-    """For each table the weight of each value, 0 where the table lacks it."""
+    """For each table, the weight of each value, 0 if it is missing."""
     keys = distinct(np.concatenate([keys for keys, _ in tables]))
     at, place = matches(values, keys)
     found = []
@@ -186,20 +188,20 @@ def _sum(values: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.f
 
 
 class TitleWords:
-    """How telling a title word is: its inverse document frequency among the library's titles."""
+    """Inverse document frequencies of title words in the library."""
 
     def __init__(self, words: NDArray[np.uint32], counts: NDArray[np.int64], papers: int) -> None:
-        """`words` are distinct and rising."""
+        """`words` are distinct and ascending."""
         self._index = HashIndex(words)
         idf = np.log1p(papers / np.maximum(counts, 1)).astype(np.float32)
-        # A word that is not found, at place -1, is as telling as one that was seen once.
+        # A word that is not found, at index -1, counts like one seen once.
         self._idf = np.append(idf, np.float32(np.log1p(papers)))
         self._last: tuple[NDArray[np.uint32], NDArray[np.float32]] | None = None
 
     def idf(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """Of each word; that of a word seen once where it is unknown.
+        """The idf of each word; for an unknown one, that of a word seen once.
 
-        The last array is remembered: more than one asks for the words of the same candidates.
+        The last array is cached: several features use the words of the same candidates.
         """
         last = self._last
         if last is not None and last[0] is words:
@@ -209,7 +211,7 @@ class TitleWords:
         return found
 
     def of(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """The idf of each word, shape (n,), of an array that is queried once."""
+        """The idf of each word, shape (n,), without caching."""
         return self._idf[self._index.find(words)]
 
 

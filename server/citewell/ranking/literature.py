@@ -1,9 +1,10 @@
-"""The order of the papers for a literature question: the head's score and what the list agrees on.
+"""The order of papers for a literature question: the head's score and the agreement within the
+list.
 
-A question for the literature has several answers, which resemble each other: papers that are near
-the best ones, or that others cite with them, are likelier answers. A linear model over the head's
-score and such features, fitted to the listwise likelihood of the answers of AutoScholarQuery by
-`citewell_lab.training.literature`; a logistic one says how likely each paper is an answer.
+A question for the literature has several answers, which resemble each other: papers near the best
+ones, or cited with them, are likelier answers. A linear model over the head's score and such
+features, fitted to the listwise likelihood of the answers of AutoScholarQuery by
+`citewell_lab.training.literature`; a logistic one gives the probability that a paper is an answer.
 """
 
 from __future__ import annotations
@@ -25,40 +26,40 @@ NAMES = (
 CONSIDERED = 450
 """Number of best candidates by the head's score that the model orders; the others follow."""
 CLOSE, COMPANY, AGE = 10, 20, 20
-"""First papers by the head's score to which likeness is measured, with which papers are cited, and
-whose median year is that of the question."""
+"""Number of first papers by the head's score used for likeness, for co-citation, and for the median
+year of the question."""
 MOST = 4.0
 """Bound of a standardised feature."""
 
 
 class LiteratureInputs(msgspec.Struct, frozen=True):
-    """What is known of n candidates, best by the head's score first, shapes (n,)."""
+    """The known data of n candidates, best by the head's score first, shapes (n,)."""
 
     head: NDArray[np.float32]
     vectors: NDArray[np.float32]
     """Shape (n, d), of length 1."""
     full: NDArray[np.float32]
-    """Cosine of the question's vector and the paper's."""
+    """Cosine of the question's and the paper's vectors."""
     cocited_10: NDArray[np.float32]
-    """How often others cite it with the first 10; zeros where nothing is known."""
+    """Count of others' citations of it together with the first 10; 0 if unknown."""
     cocited_20: NDArray[np.float32]
     coverage: NDArray[np.float32]
     popularity: NDArray[np.float32]
     """`UNKNOWN` for papers without priors."""
     year: NDArray[np.int16]
-    """0 where unknown."""
+    """0 if unknown."""
     abstract: NDArray[np.bool_]
 
 
 def literature_features(listed: LiteratureInputs) -> NDArray[np.float64]:
-    """Shape (n, len(NAMES)), each feature standardised over the list, 0 where unknown."""
+    """Shape (n, len(NAMES)), each feature standardised over the list, 0 if unknown."""
     count = len(listed.head)
     first = min(CLOSE, count)
     centre = np.exp(-np.arange(first) / CLOSE) @ listed.vectors[:first]
     centre = centre / max(float(np.linalg.norm(centre)), 1e-6)
     likeness = listed.vectors @ listed.vectors[:first].T
     if first > 1:
-        # A paper is no witness for itself.
+        # A paper is no evidence for itself.
         np.fill_diagonal(likeness[:first], -1.0)
     known = listed.year[:AGE][listed.year[:AGE] > 0]
     middle = float(np.median(known)) if len(known) else 0.0
@@ -94,7 +95,7 @@ def calibration_inputs(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class LiteratureModel:
-    """The trained weights: of the order, and of the probability that a paper is an answer."""
+    """The trained weights of the order and of the probability."""
 
     def __init__(self, order: NDArray[np.float64], calibration: NDArray[np.float64]) -> None:
         """`order`: a weight for each of `NAMES`, and that of the head's score."""
@@ -119,8 +120,8 @@ class LiteratureModel:
     def ordering(
         self, best: NDArray[np.int64], head: NDArray[np.float32], table: NDArray[np.float64]
     ) -> Ordering:
-        """All candidates. `best`: positions of those that `table` describes, in its order; `head`:
-        the head's score of every candidate."""
+        """Order all candidates. `best`: positions of those described in `table`, in its order;
+        `head`: the head's score of every candidate."""
         scores = np.asarray(head, np.float64).copy()
         scores[best] = self.scores(head[best], table)
         rest = np.ones(len(head), np.bool_)

@@ -1,7 +1,7 @@
-"""Who and what a citing sentence names at the place of a citation, and what it names elsewhere.
+"""The names in a citing sentence at the place of a citation, and at other citations.
 
-In "we train BERT [CITATION] with Adam [OTHER]" the place is BERT's, and Adam is the neighbour's. A
-candidate that only the words of another citation name is seldom what is cited here.
+In "we train BERT [CITATION] with Adam [OTHER]" BERT belongs to the place, and Adam to its
+neighbour. A candidate named only at another citation is seldom the one cited here.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ NAMES = (
     "name_at", "name_beside", "alias_at", "alias_beside", "alias_rival", "author_at",
     "author_beside", "title_at", "title_beside", "phrase_at", "stranger_at", "stranger_author",
 )  # fmt: skip
-"""For each candidate: its title's name (or the title's initials), a name that others use for it,
-its authors and title words, each in the words of this place and of the neighbours' places. "Rival"
-is the strongest name of another work at this place; "stranger" a name, or an author, right at the
-place that is not the candidate's."""
+"""For each candidate: the name or the initials of its title, a name that others use for it, its
+authors and title words, each at this place and at neighbouring places. "Rival" is the strongest
+name of another work at this place; "stranger" a name, or an author, right at the place that is not
+the candidate's."""
 REACH = 12
-"""Words before a mark, and `AFTER` words after it, that belong to it."""
+"""Number of words before a mark, and `AFTER` words after it, that belong to it."""
 AFTER = 4
 LONGEST_NAME = 3
 FADE = 0.75
-"""What is left of a name's weight with each word between it and the mark."""
+"""Factor of a name's weight for each word between it and the mark."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.+/][^\W_]+)*")
 _MARKS = lazy_pattern(re.escape(MARK) + "|" + re.escape(OTHER))
 _SHAPED = lazy_pattern(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[a-z]+.*[A-Z])[\w.+/'’-]{2,30}")
-"""A name by its form: two capitals, letters with a digit, or a capital within."""
+"""A name by its form: two capitals, letters with a digit, or an inner capital."""
 _SURNAME = r"([^\W\d_][^\W\d_]+(?:[-'’][^\W\d_]+)*)"
 _AUTHORS = lazy_pattern(
     rf"{_SURNAME}(?:\s+(?:and|&)\s+{_SURNAME}|,?\s+et\s+al\.?)(?:'s|’s)?[\s~(]*$"
 )
-"""Only what surely is a name: a lone word with a capital may be anything."""
+"""Certain names only: a single capitalised word may be anything."""
 
 
 class MarkWords(msgspec.Struct, frozen=True):
-    """The words that belong to one citation mark."""
+    """The words around one citation mark."""
 
     words: tuple[tuple[str, float], ...]
-    """Each with its weight: 1 next to the mark, less with distance."""
+    """Words with their weight: 1 next to the mark, less with distance."""
     joined: dict[str, float]
-    """Runs of up to `LONGEST_NAME` words as one, by which names are looked up."""
+    """Runs of up to `LONGEST_NAME` words joined, for look-ups of names."""
     shaped: tuple[str, ...]
-    """Names by their form among the three words before the mark."""
+    """Names by form among the three words before the mark."""
     authors: tuple[str, ...]
-    """Surnames that end the words before the mark: "Devlin et al. [CITATION]"."""
+    """Surnames right before the mark: "Devlin et al. [CITATION]"."""
 
 
 def places(sentence: str) -> tuple[MarkWords | None, list[MarkWords]]:
-    """The place of the target mark, None without one, and those of the other marks."""
+    """The place of the target mark, or None, and those of the other marks."""
     marks = list(_MARKS.finditer(sentence))
     own, others = None, []
     for number, mark in enumerate(marks):
@@ -77,7 +77,7 @@ def places(sentence: str) -> tuple[MarkWords | None, list[MarkWords]]:
 
 def _place(before: str, after: str) -> MarkWords:
     left = _WORD.findall(before)[-REACH:][::-1]
-    # What follows belongs to the next mark, unless it is in the same clause.
+    # Following words belong to the next mark, unless they are in the same clause.
     right = _WORD.findall(re.split(r"[.;:,]", after, maxsplit=1)[0])[:AFTER]
     words = [(word, FADE**at) for at, word in enumerate(left)]
     words += [(word, FADE ** (at + 2)) for at, word in enumerate(right)]
@@ -87,7 +87,8 @@ def _place(before: str, after: str) -> MarkWords:
         may_end = [len(word) > 1 and word.lower().encode() not in STOPWORDS for word in side]
         for size in range(1, LONGEST_NAME + 1):
             for at in range(len(side) - size + 1):
-                # A name begins and ends with a word of its own; one has a capital or a digit.
+                # A name begins and ends with a word of its own, one of them with a capital or a
+                # digit.
                 if not (may_end[at] and may_end[at + size - 1] and any(telling[at : at + size])):
                     continue
                 gap = len(side) - at - size if offset == 0 else at + offset
@@ -135,7 +136,7 @@ def _of(
     word_owner: NDArray[np.int64],
     surname_owner: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float32]]:
-    """How strongly a place names each candidate, by the kind of name, each of shape (n,)."""
+    """Strength with which a place names each candidate, by kind of name, each of shape (n,)."""
     count = len(columns)
     name, alias = np.zeros(count, np.float32), np.zeros(count, np.float32)
     best = 0.0
@@ -169,7 +170,7 @@ def _of(
 def _titles(
     place: MarkWords, columns: Columns, owner: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The share of each title's words among those of the place, and the most of them in a row."""
+    """The share of each title's words that occur at the place, and the longest run of them."""
     spelled = [
         part
         for word, _ in place.words
@@ -181,7 +182,7 @@ def _titles(
     length = np.maximum(np.diff(columns.word_starts), 1)
     at, _ = matches(columns.word, hashes)
     title = (np.bincount(owner[at], minlength=count) / length).astype(np.float32)
-    # A run of hits ends at a word that is none, and at the end of its title.
+    # A run of hits ends at another word, and at the end of its title.
     phrase = np.zeros(count, np.float32)
     if len(at):
         breaks = (np.diff(at) != 1) | (np.diff(owner[at]) != 0)

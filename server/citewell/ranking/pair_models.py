@@ -1,9 +1,9 @@
 """Loads cross-encoders: ONNX files with onnxruntime, anything else with sentence-transformers.
 
-The user names one, in a setting that no workspace file can set, by a folder or by its Hugging Face
-name. Such a name is looked for among what was downloaded before; only if it is not there, and
-unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE` says otherwise, is it downloaded, because the user
-named it. Weights are read as safetensors or ONNX: never as pickles, and no code of a model is run.
+The user names one by a folder or by its Hugging Face name, in a setting that no workspace file can
+set. A name is looked up among earlier downloads, and downloaded only if it is missing there, unless
+`HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE` forbids it. Weights are read as safetensors or ONNX:
+never as pickles, and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from citewell.ranking.cross_encoder import PairModel
 logger = logging.getLogger(__name__)
 
 MAX_TOKENS = 192
-"""Passage and paper together: title and most abstracts; the cost grows faster than the length."""
+"""Maximum tokens of passage and paper together: title and most abstracts; the cost grows faster
+than the length."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
 _ARM = ("qint8_arm64", "quantized", "int8", "uint8")
@@ -40,7 +41,7 @@ _MAX_CONFIG = 1 << 20
 
 
 def load_pair_model(name: str) -> PairModel:
-    """The cross-encoder in a folder or of a Hugging Face name.
+    """The cross-encoder in a folder or with a Hugging Face name.
 
     Raises `CitewellError` "reranker-missing" with a hint when it cannot be loaded.
     """
@@ -57,7 +58,7 @@ def load_pair_model(name: str) -> PairModel:
 
 
 def onnx_file(folder: Path) -> Path | None:
-    """The graph in a model's folder: an int8 one made for this processor before a plain one."""
+    """The ONNX file in a model's folder, preferably an int8 one for this processor."""
     wanted = _ARM if platform.machine().lower() in ("arm64", "aarch64") else _X86
     foreign = "avx" if wanted is _ARM else "arm64"
     files = [*folder.glob("*.onnx"), *(folder / "onnx").glob("*.onnx")]
@@ -71,13 +72,13 @@ def onnx_file(folder: Path) -> Path | None:
 
 
 def providers(onnxruntime: Any) -> list[str]:
-    """The GPU where this build of onnxruntime has one, then the processor."""
+    """The GPU if this build of onnxruntime supports one, then the processor."""
     gpu, processor = "CUDAExecutionProvider", "CPUExecutionProvider"
     return [gpu, processor] if gpu in onnxruntime.get_available_providers() else [processor]
 
 
 class _Onnx:
-    """A graph that takes token ids of a pair and gives one logit, or two for no and yes."""
+    """An ONNX graph over token ids of a pair, with one logit, or two for no and yes."""
 
     def __init__(self, name: str, folder: Path, graph: Path) -> None:
         try:
@@ -134,7 +135,7 @@ class _Torch:
         except ImportError as error:
             raise _extra(name, error, "neural") from error
         with contextlib.suppress(ImportError, AttributeError):
-            # Bars of a library have no place in an editor's log or in a command's output.
+            # Progress bars do not belong in an editor's log or in a command's output.
             importlib.import_module("transformers.utils.logging").disable_progress_bar()
         given: dict[str, Any] = {
             "device": "cuda" if torch.cuda.is_available() else "cpu",
@@ -165,7 +166,7 @@ class _Torch:
         if not papers:
             return np.zeros(0, np.float32)
         with self._lock:
-            # An encoder in the same process may have asked for one thread, which suits one query.
+            # An encoder in the same process may have set one thread, which suits one query.
             self._torch.set_num_threads(_threads())
             found = self._model.predict(
                 [(query, paper) for paper in papers],
@@ -177,7 +178,7 @@ class _Torch:
 
 
 def _one_score(found: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """One number a pair: the logit, or the log-odds of a model with a no and a yes."""
+    """One number a pair: the logit, or the log-odds of a model with two."""
     table = found.reshape(count, -1)
     if table.shape[1] == 2:
         return np.asarray(table[:, 1] - table[:, 0], np.float32)
@@ -187,7 +188,7 @@ def _one_score(found: NDArray[np.float32], count: int) -> NDArray[np.float32]:
 
 
 def _try(name: str, model: PairModel) -> None:
-    """Score a pair: a model of another kind is found out now, not in the author's first search."""
+    """Score one pair, to detect an unsuitable model before the author's first search."""
     try:
         model.scores("a passage", ["a paper"])
     except Exception as error:
@@ -195,12 +196,12 @@ def _try(name: str, model: PairModel) -> None:
 
 
 def _limit(folder: Path) -> int:
-    """Tokens of a pair: no more than the model has places for."""
+    """Maximum tokens of a pair: no more than the model has positions."""
     try:
         with (folder / "config.json").open("rb") as stream:
             config = json.loads(stream.read(_MAX_CONFIG))
         places = int(config["max_position_embeddings"])
-        # RoBERTa counts its places from the padding token's number.
+        # RoBERTa counts positions from the padding token's number.
         places -= 2 if "roberta" in str(config.get("model_type")) else 0
     except (OSError, ValueError, KeyError, TypeError):
         return MAX_TOKENS
@@ -212,7 +213,7 @@ def _threads() -> int:
 
 
 def reranker_missing(name: str, why: str, hint: str) -> CitewellError:
-    """The model cannot be loaded."""
+    """The error that the model cannot be loaded."""
     message = f"The cross-encoder {name!r} cannot be used: {why}."
     hint = f"{hint} Searches continue without it."
     return CitewellError(Problem("reranker-missing", message, hint))

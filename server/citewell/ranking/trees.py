@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _STRIPE = 128
-"""Trees walked together: more are fewer operations, until their arrays leave the cache."""
+"""Trees walked together: more take fewer operations, until their arrays exceed the cache."""
 
 
 class Trees(msgspec.Struct, frozen=True, dict=True):
@@ -31,7 +31,7 @@ class Trees(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def depth(self) -> int:
-        """Levels above the leaves."""
+        """Number of levels above the leaves."""
         return int(self.leaf.shape[1]).bit_length() - 1
 
     @cached_property
@@ -50,8 +50,8 @@ class Trees(msgspec.Struct, frozen=True, dict=True):
         """Sum of the leaves that each row of features reaches, shape (n,)."""
         count, width = rows.shape
         flat = np.ascontiguousarray(rows).ravel()
-        # Indices of the machine's own size, all of them within bounds: `take` would convert others,
-        # and copy what it is to check.
+        # Indices have the machine's own size, and all are within bounds: `take` would convert
+        # others, and copy those that it checks.
         offset = (np.arange(count, dtype=np.intp) * width)[:, None]
         total = np.zeros(count, np.float32)
         for first in range(0, len(self.leaf), _STRIPE):
@@ -81,7 +81,7 @@ class Trees(msgspec.Struct, frozen=True, dict=True):
 
 
 def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
-    """The trees of `Booster.dump_model()`. Raises ValueError for splits that are no thresholds."""
+    """The trees of `Booster.dump_model()`. Raises ValueError for splits other than thresholds."""
     trees = [info["tree_structure"] for info in dump["tree_info"]]
     depth = max((_depth(tree) for tree in trees), default=0)
     inner, leaves = 2**depth - 1, 2**depth

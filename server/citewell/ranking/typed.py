@@ -1,8 +1,9 @@
-"""The order of what typed words find: trees over what the words alone say, and the head's score.
+"""The order of the papers found by typed words: trees over features of the words, and the head's
+score.
 
-LambdaMART as the head is, trained by `citewell_lab.training.typed` on words derived from what is
-cited, with monotone splits: a better match never stands lower for it. A calibration of its own says
-how likely the first paper is the one that the words mean.
+LambdaMART like the head, trained by `citewell_lab.training.typed` on words derived from cited
+works, with monotone splits: a better match never lowers a candidate. Its own calibration gives the
+probability that the first paper is the one that the words mean.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ from citewell.ranking.typed_features import NAMES
 
 RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "likeness_rank", "head_rank", "explained_rank")
-"""Features, log2(1 + rank), whose fusion smooths the trees."""
+"""Features, log2(1 + rank), fused to smooth the trees."""
 SMOOTH = 0.3
-"""Weight of that fusion, which separates candidates that the trees' steps leave equal."""
+"""Weight of this fusion, which separates candidates that the trees score equally."""
 KEPT = 60
 """Number of best candidates by each of these ranks that the trees score."""
 EXACT = 20.0
-"""Added to the score of a paper whose whole title was typed, so that it ranks first."""
+"""Added to the score of a paper with the typed text as its whole title, so that it ranks first."""
 CALLED = 5.0
-"""Added to the score of a paper that others call by exactly what was typed, times the square root
-of their share. The confidence ignores it: a paper whose name many papers share ranks first, but
-not with certainty."""
+"""Added to the score of a paper with exactly the typed name, times the square root of its share of
+the users of the name. The confidence ignores it: a paper whose name many papers share ranks first,
+but not with certainty."""
 UNNAMED = 6.0
-"""Subtracted from the score of a paper that no typed word matches, where one matches another paper:
-the sentence alone never lifts a paper above those that the words name."""
+"""Subtracted from the score of a paper without a typed word, if another paper has one: the sentence
+alone never lifts a paper above those that the words name."""
 WIDEST_GAP = 5.0
 MOST_SURE = 0.995
-"""The confidence stops short of certainty: another paper may bear the same name."""
+"""Upper bound of the confidence: another paper may have the same name."""
 RIVALS = 30
-"""Number of best scores among which a candidate's share is computed."""
+"""Number of best scores over which a candidate's share is computed."""
 CALIBRATION = (
     "exact", "typed_explained", "title_covered", "both_covered", "in_order", "author_and_year",
     "opening_whole", "words", "in_sentence", "rarest_explained", "unexplained", "head", "head_gap",
     "called", "called_whole", "called_gap", "year", "bm25_share", "rarest_in_title", "likeness",
     "likeness_gap",
 )  # fmt: skip
-"""Features of a candidate that its confidence depends on beside the scores."""
+"""Features of a candidate used for its confidence beside the scores."""
 
 
 class TypedModel:
@@ -67,8 +68,8 @@ class TypedModel:
                 raise ValueError("its calibration has another length")
 
     def order(self, table: NDArray[np.float32], trusted: Bounds | None = None) -> Ordering:
-        """The candidates of one query, by their features of shape (n, len(NAMES)); how far each can
-        be `trusted` (None: as far as the calibration says)."""
+        """Order the candidates of one query, by their features of shape (n, len(NAMES)); `trusted`
+        bounds the confidence of each (None: by the calibration alone)."""
         trusted = trusted or unbounded(len(table))
         kept = hopeful(table, trusted.bonus > 0)
         scores = _fused(table)
@@ -87,7 +88,7 @@ class TypedModel:
                 inputs = calibration_inputs(changed[: len(own)] - within.bonus, own)
                 sure = 1 / (1 + np.exp(-inputs @ self.calibration))
                 if len(own) < KEPT:
-                    # The other calibration knows short lists only as a lack of competitors.
+                    # The other calibration knows short lists only as a lack of rivals.
                     short = np.clip(inputs @ self.short_calibration, -50, 50)
                     sure = np.minimum(sure, 1 / (1 + np.exp(-short)))
                 sure = np.clip(sure, within.lowest, within.highest)
@@ -98,7 +99,7 @@ class TypedModel:
 
 
 def read_trees(path: Path) -> tuple[Trees, NDArray[np.float64]]:
-    """The trees of a file and their calibration for whole lists; raises what numpy raises."""
+    """The trees of a file and their calibration for whole lists; raises numpy's errors."""
     with np.load(path, allow_pickle=False) as file:
         return _trees_of(file), file["calibration"].astype(np.float64)
 
@@ -110,10 +111,10 @@ def _trees_of(file: Mapping[str, Any]) -> Trees:
 def hopeful(
     table: NDArray[np.float32], named: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """Places of the candidates that the trees look at, rising: the best by each of `RRF_RANKS`, and
-    those that are `named`.
+    """Ascending indices of the candidates that the trees score: the best by each of `RRF_RANKS`,
+    and the `named` ones.
 
-    The others can hardly be what is meant; they follow in the order of the fusion.
+    The others are very unlikely; they follow in the order of the fusion.
     """
     keep = np.zeros(len(table), np.bool_) if named is None else named.copy()
     for name in RRF_RANKS:
@@ -123,7 +124,7 @@ def hopeful(
 
 def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
     """The trees' sum plus a weighted logarithm of the fusion of `RRF_RANKS`, shape (n,), raised for
-    candidates that are named exactly and lowered for those that are not named at all."""
+    exactly named candidates and lowered for those not named at all."""
     named = _named(table)
     unnamed = UNNAMED * ~named if named.any() else 0.0
     scores = trees.predict(table) + _fused(table) + _whole(table) - unnamed
@@ -131,13 +132,13 @@ def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32
 
 
 def _whole(table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The bonus of candidates whose whole title or name is what was typed, shape (n,)."""
+    """The bonus of candidates with the typed text as their whole title or name, shape (n,)."""
     called = np.sqrt(table[:, NAMES.index("called_whole")])
     return np.asarray(EXACT * table[:, NAMES.index("exact")] + CALLED * called, np.float32)
 
 
 def _named(table: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of the candidates that a typed word matches: in title, names or year, or by BM25 in the
+    """Mask of the candidates with a typed word: in title, names or year, or by BM25 in the
     abstract."""
     columns = [NAMES.index("typed_explained"), NAMES.index("bm25_share")]
     return np.asarray((table[:, columns] > 0).any(axis=1))
@@ -152,7 +153,7 @@ def _fused(table: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def calibration_width() -> int:
-    """How many numbers `calibration_inputs` gives of a candidate."""
+    """Number of values of `calibration_inputs` for a candidate."""
     return len(_SHAPES) + len(CALIBRATION)
 
 
@@ -162,15 +163,16 @@ _SHAPES = (
     "sentence_ties", "few", "few_share", "few_lead", "few_explained", "few_covered",
     "explains_more", "sentence_head_gap", "sentence_head", "sentence_typed_in_title",
 )  # fmt: skip
-"""What `calibration_inputs` makes of scores and features. Few: how far the list is from one of
-`KEPT` papers. A paper without rivals leads by nothing but their absence."""
+"""Further values of `calibration_inputs`. "few": the list's distance from one of `KEPT` papers,
+since a paper without rivals leads only because they are missing."""
 
 
 def calibration_inputs(
     scores: NDArray[np.float32], table: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Shape (n, calibration_width()): of a score, its softmax share and its lead over the best
-    other; of how many explain the typed words as well; and the features named in `CALIBRATION`."""
+    """Shape (n, calibration_width()): for the score, its softmax share and its lead over the best
+    other one; the number of candidates that explain the typed words as well; and the features in
+    `CALIBRATION`."""
 
     def column(name: str) -> NDArray[np.float64]:
         return table[:, NAMES.index(name)].astype(np.float64)
@@ -183,7 +185,7 @@ def calibration_inputs(
     explained = column("typed_explained")
     fit = explained + column("opening_whole") + 0.5 * (column("first_author") > 0)
     ties = np.log1p(np.searchsorted(np.sort(-fit), 1e-6 - fit, side="right"))
-    # A surname and a year alone fit papers that the library lacks as well.
+    # A surname and a year alone also fit papers missing from the library.
     named = column("any_author") * (column("typed_in_title") < 0.01)
     shapes = (
         np.ones(len(plain)), plain, share, lead, np.exp(share), explained > 0.999, explained**2,
@@ -198,7 +200,7 @@ def _beside_rivals(
     table: NDArray[np.float32], share: NDArray[np.float64], lead: NDArray[np.float64]
 ) -> Iterator[NDArray[np.float64]]:
     """How few others there are, how much more of the words a candidate explains than the best
-    other, and what the sentence says of it, each of shape (n,)."""
+    other, and the evidence of the sentence, each of shape (n,)."""
 
     def column(name: str) -> NDArray[np.float64]:
         return table[:, NAMES.index(name)].astype(np.float64)

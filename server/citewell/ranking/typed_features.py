@@ -1,7 +1,7 @@
 """Features of typed words per candidate: title, names, year, and how well they explain it.
 
-The head's own features read typed words and sentence as one. An author who types means what is
-typed: these features let the typed words decide, and the head break the ties.
+The head's own features combine typed words and sentence. These let the typed words decide, and the
+head break ties.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ RISING = frozenset(NAMES[:15]) | {
     "likeness", "likeness_gap", "head", "head_gap", "popularity", "rarest_in_title",
     "rarest_explained", "called", "called_whole", "called_gap",
 }  # fmt: skip
-"""More of it never makes a candidate worse."""
+"""Features for which a greater value is never worse."""
 FALLING = frozenset({"bm25_rank", "likeness_rank", "head_rank", "unexplained", "explained_rank"})
 MOST_WORDS = 24
 _YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d")
 _YEAR_WEIGHT = 4.0
-"""Of a year among the typed words, whose other weights are logarithms of rarity."""
+"""Weight of a year among the typed words; the other weights are logarithms of rarity."""
 _SHORTEST_HALF = 3
 _NOWHERE = np.zeros(0, np.int64)
 LONGEST_NAME = 3
 """Words of a surname or of the name before a colon."""
 TITLE_SHARE, FIRST = 0.3, 0.1
-"""What a title that is typed in full, and a first author, add to how well a candidate explains the
-typed words, which is 1 at most, in the rank by that."""
+"""Additions for a title typed in full, and for a first author, to the share of the typed words that
+a candidate explains (at most 1), in the rank by that share."""
 
 
 class TypedInputs(msgspec.Struct, frozen=True):
-    """What is known of n candidates and the typed words, shapes (n,)."""
+    """The known data of n candidates and the typed words, shapes (n,)."""
 
     text: str
     columns: Columns
     bm25: NDArray[np.float32]
-    """Of the typed words alone."""
+    """BM25 of the typed words alone."""
     likeness: NDArray[np.float32]
     """Cosine of the typed words' vector and the paper's."""
     head: NDArray[np.float32]
@@ -63,7 +63,7 @@ class TypedInputs(msgspec.Struct, frozen=True):
     citations: NDArray[np.float32]
     in_sentence: bool
     aliases: Aliases = NO_ALIASES
-    """Names by which others cite papers."""
+    """Names that others use for papers."""
 
 
 def typed_features(typed: TypedInputs, words: TitleWords) -> NDArray[np.float32]:
@@ -107,7 +107,7 @@ def typed_features(typed: TypedInputs, words: TitleWords) -> NDArray[np.float32]
 
 
 class _Match:
-    """Typed words against candidates: one row a word, one column a candidate."""
+    """Typed words matched with candidates: one row a word, one column a candidate."""
 
     def __init__(
         self, spelled: list[str], columns: Columns, words: TitleWords, aliases: Aliases
@@ -130,7 +130,7 @@ class _Match:
         self.called = np.zeros(count, np.float32)
         self.called_whole = np.zeros(count, np.float32)
         self.called_best = 0.0
-        """Strength of the likeliest work of any typed name, held or not."""
+        """Strength of the likeliest work of any typed name, in the library or not."""
         self._owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
         self._by = np.repeat(np.arange(count), np.diff(columns.surname_starts))
         self._columns = columns
@@ -170,7 +170,7 @@ class _Match:
         self.covered = np.divide(part, whole, out=np.zeros(count), where=whole > 0)
 
     def _in_title(self, at: int, hashes: list[int], met: NDArray[np.bool_]) -> None:
-        """Record the titles that contain the word, or all its parts, and where."""
+        """Record the titles with the word, or all its parts, and its position."""
         places = [self._words.at(one) for one in hashes]
         owners = self._owner[places[0]]
         for one in places[1:]:
@@ -183,14 +183,14 @@ class _Match:
         self.in_title[at, owners] = True
 
     def _parted(self, at: int, word: str, met: NDArray[np.bool_]) -> None:
-        """ "pretraining" of a title with "pre-training"."""
+        """Match "pretraining" with a title's "pre-training"."""
         for halves in _halves(word):
             hashes = [word_hash(half) for half in halves]
             if all(len(self._words.at(one)) for one in hashes):
                 self._in_title(at, hashes, met)
 
     def _joined(self, at: int, word: str, met: NDArray[np.bool_]) -> None:
-        """ "pre training" of a title with "pretraining"."""
+        """Match "pre training" with a title's "pretraining"."""
         found = self._words.at(word_hash(word))
         if len(found):
             met[found] = True
@@ -200,7 +200,7 @@ class _Match:
             self.place[at, owner], self.place[at + 1, owner] = place - 1, place
 
     def _names(self, at: int, size: int, name: int) -> None:
-        """Words in a row that are a surname or the name before the colon."""
+        """Match consecutive words with a surname or the name before the colon."""
         own = self._surnames.at(name)
         if len(own):
             owner = self._by[own]
@@ -213,7 +213,7 @@ class _Match:
         self.opening[opens] = 1
 
     def _others_call(self, at: int, size: int, works: Sequence[Alias], *, whole: bool) -> None:
-        """Words in a row by which others cite a candidate."""
+        """Match consecutive words with a name that others use for a candidate."""
         for alias in works:
             self.called_best = max(self.called_best, alias.strength)
             rows = np.flatnonzero(self._columns.key == np.uint64(alias.key))
@@ -229,7 +229,7 @@ class _Match:
 
 
 class _Hits:
-    """Where each of some hashes stands among many values."""
+    """Occurrences of hashes among many values."""
 
     def __init__(self, values: NDArray[np.uint32], wanted: Iterable[int]) -> None:
         self._places: dict[int, NDArray[np.int64]] = {}
@@ -238,7 +238,7 @@ class _Hits:
             return
         key = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
         found = np.flatnonzero(keys[key] == values)
-        # Most hashes of parts of words stand nowhere, and are looked up without an array.
+        # Most hashes of parts of words do not occur, and are looked up without an array.
         key = key[found]
         order = np.argsort(key, kind="stable")
         found, key = found[order], key[order]
@@ -249,7 +249,7 @@ class _Hits:
             begin = end
 
     def at(self, wanted: int) -> NDArray[np.int64]:
-        """Places of one of the hashes, rising."""
+        """Indices of one of the hashes, ascending."""
         return self._places.get(wanted, _NOWHERE)
 
 
@@ -259,7 +259,7 @@ def _halves(word: str) -> list[tuple[str, str]]:
 
 
 def _pieces(spelled: Sequence[str]) -> set[int]:
-    """Hashes of the words, of their halves, and of two in a row as one."""
+    """Hashes of the words, of their halves, and of two consecutive ones joined."""
     found = {*spelled, *(half for word in spelled for pair in _halves(word) for half in pair)}
     found |= {spelled[at] + spelled[at + 1] for at in range(len(spelled) - 1)}
     return {word_hash(word) for word in found}

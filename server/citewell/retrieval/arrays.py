@@ -1,8 +1,8 @@
 """Array files that are mapped into memory and yet fail cleanly on a full disk.
 
-A mapped file that was only given a length has no space of its own: when the disk is full, the
-first write to such a page ends the process with a signal that Python cannot catch. So the space
-is taken first, where a full disk is an `OSError`.
+Setting the length of a mapped file reserves no space: on a full disk, the first write to a page
+would end the process with a signal that Python cannot catch. Therefore the space is allocated
+first, which raises `OSError` on a full disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _NOT_SUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 
 
 def new_array(path: Path, kind: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A new .npy file of zeros, mapped for writing; its space is taken. Raises `OSError`."""
+    """Create a .npy file of zeros, mapped for writing and with its space allocated. Raises
+    `OSError`."""
     dtype = np.dtype(kind)
     with path.open("wb") as file:
         _write_header(file, dtype, shape)
@@ -33,7 +34,7 @@ def new_array(path: Path, kind: DTypeLike, shape: tuple[int, ...]) -> NDArray[An
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """`np.save`, but a full disk is an `OSError` that says so: numpy's own has no error number."""
+    """`np.save` with a proper `OSError` for a full disk: numpy's own has no error number."""
     with path.open("wb") as file:
         _write_header(file, array.dtype, array.shape)
         file.write(np.ascontiguousarray(array).tobytes())

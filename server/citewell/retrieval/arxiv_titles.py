@@ -1,4 +1,4 @@
-"""The titles of well-known papers by their arXiv ids: many records of proceedings lack the id."""
+"""Titles of well-known papers by arXiv id: many records of proceedings lack the id."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _titles() -> dict[str, str]:
 
 
 def title_of_arxiv(identifier: str) -> str:
-    """The title of the paper with a bare arXiv id; empty where the table lacks it."""
+    """The title of the paper with a bare arXiv id; empty if it is not in the table."""
     return _titles().get(identifier, "")
 
 
 def arxiv_year(identifier: str) -> int | None:
-    """The year of the first submission, which the id begins with."""
+    """The year of first submission, from the id."""
     digits = identifier.rpartition("/")[2][:2]
     if not digits.isdigit():
         return None

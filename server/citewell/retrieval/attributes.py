@@ -1,4 +1,4 @@
-"""Author, venue, year, kind and language: what works state of them, and what queries ask for.
+"""Author, venue, year, kind and language: their values in works, and their conditions in queries.
 
 `ATTRIBUTES` has a row for each. A filter, or a preference of typed words, becomes requirements, all
 of which a work must meet. `Filters` finds the rows of a library that meet them, `passes` tests a
@@ -21,31 +21,31 @@ from citewell.model.names import forms_of, wanted_forms
 from citewell.model.query import TypedQuery
 from citewell.model.titles import normalise_title
 from citewell.model.venues import ACRONYMS, SHORT, content_words, venue_ids, work_venues
-from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS
+from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS, is_titled
 from citewell.retrieval.words import split
 
 AUTHOR, VENUE, YEAR, KIND, LANGUAGE = "author", "venue", "year", "kind", "language"
 """The attributes; a back end has fields of these names."""
 TITLED = "title:"
-"""Before a word of titles that names a kind: "survey" is no entry type."""
+"""Prefix of a word of titles that names a kind: "survey" is no entry type."""
 AUTHOR_POINTS, VENUE_POINTS, YEAR_POINTS, NEAR_YEAR_POINTS = 4.0, 1.5, 1.5, 0.75
-"""What each preference adds for a paper that meets it; all authors together count once."""
+"""Points of a paper for meeting each preference; all authors together count once."""
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
 _CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+")
 
 
 class HasTerm(msgspec.Struct, frozen=True):
-    """A work must state one of the terms; without terms, none does."""
+    """A work must have one of the terms; no work meets an empty one."""
 
     field: str
     terms: tuple[Any, ...]
     """Authors: forms of a name. Venues: "=" and an id, or a word of the name. Kinds: an entry type,
-    or `TITLED` and a word. Languages: a code, or "" for none stated."""
+    or `TITLED` and a word. Languages: a code, or "" for an unknown language."""
 
 
 class Between(msgspec.Struct, frozen=True):
-    """A number must be in a range, both ends included; that of an unknown year is 0."""
+    """A number must be in a range, both ends included; the number of an unknown year is 0."""
 
     field: str
     least: int
@@ -58,14 +58,14 @@ Requirements = tuple[Requirement, ...]
 
 @lru_cache(maxsize=256)
 def authors_named(text: str) -> Requirements:
-    """All people whom the text names must be authors; no work meets a text without a name."""
+    """All people in the text must be authors; no work meets a text without a name."""
     return tuple(HasTerm(AUTHOR, forms) for forms in wanted_forms(text)) or (HasTerm(AUTHOR, ()),)
 
 
 @lru_cache(maxsize=256)
 def venue_named(text: str) -> Requirements:
     """The venue of "NIPS 2017" or "Workshop on Figurative Language"; a year is one of publication.
-    The name must hold all the words where the table of venues does not know it."""
+    For a venue outside the table, the name must contain all the words."""
     year = None
     if found := _YEAR.search(text):
         year = int(found[1])
@@ -95,20 +95,21 @@ def years_between(low: int | None, high: int | None) -> Requirements:
 
 
 def of_kind(text: str) -> Requirements:
-    """An entry type, or a word of the title by which a paper is of a kind such as "survey"."""
+    """An entry type, or a word of the title that marks a kind such as "survey"."""
     name = text.strip().lower()
     titled = tuple(TITLED + word for word in TITLE_WORDS.get(KINDS.get(name, ""), ()))
     return (HasTerm(KIND, titled or ENTRY_TYPES.get(name, (name,))),)
 
 
 def in_language(text: str, *, strict: bool) -> Requirements:
-    """A language by code or name; unless `strict`, papers that state none meet it, too."""
+    """A language by code or name; unless `strict`, papers without a stated language meet it,
+    too."""
     code = language_code(text)
     return (HasTerm(LANGUAGE, () if not code else (code,) if strict else (code, "")),)
 
 
 def venues_in(work: Work) -> frozenset[str]:
-    """Ids of the venues of a record; also of those that its venue names only by an acronym
+    """Ids of the venues of a record, including those that its venue names only by an acronym
     ("Findings of the Association for Computational Linguistics: EMNLP 2020")."""
     found = set(work_venues(work))
     for text in (work.venue, work.booktitle, work.journal):
@@ -142,7 +143,7 @@ def _is_by(work: Work, required: Any) -> bool:
 def _is_of_kind(work: Work, required: Any) -> bool:
     words = {word.decode() for word in split(work.title)}
     return work.kind in required.terms or any(
-        word in words or f"{word}s" in words
+        is_titled(words, word)
         for term in required.terms
         if (word := term.removeprefix(TITLED)) != term
     )
@@ -163,11 +164,11 @@ def _language_shown(query: Query) -> str:
 
 
 class Attribute(msgspec.Struct, frozen=True):
-    """How queries filter by an attribute, and how a record is tested."""
+    """An attribute: its filter in a query, and its test of a record."""
 
     name: str
     required: Callable[[Query], Requirements]
-    """What the filter requires; empty without one."""
+    """The requirements of the filter; empty without one."""
     shown: Callable[[Query], str]
     """The filter in words."""
     is_met: Callable[[Work, Any], bool]
@@ -227,12 +228,12 @@ class Wish(msgspec.Struct, frozen=True):
     """A preference of typed words."""
 
     points: float
-    """What it adds for a paper that meets it."""
+    """Points of a paper that meets it."""
     requirements: Requirements
     field: str = ""
-    """The field of the evidence; empty for a year beside the one asked for."""
+    """The field in the evidence; empty for a year adjacent to the requested one."""
     text: str = ""
-    """The name as it was typed."""
+    """The name as typed."""
 
 
 def wishes(typed: TypedQuery) -> list[Wish]:

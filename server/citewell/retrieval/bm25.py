@@ -1,4 +1,4 @@
-"""Searches words with BM25 over all segments of a library as if they were one index."""
+"""BM25 search over all segments of a library as if they were one index."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.bm25_segment import BM25, Bm25Segment, IndexSegment, open_segment
 from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
+from citewell.retrieval.query_grammar.words import STUDIED
 from citewell.retrieval.select import BestRows, top
 from citewell.retrieval.understand import Weights, wanted
 from citewell.retrieval.words import split
 
-# Adds up the scores of a large library part by part.
+# Summation of the scores of a large library part by part.
 #
 # An array with a score for every row is 40 MB for ten million papers: it would be cleared, copied
-# and searched for each query, and its lines do not fit into the processor's caches.
+# and searched for each query, and exceed the processor's caches.
 
 ROWS = 1 << 20
-"""Rows of a part: their scores take 4 MB."""
+"""Rows of a part: its scores take 4 MB."""
 
 WeightedColumn = tuple[int, np.float32]
 """A term's column in a segment, at least 0, and its weight."""
@@ -41,16 +42,16 @@ def best_of_parts(
     *,
     rows: int = ROWS,
 ) -> Ranking:
-    """The `k` rows with the greatest sums over 0; ties in row order.
+    """The `k` rows with the greatest sums above 0; ties in row order.
 
-    `columns` are the terms of each segment, which are added in their order. `allowed` says which
-    rows of the library may be found.
+    `columns` holds the terms of each segment, which are added in order. `allowed` is a mask of the
+    rows of the library that may be found.
     """
     best = BestRows(k, above=0.0)
     for segment, own in zip(segments, columns, strict=True):
         if not own:
             continue
-        # The postings of a compact segment are decoded a list at a time.
+        # The postings of a compact segment are decoded one list at a time.
         size = rows if isinstance(segment, Bm25Segment) else segment.count
         for begin, scores in _parts(segment, own, size, cancel):
             end = begin + len(scores)
@@ -86,12 +87,12 @@ def _parts(
         yield begin, scores
 
 
-# What the terms of a query give some rows only, without scores of all others.
+# Term scores of some rows only, without those of all others.
 
 
 class RowScores:
-    """What each term gives some rows. It is searched for once: a ranker asks for the scores of a
-    query and of its parts."""
+    """The scores of each term for some rows. They are computed once: a ranker asks for the scores
+    of a query and of its parts."""
 
     def __init__(self, segments: Sequence[IndexSegment], rows: NDArray[np.int64]) -> None:
         self.rows = rows
@@ -103,8 +104,8 @@ class RowScores:
     def add(
         self, columns: Sequence[int], weights: Sequence[np.float32], out: NDArray[np.float32]
     ) -> None:
-        """Add what a term gives to the scores of the rows, shape (n,). Its column and its weight
-        are those in each segment; the column is -1 where a segment lacks the term."""
+        """Add a term's scores to those of the rows, shape (n,). Column and weight are those in each
+        segment; the column is -1 if a segment lacks the term."""
         for part, known, column, weight in zip(
             self._parts, self._known, columns, weights, strict=True
         ):
@@ -123,15 +124,14 @@ class SegmentRows:
     def __init__(self, segment: IndexSegment, rows: NDArray[np.int64]) -> None:
         self.segment = segment
         place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
-        self._place = place[np.argsort(rows[place])]  # the search is fastest for rising rows
+        self._place = place[np.argsort(rows[place])]  # the search is fastest for ascending rows
         self._own = (rows[self._place] - segment.base).astype(np.int32)
 
     def __len__(self) -> int:
         return len(self._own)
 
     def find(self, column: int) -> tuple[NDArray[np.int64], slice, NDArray[np.int64]]:
-        """The places of the rows that hold a term, its postings, and the slots of these rows among
-        them."""
+        """Indices of the rows with a term, its postings, and the slots of these rows among them."""
         at = self.segment.postings(column)
         papers = self.segment.rows[at]
         slot = np.searchsorted(papers, self._own)
@@ -140,14 +140,14 @@ class SegmentRows:
         return self._place[hit], at, slot[hit]
 
 
-# From a query to the terms of the BM25 index: stemmed words, names, years and title names.
+# The terms of a query in the BM25 index: stemmed words, names, years and title names.
 
 _KNOWN_STEMS = 8192
-"""Words whose stems are kept, about 1 MB."""
+"""Number of words with cached stems, about 1 MB."""
 
 
 class QueryTerms:
-    """Reads queries with some weights. Safe to call from any thread."""
+    """Parses queries with some weights. Thread-safe."""
 
     def __init__(self, weights: Weights | None) -> None:
         import Stemmer
@@ -160,7 +160,7 @@ class QueryTerms:
         """The term of a word."""
         stem = self._stems.get(word)
         if stem is None:
-            # A stemmer is not safe across threads.
+            # A stemmer is not thread-safe.
             stem = self._stemmer("english").stemWord(word).encode()
             if len(self._stems) >= _KNOWN_STEMS:
                 self._stems.clear()
@@ -168,7 +168,7 @@ class QueryTerms:
         return stem
 
     def of(self, query: Query) -> dict[bytes, tuple[float, str]]:
-        """Of each term, whether or not the index knows it, its weight, and the word as written."""
+        """The weight of each term, known to the index or not, and its word as written."""
         sought = wanted(query, self._weights)
         weight: dict[bytes, float] = {}
         surface: dict[bytes, str] = {}
@@ -188,26 +188,27 @@ class QueryTerms:
 
 
 MAX_TERMS = 64
-"""Strongest terms of a query that are searched; a pasted page must not cost a second."""
+"""Maximum number of terms searched, strongest first; a pasted page must not cost a second."""
 MAX_POSTINGS = 1_500_000
-"""Score entries that a query may add up per 262,144 papers, strongest terms first."""
+"""Maximum number of score entries summed for a query per 262,144 papers, strongest terms first."""
 
 EXPLAINED = 24
-"""Strongest terms that a hit is explained by: a list of twenty hits must not cost more than it."""
+"""Number of strongest terms that explain a hit: explaining twenty hits must not cost more than
+finding them."""
 
 _KNOWN_TERMS = 8192
-"""Terms whose columns are kept, about 1 MB."""
+"""Number of terms with cached columns, about 1 MB."""
 _KNOWN_CONTEXTS = 4
-"""Contexts whose scores are kept, 4 bytes a row."""
+"""Number of contexts with cached scores, 4 bytes a row."""
 _Term = tuple[str, tuple[int, ...], list[np.float32]]
-"""A term as the query wrote it, and its column and weight in each segment."""
+"""A term as written in the query, and its column and weight in each segment."""
 
 
 class Bm25Retriever(Retriever):
     """BM25 with a weight per query term; words, surnames, years and title names are terms.
 
-    The inverse document frequencies are those of all segments together, so the answer does not
-    depend on how the library grew.
+    Inverse document frequencies cover all segments, so that the answer does not depend on how the
+    library grew.
     """
 
     name = BM25
@@ -226,9 +227,9 @@ class Bm25Retriever(Retriever):
         self.mask = mask
         self._remembered: dict[Query, list[_Term]] = {}
         self._columns: dict[bytes, tuple[int, ...]] = {}
-        """Columns of the terms of former queries: a sentence that grows has most words again."""
+        """Columns of the terms of earlier queries: a growing sentence repeats most words."""
         self._scored: tuple[Query, NDArray[np.float32]] | None = None
-        """The last query whose terms all were added up, and the score of every row."""
+        """The last query with all its terms summed, and the score of every row."""
         self._contexts: OrderedDict[tuple[object, ...], NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
         self._row_scores: RowScores | None = None
@@ -275,8 +276,8 @@ class Bm25Retriever(Retriever):
     def _apart(
         self, query: Query, terms: Sequence[_Term]
     ) -> tuple[Sequence[_Term], Sequence[_Term]]:
-        """The terms of the context alone, and those that were typed, in the order in which they are
-        added up: what the context gives is then the same for other typed words."""
+        """The terms of the context alone, and the typed ones, in the order of summation: the scores
+        of the context then stay the same for other typed words."""
         if not query.text:
             return terms, ()
         named = {columns for _, columns, _ in self._terms(Query(text=query.text))}
@@ -284,8 +285,8 @@ class Bm25Retriever(Retriever):
         return context, [term for term in terms if term[1] in named]
 
     def _context_scores(self, terms: Sequence[_Term], cancel: Cancel) -> NDArray[np.float32]:
-        """What these terms give every row. The last ones are kept: while an author types, the words
-        around the citation stay the same, but for those that are typed, too."""
+        """The scores of these terms for every row. The last ones are cached: while an author types,
+        the words around the citation stay the same, except those that are also typed."""
         key = tuple((columns, *map(float, weights)) for _, columns, weights in terms)
         with self._lock:
             known = self._contexts.get(key)
@@ -312,7 +313,7 @@ class Bm25Retriever(Retriever):
                     np.add.at(part, segment.rows[at], segment.data[at] * weight)
 
     def _affordable(self, query: Query) -> list[_Term]:
-        """The strongest terms of the query, as many as `MAX_POSTINGS` allows."""
+        """The strongest terms of the query that `MAX_POSTINGS` allows."""
         left = MAX_POSTINGS * max(1.0, self._papers / 262_144)
         terms = self._terms(query)
         for number, (_, columns, _) in enumerate(terms, 1):
@@ -323,8 +324,8 @@ class Bm25Retriever(Retriever):
         return terms
 
     def score_rows(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Score of some rows only, shape (len(rows),): a binary search per term and row, unless it
-        is the query that was searched last, or the term of a query about the same array."""
+        """Scores of some rows only, shape (len(rows),): by a binary search per term and row, unless
+        the query was searched last, or its terms were scored for the same array."""
         last = self._scored
         if last is not None and last[0] == query:
             return last[1][rows]
@@ -337,7 +338,7 @@ class Bm25Retriever(Retriever):
         return out
 
     def holding(self, term: bytes, rows: int) -> NDArray[np.bool_]:
-        """Which rows hold the term, such as b"a:vaswani", shape (rows,)."""
+        """Mask of the rows with the term, such as b"a:vaswani", shape (rows,)."""
         found = np.zeros(rows, np.bool_)
         for segment in self._segments:
             if (column := segment.column(term)) >= 0:
@@ -345,7 +346,7 @@ class Bm25Retriever(Retriever):
         return found
 
     def rows_of(self, term: bytes) -> NDArray[np.int64]:
-        """The rows that hold the term, such as b"a:vaswani", rising; dead ones too."""
+        """The rows with the term, such as b"a:vaswani", ascending; dead ones included."""
         found = [
             segment.base + segment.rows[segment.postings(column)].astype(np.int64)
             for segment in self._segments
@@ -354,13 +355,13 @@ class Bm25Retriever(Retriever):
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def frequency(self, term: bytes) -> int:
-        """Number of papers that hold the term, such as b"a:vaswani", dead ones included."""
+        """Number of papers with the term, such as b"a:vaswani", dead ones included."""
         columns = zip(self._segments, self._columns_of(term), strict=True)
         return sum(segment.frequency(column) for segment, column in columns if column >= 0)
 
     def holding_all(self, text: str, rows: int) -> NDArray[np.bool_]:
-        """Which rows hold every word of the text in title or abstract, shape (rows,); none where
-        the text has no word that the index knows."""
+        """Mask of the rows with every word of the text in title or abstract, shape (rows,); empty
+        if no word is known to the index."""
         found: NDArray[np.bool_] | None = None
         for term, _ in self.topic_terms(text):
             own = self.holding(term, rows)
@@ -368,8 +369,8 @@ class Bm25Retriever(Retriever):
         return np.zeros(rows, np.bool_) if found is None else found
 
     def coverage(self, text: str, rows: int) -> NDArray[np.float32] | None:
-        """Share of the text's words that each row holds in title or abstract, rare words counting
-        more, shape (rows,); None where the index knows none of them."""
+        """Share of the text's words in title or abstract of each row, weighted by rarity, shape
+        (rows,); None if the index knows none of them."""
         terms = self.topic_terms(text)
         total = sum(idf for _, idf in terms)
         if not total:
@@ -383,7 +384,7 @@ class Bm25Retriever(Retriever):
         return out
 
     def titled(self, word: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some rows have the word in the title, shape (len(rows),)."""
+        """Mask of the given rows with the word in the title, shape (len(rows),)."""
         found = np.zeros(len(rows), np.bool_)
         for term, _ in self.topic_terms(word):
             for segment in self._segments:
@@ -394,8 +395,16 @@ class Bm25Retriever(Retriever):
                 found |= np.isin(rows, segment.base + own)
         return found
 
+    def of_kind(self, word: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some rows are of a kind by this word of titles (`is_titled`), shape
+        (len(rows),)."""
+        found = self.titled(word, rows)
+        for other in STUDIED.get(word, ()):
+            found &= ~self.titled(other, rows)
+        return found
+
     def topic_terms(self, text: str) -> list[tuple[bytes, float]]:
-        """The distinct words of a text that the index knows, stemmed, and their inverse document
+        """The distinct words of a text known to the index, stemmed, with their inverse document
         frequencies."""
         words = (word for word in split(text) if len(word) > 1 and word not in STOPWORDS)
         terms = dict.fromkeys(self.query_terms.stem(word.decode()) for word in words)
@@ -403,13 +412,13 @@ class Bm25Retriever(Retriever):
         return [(term, lucene_idf_of(n, self._papers)) for term, n in counts.items() if n]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """The words, as the query wrote them, that gave this row its score."""
+        """The words, as written in the query, that contributed to this row's score."""
         return self.explain_all(query, [row], [rank], [score])[0]
 
     def explain_all(
         self, query: Query, rows: Sequence[int], ranks: Sequence[int], scores: Sequence[float]
     ) -> list[Evidence]:
-        """As `explain` does for each row: each term is looked for in all of them at once."""
+        """The explanations of several rows: each term is looked up in all of them at once."""
         gains: list[list[tuple[float, str, int]]] = [[] for _ in rows]
         terms = self._terms(query)[:EXPLAINED]
         for number, segment in enumerate(self._segments):
@@ -432,7 +441,8 @@ class Bm25Retriever(Retriever):
         ]
 
     def _terms(self, query: Query) -> list[_Term]:
-        """The query's terms; the last few queries are remembered, since each hit is explained."""
+        """The query's terms; those of the last few queries are cached, since each hit is
+        explained."""
         terms = self._remembered.get(query)
         if terms is None:
             terms = self._resolve(query)
@@ -442,7 +452,7 @@ class Bm25Retriever(Retriever):
         return terms
 
     def _columns_of(self, term: bytes) -> tuple[int, ...]:
-        """The term's column in each segment, -1 where the segment lacks it."""
+        """The term's column in each segment, -1 if it is missing."""
         columns = self._columns.get(term)
         if columns is None:
             columns = tuple(segment.column(term) for segment in self._segments)
@@ -452,7 +462,7 @@ class Bm25Retriever(Retriever):
         return columns
 
     def _resolve(self, query: Query) -> list[_Term]:
-        """The strongest terms: as written, column and weight per segment, strongest first."""
+        """The strongest terms: as written, with column and weight per segment, strongest first."""
         resolved: list[tuple[float, str, tuple[int, ...], list[np.float32]]] = []
         for term, (value, surface) in self.query_terms.of(query).items():
             columns = self._columns_of(term)
@@ -463,7 +473,7 @@ class Bm25Retriever(Retriever):
             if not any(counts) or value <= 0:
                 continue
             idf = lucene_idf_of(sum(counts), self._papers)
-            # Each segment's scores hold its own idf; the ratio makes them the library's.
+            # Each segment's scores contain its own idf; the ratio converts them to the library's.
             shares = [
                 np.float32(value * idf / lucene_idf_of(count, segment.count))
                 if count

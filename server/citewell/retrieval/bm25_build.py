@@ -1,4 +1,4 @@
-"""Builds the BM25 index of a segment: the score of every word in every paper, ready to add up.
+"""Builds the BM25 index of a segment: the score of every word in every paper, ready to be summed.
 
 Title and abstract are one weighted text: a word of the title counts as `title_weight` words, in
 the frequency and in the length. Lengths are set against a fixed pivot, not against the segment's
@@ -31,9 +31,9 @@ from citewell.retrieval.words import Words
 
 FORMAT = 2
 CHUNK = 8192
-"""Works per chunk: bounds the memory of a build whatever the size of the segment."""
+"""Works per chunk: bounds the memory of a build for any size of segment."""
 TITLE, ABSTRACT, AUTHORS, VENUE, YEAR, NAME = 1, 2, 4, 8, 16, 32
-"""Bits of `fields.npy`: where in the paper a term stands."""
+"""Bits of `fields.npy`: the fields of the paper with the term."""
 FIELD_NAMES = {TITLE: "title", ABSTRACT: "abstract", AUTHORS: "authors", VENUE: "venue",
                YEAR: "year", NAME: "title"}  # fmt: skip
 
@@ -45,7 +45,7 @@ class Parameters(msgspec.Struct, frozen=True):
     b: float = 0.9
     title_weight: float = 4.0
     pivot: float = 116.0
-    """Weighted length of a typical paper, stop words not counted."""
+    """Weighted length of a typical paper, without stop words."""
 
 
 def lucene_idf(frequency: NDArray[np.int64], papers: int) -> NDArray[np.float32]:
@@ -140,7 +140,7 @@ class Bm25Builder:
     def _merge(
         self, spill: Path, chunks: int, frequency: NDArray[np.int64], count: int, into: Path
     ) -> None:
-        """Bring the chunks' postings into one matrix, by term, then by paper."""
+        """Merge the chunks' postings into one matrix, by term, then by paper."""
         pointer = np.zeros(len(frequency) + 1, np.int64)
         np.cumsum(frequency, out=pointer[1:])
         total = int(pointer[-1])
@@ -182,7 +182,7 @@ class Bm25Builder:
 
 
 class Terms:
-    """Numbers of terms: stems of words, and words of the other kinds as they are ("a:vaswani")."""
+    """Numbers of terms: stems of words, and other terms verbatim ("a:vaswani")."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -199,13 +199,13 @@ class Terms:
         return list(self._numbers)
 
     def number(self, term: bytes) -> int:
-        """The term's number, a new one if need be."""
+        """The term's number, assigned if it is new."""
         return self._numbers.setdefault(term, len(self._numbers))
 
     def of_texts(
         self, texts: list[str], kind: bytes = b""
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The term numbers of all texts end to end without stop words, and the text of each."""
+        """The term numbers of all texts in sequence without stop words, and the text of each."""
         words, number_of_word = self._kinds.setdefault(kind, (Words(), np.zeros(0, np.int32)))
         flat, starts = words.encode(texts)
         new = words.since(len(number_of_word))
@@ -230,7 +230,7 @@ class Terms:
 def fact_terms(
     works: list[Work], terms: Terms
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """The terms of the works that are no words of their text: term, paper and field bit of each."""
+    """The terms of the works other than words of their text: term, paper and field bit of each."""
     names = [" ".join([author.family for author in work.authors]) for work in works]
     author, author_of = terms.of_texts(names, b"a:")
     venue, venue_of = terms.of_texts([work.venue for work in works], b"v:")
@@ -258,7 +258,8 @@ def in_chunks(works: Iterable[Work]) -> Iterator[list[Work]]:
 
 
 def _write_vocabulary(terms: list[bytes], into: Path) -> None:
-    """As bm25s reads it, and sorted for a binary search over mapped files."""
+    """Write the vocabulary in the form of bm25s, and sorted for a binary search over mapped
+    files."""
     vocabulary = {term.decode("utf-8", "replace"): number for number, term in enumerate(terms)}
     (into / "vocab.index.json").write_bytes(msgspec.json.encode(vocabulary))
     order = sorted(range(len(terms)), key=terms.__getitem__)

@@ -39,11 +39,11 @@ BM25 = "bm25"
 META = "compact.json"
 FORMAT = 1
 WORD, KINDS = 0, {b"a:": (1, AUTHORS), b"v:": (2, VENUE), b"y:": (3, YEAR), b"n:": (4, NAME)}
-"""Kind of a term and, for facts, the field to which they belong."""
+"""Kind of a term and, for facts, their field."""
 _FIELDS = np.array([0, AUTHORS, VENUE, YEAR, NAME], np.uint8)
 TITLE_FROM = 6
 FREQUENCIES = np.array([1, 2, 3, 4, 5.5, 8, 4, 5, 6, 7, 8, 9, 10.5, 13, 18, 28], np.float32)
-"""Term frequency in the paper, by code; from `TITLE_FROM` on the word is also in the title."""
+"""Term frequency in the paper, by code; from `TITLE_FROM` on, the word is also in the title."""
 LENGTH_STEP = 1.03
 """Ratio between two neighbouring codes of a paper's length."""
 _KEPT = 256
@@ -73,11 +73,11 @@ class _Postings(NamedTuple):
     rows: NDArray[np.int32]
     scores: NDArray[np.float32]
     codes: NDArray[np.uint8] | np.uint8
-    """How often each paper has the word; of a fact, its field."""
+    """Frequency of the word in each paper; for a fact, its field."""
 
     def value(self, which: int, at: Any) -> Any:
         """Rows (0), scores (1) or fields (2) at some places. The fields, which only explanations
-        and filters read, are computed when asked for."""
+        and filters read, are computed on demand."""
         if which < 2:
             return (self.rows, self.scores)[which][at]
         if isinstance(self.codes, np.uint8):
@@ -87,10 +87,10 @@ class _Postings(NamedTuple):
 
 
 class CompactTerms:
-    """One compact segment's index; answers as `bm25_segment.Segment` does. Thread-safe."""
+    """One compact segment's index, with the interface of `Bm25Segment`. Thread-safe."""
 
     def __init__(self, view: SegmentView) -> None:
-        """Raises `CitewellError` where the index cannot be read."""
+        """Raises `CitewellError` if the index cannot be read."""
         self._folder = view.index(BM25)
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self._lock = threading.Lock()
@@ -110,12 +110,12 @@ class CompactTerms:
             raise unreadable_index(
                 "The BM25 index", error, self._folder, "Install the library again."
             ) from error
-        # Looking up one number in an array takes ten times as long.
+        # A look-up in an array takes ten times as long.
         self._places = self.pointer.data
         self.rows, self.data, self.fields = (_Column(self, place) for place in range(3))
 
     def column(self, term: bytes) -> int:
-        """Number of the term, or -1. Of two terms with one hash only one is in the index."""
+        """Number of the term, or -1. Only one of two terms with the same hash is in the index."""
         wanted = np.uint32(term_hash(term))
         at = int(np.searchsorted(self._hashes, wanted))
         if at == len(self._hashes) or self._hashes[at] != wanted:
@@ -123,16 +123,16 @@ class CompactTerms:
         return at if self._kinds[at] == kind_of(term) else -1
 
     def fields_of(self, at: slice, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The fields in which some papers hold a term, by its postings and the papers' slots."""
+        """The fields of some papers with a term, by its postings and the papers' slots."""
         found: NDArray[np.uint8] = self.decoded(at.start).value(2, slots)
         return found
 
     def postings(self, column: int) -> slice:
-        """Where the term's papers and scores stand."""
+        """The range of the term's papers and scores."""
         return slice(int(self.pointer[column]), int(self.pointer[column + 1]))
 
     def frequency(self, column: int) -> int:
-        """Papers that hold the term, also those of which the index does not keep it."""
+        """Number of papers with the term, including those not stored in the index."""
         return int(self._frequency[column])
 
     def column_at(self, place: int) -> int:
@@ -140,7 +140,7 @@ class CompactTerms:
         return bisect_right(self._places, place) - 1
 
     def decoded(self, place: int) -> _Postings:
-        """The postings of the term that has this place."""
+        """The postings of the term at this place."""
         column = self.column_at(place)
         with self._lock:
             found = self._decoded.get(column)
@@ -180,7 +180,7 @@ class CompactTerms:
 
     @cached_property
     def _begin(self) -> NDArray[np.int64]:
-        """Bit at which the rows of each term begin."""
+        """Bit at which each term's rows begin."""
         return row_starts(np.diff(self.pointer), self.count)
 
     @cached_property
@@ -193,12 +193,12 @@ class CompactTerms:
 
     @cached_property
     def _word_starts(self) -> NDArray[np.int64]:
-        """Where each word's codes begin: facts have none."""
+        """The start of each word's codes: facts have none."""
         return starts_of(np.where(self._kinds == WORD, np.diff(self.pointer), 0))
 
     @cached_property
     def _damp(self) -> NDArray[np.float32]:
-        """What a paper's length adds below the line of its score, shape (count,)."""
+        """The part of the score's denominator from a paper's length, shape (count,)."""
         meta = self._meta
         length = LENGTH_STEP ** np.arange(256, dtype=np.float32) - 1
         damp = meta.k1 * (1 - meta.b + meta.b * length / meta.pivot)
@@ -207,7 +207,7 @@ class CompactTerms:
 
 
 class _Column:
-    """One of the arrays that an ordinary index maps, by the places of one term."""
+    """One of the arrays of an ordinary index, by the places of one term."""
 
     def __init__(self, terms: CompactTerms, which: int) -> None:
         self._terms, self._which = terms, which
@@ -221,12 +221,12 @@ class _Column:
 
 
 def open_compact_terms(view: SegmentView) -> CompactTerms | None:
-    """The index of a compact segment; None for another one."""
+    """The index of a compact segment; None for any other."""
     return CompactTerms(view) if (view.index(BM25) / META).is_file() else None
 
 
 _STEP = 64
-"""Terms between two that are kept in memory, so that a look-up touches few pages of the file."""
+"""Number of terms between two in memory, so that a look-up reads few pages of the file."""
 
 
 class Bm25Segment:
@@ -278,16 +278,16 @@ class Bm25Segment:
         return self._terms[begin : self._ends[place]].tobytes()
 
     def fields_of(self, at: slice, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The fields in which some papers hold a term, by its postings and the papers' slots."""
+        """The fields of some papers with a term, by its postings and the papers' slots."""
         found: NDArray[np.uint8] = self.fields[at][slots]
         return found
 
     def postings(self, column: int) -> slice:
-        """Where the term's papers and scores stand."""
+        """The range of the term's papers and scores."""
         return slice(int(self.pointer[column]), int(self.pointer[column + 1]))
 
     def frequency(self, column: int) -> int:
-        """Papers that hold the term."""
+        """Number of papers with the term."""
         return int(self.pointer[column + 1]) - int(self.pointer[column])
 
 
@@ -296,5 +296,5 @@ IndexSegment = Bm25Segment | CompactTerms
 
 
 def open_segment(view: SegmentView) -> IndexSegment:
-    """One segment's index, of either kind. Raises `CitewellError` where it cannot be read."""
+    """Open one segment's index, of either kind. Raises `CitewellError` if it cannot be read."""
     return open_compact_terms(view) or Bm25Segment(view)

@@ -1,4 +1,4 @@
-"""The retriever over what the priors know: papers that others cite in passages like this one."""
+"""The retriever over the citation priors: papers that others cite in similar passages."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ from citewell.retrieval.passages import PassageWords, Profiles, joined_passages,
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
 BESIDE = "cited with your references"
-"""The field of a paper that others cite together with references of the citing paper."""
+"""The field of a paper that others cite together with the citing paper's references."""
 KEPT_FROM = 20_000
-"""With fewer works the arrays are computed in some milliseconds."""
+"""Minimum number of works for caching; with fewer the arrays are computed in milliseconds."""
 UNUSED_SECONDS = 2 * 86_400.0
-"""Each change of the library has other arrays, 30 to 100 bytes a work."""
+"""Seconds after which unused arrays are removed: each change of the library has its own, 30 to 100
+bytes a work."""
 _REMEMBERED = 4
-"""Queries whose signals are kept, 1 MB each: the ranker asks for those that the search just
+"""Number of queries with cached signals, 1 MB each: the ranker asks for those that the search just
 computed."""
 
 
 class CitationContextRetriever(Retriever):
-    """Ranks the papers with priors by likeness, popularity, passages, topic and company."""
+    """Ranks the papers with priors by likeness, popularity, passages, topic and co-citation."""
 
     name = "citation_context"
 
@@ -61,8 +62,8 @@ class CitationContextRetriever(Retriever):
         passages: PassageWords | None = None,
         snapshot: str = "",
     ) -> None:
-        """`snapshot` identifies columns, vectors, `live` and the priors that are not shipped: where
-        it is given, what is computed of them is kept in the cache."""
+        """`snapshot` identifies columns, vectors, `live` and the priors that are not shipped: if it
+        is given, the derived arrays are cached on disk."""
         self._profiles = None if passages is None else Profiles(passages)
         self._dense = dense
         self._mask = mask
@@ -93,7 +94,7 @@ class CitationContextRetriever(Retriever):
 
     @cached_property
     def popularity(self) -> NDArray[np.float32]:
-        """Of every row, the logarithm of one more than how often it is known to be cited. Not to be
+        """For every row, the logarithm of one more than its known number of citations. Not to be
         changed."""
         known = np.maximum(self._citation_priors.popularity(), 0)
         out = np.zeros(len(self.number_of_row), np.float32)
@@ -102,7 +103,7 @@ class CitationContextRetriever(Retriever):
         return out
 
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
-        """A live row of each title, -1 where the library has none."""
+        """A live row with each title, -1 if there is none."""
         if not len(self._keys) or not titles:
             return np.full(len(titles), -1, np.int64)
         keys = title_keys(titles)
@@ -110,7 +111,7 @@ class CitationContextRetriever(Retriever):
         return np.where((self._keys[at] == keys) & (keys != 0), self._order[at], -1)
 
     def signals(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Shape (n, len(SIGNALS)): what the priors give; UNKNOWN for papers without priors."""
+        """Shape (n, len(SIGNALS)): the signals of the priors; UNKNOWN for papers without priors."""
         out = np.full((len(rows), len(SIGNALS)), UNKNOWN, np.float32)
         numbers = self.number_of_row[rows]
         has = numbers >= 0
@@ -119,7 +120,7 @@ class CitationContextRetriever(Retriever):
         return out
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Shape (n, 2): how often others cite each row with what the query's place cites nearby;
+        """Shape (n, 2): how often others cite each row together with the works cited nearby;
         UNKNOWN for papers without priors."""
         out = np.full((len(rows), 2), UNKNOWN, np.float32)
         found = self.rows_of_titles(query.nearby)
@@ -146,7 +147,8 @@ class CitationContextRetriever(Retriever):
         return out
 
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """Shape (n, len(passages.SIGNALS)): in which words others cite each row."""
+        """Shape (n, len(passages.SIGNALS)): the match with the words of others' citations of each
+        row."""
         if self._profiles is None:
             return None
         return self._profiles.signals(query, _own_key(query), self._key_of_row[rows])
@@ -167,7 +169,7 @@ class CitationContextRetriever(Retriever):
         return Ranking(rows[order], score[order].astype(np.float32))
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """The strong signals, reported as fields because there are no matching words to show."""
+        """The strong signals, reported as fields because there are no matching words."""
         number = int(self.number_of_row[row])
         if number < 0:
             return Evidence(self.name, rank, score)
@@ -215,15 +217,16 @@ def _library_arrays(
     dense: DenseRetriever,
     live: NDArray[np.bool_] | None,
 ) -> Arrays:
-    """Which rows are the papers of the priors, and their vectors, with the `derived_arrays`."""
+    """The mapping between rows and papers of the priors, their vectors, and the
+    `derived_arrays`."""
     keys = columns.keys()
     order = np.argsort(keys, kind="stable")
     number_of_row = np.empty(len(keys), np.int64)
-    # Keys in rising order are found in half of the time.
+    # Ascending keys are found in half of the time.
     number_of_row[order] = priors.find(keys[order])
     if live is not None:
         order = order[live[order]]
-    # Of several rows with one title the one with an abstract stands for them: it is searched.
+    # Of several rows with one title, the one with an abstract represents them in searches.
     row = np.full(len(priors), -1, np.int64)
     has = np.flatnonzero(number_of_row >= 0)
     if live is not None:
@@ -245,8 +248,8 @@ def _library_arrays(
 
 
 def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
-    """None without columns, without vectors that are read already, or when there are no priors of
-    their encoder, neither shipped nor of the library's own."""
+    """None without columns, without open vectors, or without priors of their encoder, shipped or of
+    the library."""
     columns, dense = opening.columns, opening.retriever("dense", DenseRetriever)
     if columns is None or dense is None:
         return None
@@ -270,8 +273,8 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
 
 
 def library_priors(library: Library, encoder: str, least: int = 1) -> Priors | None:
-    """Those that come with Citewell and the library's own, of the encoder with this fingerprint;
-    None where they know of fewer papers than `least`."""
+    """The shipped priors and the library's own, of the encoder with this fingerprint; None if they
+    cover fewer papers than `least`."""
     parts = [part for part in shipped_priors() if part.encoder == encoder]
     fitting = _citing(library, encoder)
     if sum(map(len, parts)) + sum(one.use.papers for one in fitting) < least:
@@ -285,7 +288,7 @@ def _citing(library: Library, encoder: str) -> list[CitingPart]:
 
 
 def shipped_priors() -> list[Priors]:
-    """Those that come with Citewell. Raises `CitewellError` where they cannot be read."""
+    """The shipped priors. Raises `CitewellError` if they cannot be read."""
     if not PRIORS.exists():
         return []
     try:
@@ -303,8 +306,7 @@ def _prior_arrays() -> Arrays:
 
 
 def _shipped_passages() -> PassageWords:
-    """The words of citing passages that come with Citewell. Raises `CitewellError` where they
-    cannot be read."""
+    """The shipped words of citing passages. Raises `CitewellError` if they cannot be read."""
     try:
         arrays = mapped_arrays(
             "passages-1", [PASSAGES], lambda: msgspec.structs.asdict(read_passages(PASSAGES))
@@ -315,5 +317,5 @@ def _shipped_passages() -> PassageWords:
 
 
 def _own_key(query: Query) -> int:
-    """Key of the paper being written: what it cites itself is no evidence."""
+    """Key of the paper being written: its own citations are no evidence."""
     return title_key(query.paper.title) if len(query.paper.title) > 12 else query.paper.key

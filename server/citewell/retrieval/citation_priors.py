@@ -1,9 +1,9 @@
-"""Finds papers by how others cite them: among the papers that the priors know.
+"""Search by how others cite papers, among the papers with priors.
 
-Of a quarter of a million papers a few ten thousand are ever cited in the data at hand, and most
-real citations go to them. For these the priors weigh what text alone cannot: how often a paper is
-cited, by whom (citing papers on the topic at hand), in which words (citing passages like this one)
-and together with what (the references the author already has).
+Of a quarter of a million papers, a few ten thousand are ever cited in the available data, and most
+real citations go to them. For these the priors weigh evidence that text alone lacks: how often a
+paper is cited, by whom (citing papers on this topic), in which words (similar citing passages) and
+together with which papers (the author's existing references).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -22,28 +23,27 @@ from citewell.corpus.priors import Priors
 from citewell.retrieval.scan import CodedVectors, PlainVectors
 from citewell.retrieval.select import within
 
-# How often others cite papers together with some references: in the same lists of references.
+# Counts of co-citations with some references: in the same lists of references.
 
 _KEPT = 4
-"""Sets of references whose counts are kept, 8 bytes a paper and 12 more where it has a count: those
-of the paper being written, of the place at hand and of the citation at hand stay the same while an
-author types."""
+"""Number of sets of references with cached counts, 8 bytes a paper and 12 more if it has a count:
+those of the paper, of the place and of the citation stay the same while an author types."""
 _Key = tuple[bytes, bytes, bool]
 
 
 class Cocited(msgspec.Struct, frozen=True):
-    """How often papers are cited together with some references. Not to be changed."""
+    """Co-citations of papers with some references. Not to be changed."""
 
     counts: NDArray[np.float32]
-    """Shape (P, 2): as a logarithm, and as a share of how often a paper is cited at all."""
+    """Shape (P, 2): as a logarithm, and as a share of all citations of a paper."""
     papers: NDArray[np.int64]
-    """Those with a count above 0, rising."""
+    """The papers with a count above 0, ascending."""
     gain: NDArray[np.float32]
-    """What each of `papers` gains in the blend of `CitationPriors`."""
+    """The gain of each of `papers` in the blend of `CitationPriors`."""
 
 
 class Cocitations:
-    """Counts over the lists of some priors. May be shared between threads."""
+    """Counts over the lists of some priors. Thread-safe."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Cocitations:
         citing_starts: NDArray[np.int64],
         citing: NDArray[np.int32],
     ) -> None:
-        """`degree` says how many lists cite paper i, shape (P,), and
-        `citing[citing_starts[i] : citing_starts[i + 1]]` which."""
+        """`degree` is the number of lists that cite paper i, shape (P,), and
+        `citing[citing_starts[i] : citing_starts[i + 1]]` holds these lists."""
         self._priors, self._degree = priors, degree
         self._citing_starts, self._citing = citing_starts, citing
         lengths = np.diff(priors.list_starts)
@@ -68,7 +68,7 @@ class Cocitations:
         degree: NDArray[np.float32] | None = None,
     ) -> Cocited:
         """The counts for references, given by paper number, without the lists `own`; `degree`
-        (None: that of all lists) is how often each paper is cited without them."""
+        (None: that of all lists) is each paper's number of citations without them."""
         key = references.tobytes(), own.tobytes(), degree is None or degree is self._degree
         with self._lock:
             known = self._known.get(key)
@@ -97,7 +97,7 @@ class Cocitations:
         )
         cited = data.list_cited[places]
         company = np.bincount(cited, weight[lists][owner], len(data)).astype(np.float32)
-        # A reference is in every list that was found through it, which is no evidence for itself.
+        # A reference is in every list found through it, which is no evidence for itself.
         for one in references.tolist():
             share = self._damp[self.lists_citing(one)].sum() / np.log(2.0 + self._degree[one])
             company[one] = max(company[one] - share, 0)
@@ -109,17 +109,17 @@ class Cocitations:
         return Cocited(counts, papers, gain)
 
     def lists_citing(self, paper: int) -> NDArray[np.int32]:
-        """The lists of references that have a paper."""
+        """The lists of references with a paper."""
         return self._citing[self._citing_starts[paper] : self._citing_starts[paper + 1]]
 
 
-# Arrays that are computed of the citation priors and the vectors of their papers.
+# Arrays computed from the citation priors and the vectors of their papers.
 
 
 def derived_arrays(
     priors: Priors, vectors: NDArray[np.float32] | NDArray[np.int8]
 ) -> dict[str, NDArray[Any]]:
-    """What `CitationPriors` computes of its arguments: the same for the same ones."""
+    """The arrays that `CitationPriors` derives from its arguments."""
     lengths = np.diff(priors.list_starts)
     owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     citing_starts, citing = _by_paper(priors.list_cited, len(priors))
@@ -139,14 +139,14 @@ def derived_arrays(
 
 
 def _by_paper(cited: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places where each paper is cited: their bounds in the order, shape (count + 1,), and the
-    order, shape (len(cited),)."""
+    """The citations sorted by cited paper: bounds of each paper, shape (count + 1,), and the order,
+    shape (len(cited),)."""
     times = np.bincount(cited, minlength=count)
     return np.concatenate([[0], np.cumsum(times)]), np.argsort(cited, kind="stable")
 
 
 NEIGHBOURS = 48
-"""Citing passages and citing papers that vote."""
+"""Number of citing passages and citing papers that vote."""
 SHARPNESS = 12.0
 """Votes fall as exp(sharpness * (similarity - the best similarity))."""
 LIKENESS = 20
@@ -154,7 +154,7 @@ LIKENESS = 20
 POPULARITY = 0.75
 """Weight of the logarithm of how often it is cited."""
 UNKNOWN = -99.0
-"""Stands for every signal of a paper of which nothing is known once the own list is left out."""
+"""Value of every signal of a paper without evidence once the own list is left out."""
 
 SIGNALS = (
     "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
@@ -164,35 +164,36 @@ SIGNALS = (
 
 NONE = np.zeros(0, np.int64)
 _ROUNDING = 1e-3
-"""Bound of what is lost by adding up the blend in float32."""
+"""Bound of the rounding error of the blend in float32."""
 
 
 class QueryVectors(msgspec.Struct, frozen=True):
-    """A query in vectors of length 1 (or zero where the query has no such part), shape (d,)."""
+    """The vectors of a query, of length 1 (or zero for a missing part), shape (d,)."""
 
     full: NDArray[np.float32]
     topic: NDArray[np.float32]
-    """Of the citing title and abstract; of everything where there is no title."""
+    """Vector of the citing title and abstract; of everything if there is no title."""
     references: NDArray[np.int64]
-    """Paper numbers of what the citing paper already cites; -1s dropped."""
+    """Paper numbers of the citing paper's references; -1s dropped."""
     own: int = 0
-    """Title key of the citing paper: what it cites is no evidence for itself."""
+    """Title key of the citing paper: its own citations are no evidence."""
 
 
 class Votes(msgspec.Struct, frozen=True):
     """Votes for papers. Not to be changed."""
 
     of: NDArray[np.float32]
-    """By paper, shape (P,)."""
+    """Votes by paper, shape (P,)."""
     papers: NDArray[np.int64]
-    """Those that have votes, each once."""
+    """The papers with votes, each once."""
 
 
 class CitationPriors:
-    """The priors, ready to be asked. Holds no text and may be shared between threads.
+    """Signals of the priors for queries. Holds no text and is thread-safe.
 
     `vectors` are the papers' own vectors in the priors' order, shape (P, d), of length 1 or, as
-    int8, of any length; zero where the library lacks the paper. `known` says which it has.
+    int8, of any length; zero for papers missing from the library. `known` is the mask of the
+    others.
     """
 
     def __init__(
@@ -202,13 +203,13 @@ class CitationPriors:
         known: NDArray[np.bool_],
         derived: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """`derived` are the `derived_arrays` of the priors and vectors, where they are known."""
+        """`derived` are the `derived_arrays` of the priors and vectors, if available."""
         self.priors = priors
         arrays = derived_arrays(priors, vectors) if derived is None else derived
         self.degree: NDArray[np.float32] = arrays["degree"]
         self.log_degree = np.log1p(self.degree)
         self.is_known = known & ((self.degree > 0) | (priors.citations >= 0))
-        """Of which papers anything is known."""
+        """Mask of the papers with known citations."""
         self.is_unknown = ~self.is_known
         self.cocitations = Cocitations(
             priors, self.degree, arrays["citing_starts"], arrays["citing"]
@@ -227,7 +228,7 @@ class CitationPriors:
         self._last_topic: tuple[tuple[bytes, int], Votes] | None = None
 
     def ask(self, query: QueryVectors) -> PriorSignals:
-        """What the priors know for a query."""
+        """The signals of the priors for a query."""
         return PriorSignals(self, query)
 
     def signals(self, query: QueryVectors) -> NDArray[np.float32]:
@@ -235,13 +236,13 @@ class CitationPriors:
         return self.ask(query).of(np.arange(len(self.priors)))
 
     def popularity(self) -> NDArray[np.float32]:
-        """Logarithm of one more than how often each paper is cited, by any of the data, (P,)."""
+        """Logarithm of one more than each paper's number of citations, from all data, (P,)."""
         stated = self.priors.citations.astype(np.float32)
         return np.asarray(np.maximum(np.log1p(self.degree), stated), np.float32)
 
     @staticmethod
     def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One score a paper, shape (n,): the order of the memory's own list."""
+        """One score a paper, shape (n,): the order of the priors' own list."""
         s = signals
         total = LIKENESS * s[:, 0] + POPULARITY * s[:, 1]
         total += 0.5 * np.log(np.maximum(s[:, 4], 0) + 0.01)
@@ -252,7 +253,7 @@ class CitationPriors:
 
     def topic_votes(self, topic: NDArray[np.float32], own: int, lists: NDArray[np.int64]) -> Votes:
         """The votes of the citing papers nearest to a topic, without the lists `lists` of the paper
-        `own`. The last ones are kept: they stay the same while an author types."""
+        `own`. The last ones are cached: they stay the same while an author types."""
         key = (topic.tobytes(), own)
         last = self._last_topic
         if last is not None and last[0] == key:
@@ -278,15 +279,15 @@ class CitationPriors:
             out[cited] += vote
 
     def cocited(self, references: NDArray[np.int64], own: int) -> NDArray[np.float32]:
-        """Shape (P, 2): how often others cite a paper with the references, and as a share of how
-        often they cite it at all. The list of the paper `own` is left out."""
+        """Shape (P, 2): how often others cite a paper with the references, and as a share of all
+        its citations. The list of the paper `own` is left out."""
         lists = np.flatnonzero(self.priors.list_key == np.uint64(own)) if own else NONE
         return self.cocitations.of(references, lists).counts
 
 
 class PriorSignals:
-    """The signals of one query. The likenesses to papers and passages are computed from rounded
-    vectors for all papers, and exactly for those that are asked for."""
+    """The signals of one query. Likenesses to papers and passages are computed from rounded vectors
+    for all papers, and exactly for the requested ones."""
 
     def __init__(self, priors: CitationPriors, query: QueryVectors) -> None:
         data = priors.priors
@@ -315,13 +316,21 @@ class PriorSignals:
             self._company = priors.cocitations.of(query.references, self._own, self._degree)
 
     def beside(self, paper: int) -> int:
-        """How many of the references others cite together with a paper."""
-        lists_citing = self._priors.cocitations.lists_citing
+        """Number of references that others cite together with a paper."""
         cites_paper = np.zeros(len(self._priors.priors.list_key), np.bool_)
-        cites_paper[lists_citing(paper)] = True
+        cites_paper[self._priors.cocitations.lists_citing(paper)] = True
         cites_paper[self._own] = False
-        others = (one for one in self._query.references.tolist() if one != paper)
-        return sum(bool(cites_paper[lists_citing(one)].any()) for one in others)
+        lists, reference = self._citing_references
+        found = distinct(reference[cites_paper[lists]])
+        return int((self._query.references[found] != paper).sum())
+
+    @cached_property
+    def _citing_references(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The lists that have a reference, and the place of that reference in the query."""
+        lists_citing = self._priors.cocitations.lists_citing
+        parts = [lists_citing(one) for one in self._query.references.tolist()]
+        reference = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        return np.concatenate([NONE.astype(np.int32), *parts]), reference
 
     @property
     def has_words(self) -> bool:
@@ -336,7 +345,7 @@ class PriorSignals:
     def of(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Shape (n, len(SIGNALS)): the signals of some papers, by number.
 
-        The last table is remembered: its papers are explained one by one.
+        The last table is cached, since its papers are explained one by one.
         """
         known, table = self._last
         if len(papers) == 1 and len(place := np.flatnonzero(known == papers[0])):
@@ -347,7 +356,7 @@ class PriorSignals:
 
     def _computed(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
         priors, data = self._priors, self._priors.priors
-        # Signal by signal: each is computed for all papers at once.
+        # Computed signal by signal, each for all papers at once.
         out = np.zeros((len(papers), len(SIGNALS)), np.float32, order="F")
         out[:, 0] = priors.vectors.exact(self._query.full, papers)
         out[:, 1] = self._log_degree[papers]
@@ -365,8 +374,8 @@ class PriorSignals:
     def best(
         self, count: int, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `count` papers with the highest blend among those allowed (None: all that are known),
-        in no order, and it."""
+        """The `count` papers with the highest blend among those allowed (None: all known ones),
+        unordered, and the blends."""
         priors = self._priors
         likeness, error = priors.vectors.approximate(self._query.full)
         score: NDArray[np.float32] = np.float32(LIKENESS) * likeness
@@ -384,8 +393,8 @@ class PriorSignals:
         return self.best_of(within(score, count, 2 * LIKENESS * error + _ROUNDING), count)
 
     def voted(self) -> NDArray[np.int64]:
-        """The papers whose blend is more than likeness and popularity, and those that the own list
-        makes less popular, rising."""
+        """The papers with more than likeness and popularity in their blend, and those that lose
+        popularity without the own list, ascending."""
         data = self._priors.priors
         lists = [data.list_cited[data.list_starts[n] : data.list_starts[n + 1]] for n in self._own]
         votes = (self._passage_votes, self._topic_votes)
@@ -397,8 +406,8 @@ class PriorSignals:
     def best_of(
         self, papers: NDArray[np.int64], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `count` of some papers with the highest blend, in no order, and it; those of which
-        nothing is known have -inf."""
+        """The `count` of some papers with the highest blend, unordered, and the blends; -inf for
+        papers without evidence."""
         blend = self._priors.blend(self._computed(papers))
         if len(papers) > count:
             found = np.argpartition(-blend, count - 1)[:count]
@@ -417,7 +426,7 @@ class PriorSignals:
             self._votes = float(votes.sum())
 
     def _best_passages(self, papers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Likeness of the passage that is nearest, of those that cite each paper; -1 for none."""
+        """Likeness of the nearest passage that cites each paper; -1 for none."""
         priors, data = self._priors, self._priors.priors
         begin, end = priors.passage_starts[papers], priors.passage_starts[papers + 1]
         place, owner = ranges(begin, end)

@@ -1,8 +1,8 @@
-"""How many of a typed query's conditions each paper meets: authors, venues, years, topic.
+"""The number of a typed query's conditions that each paper meets: authors, venues, years, topic.
 
-Conditions that are typed without a flag are strong evidence, no filters: papers that meet all of
-them come first, those that meet fewer follow. The retriever brings papers that the words alone
-would leave out; `engine.criteria_order` sorts by the same numbers.
+Conditions typed without a flag are strong evidence, not filters: papers that meet all of them come
+first, those that meet fewer follow. The retriever finds papers that the words alone would miss;
+`engine.criteria_order` sorts by the same numbers.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from citewell.retrieval.opening import Opening
 from citewell.retrieval.select import top
 from citewell.retrieval.words import split
 
-# Papers that hold a quoted phrase: its words adjacent and in order, in the title or the abstract.
+# Papers with a quoted phrase: its words adjacent and in order, in the title or the abstract.
 #
-# The index knows which papers hold all of the words; the records of those that fit best are read.
+# The index finds the papers with all of the words; the records of the best ones are read.
 
 MOST_READ = 1_000
-"""Records that are read for one phrase; of more papers with all of its words those with the best
-BM25 scores."""
+"""Maximum number of records read for one phrase: those with the best BM25 scores."""
 
 
 class _Texts(msgspec.Struct, frozen=True):
-    """What is read of a record."""
+    """The needed fields of a record."""
 
     title: str = ""
     abstract: str = ""
@@ -47,7 +46,7 @@ class _Texts(msgspec.Struct, frozen=True):
 def rows_with_phrase(
     library: Library, terms: Bm25Retriever, phrase: str, count: int
 ) -> NDArray[np.bool_]:
-    """Which of the library's `count` rows hold the phrase, shape (count,). A single word is matched
+    """Mask of the library's `count` rows with the phrase, shape (count,). A single word is matched
     by its stem, as in any search."""
     found = terms.holding_all(phrase, count)
     wanted = split(phrase)
@@ -67,7 +66,7 @@ def rows_with_phrase(
 
 
 def holds_phrase(work: Work, phrase: str) -> bool:
-    """Whether the title or the abstract of a record holds the phrase."""
+    """Whether the title or the abstract of a record contains the phrase."""
     return _holds(work, split(phrase))
 
 
@@ -80,25 +79,27 @@ def _holds(work: Work | _Texts, wanted: list[bytes]) -> bool:
 
 NAME = "criteria"
 TOPIC, PHRASE, RELATED = 3.0, 2.0, 4.0
-"""What each condition adds for a paper that meets it, beside those of `attributes`."""
+"""Points of a paper for meeting each condition, beside those of `attributes`."""
 STEPS = 4
-"""Steps in which the share of the topic's words counts: finer differences are the ranker's."""
+"""Number of steps of the share of the topic's words: finer differences are left to the ranker."""
 TOPIC_WORDS = 0.1
-"""At most what the words of the topic add: they decide between papers that meet the same."""
+"""Maximum points for words of the topic: they decide between papers that meet the same
+conditions."""
 MOST_WORDS, MOST_NAMED = 6, 3
-"""Words of a topic among which a name is looked for by which others cite a paper, and words of such
-a name."""
+"""Maximum number of words of a topic in which a paper's name is looked up, and of words of a
+name."""
 NAMED_BY = 0.1
-"""Share of those who use a name that must mean a paper by it."""
+"""Minimum share of the users of a name that must mean a paper by it."""
 _REMEMBERED = 8
 
 Rows = NDArray[np.bool_]
 Related = Callable[[str, str], NDArray[np.int64]]
-"""Rows beside a work in the citation graph: its id, and "cites", "cited_by" or "like"."""
+"""Returns the rows related to a work in the citation graph: by its id, and "cites", "cited_by" or
+"like"."""
 
 
 class Criteria(Retriever):
-    """The retriever. Safe to call from any thread."""
+    """The retriever of conditions. Thread-safe."""
 
     name = NAME
 
@@ -112,8 +113,8 @@ class Criteria(Retriever):
         aliases: Aliases = NO_ALIASES,
         keys: NDArray[np.uint64] | None = None,
     ) -> None:
-        """`live` says which rows stand, `aliases` by which names others cite papers, and `keys` are
-        the title keys of the rows, where they are known."""
+        """`live` is the mask of live rows; `aliases` are names that others use for papers; `keys`
+        are the title keys of the rows, if known."""
         self._aliases, self._keys = aliases, keys
         self._filters, self._terms, self._library, self._live = filters, terms, library, live
         self._years = library.columns().year
@@ -124,7 +125,7 @@ class Criteria(Retriever):
         self._lock = threading.Lock()
 
     def points(self, query: Query) -> NDArray[np.float32] | None:
-        """The sum of what each row meets, shape (rows,); None for a query without conditions."""
+        """The points of each row, shape (rows,); None for a query without conditions."""
         typed = query.typed_query
         if not has_criteria(typed):
             return None
@@ -161,7 +162,7 @@ class Criteria(Retriever):
         return points
 
     def _called(self, topic: str) -> Iterator[tuple[NDArray[np.int64], float]]:
-        """The rows of the papers that others call by words of a topic, such as "resnet", and the
+        """The rows of the papers with words of a topic as their name, such as "resnet", and the
         share of its words."""
         words = topic.split()[:MOST_WORDS] if self._keys is not None else []
         for count in range(1, MOST_NAMED + 1):
@@ -172,8 +173,8 @@ class Criteria(Retriever):
                         yield rows, count / len(words)
 
     def _holding(self, phrase: str) -> NDArray[np.int64]:
-        """The rows that hold a phrase. Those of the last phrases are kept: it takes up to a
-        thousand records to find them."""
+        """The rows with a phrase. Those of the last phrases are cached, since up to a thousand
+        records are read for them."""
         with self._lock:
             known = self._phrases.get(phrase)
         if known is not None:
@@ -187,8 +188,8 @@ class Criteria(Retriever):
         return rows
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
-        """The `k` rows that meet the most; of equal ones those whose words fit the topic best, then
-        in row order."""
+        """The `k` rows with most points; ties by the fit of their words with the topic, then in row
+        order."""
         points = self.points(query)
         if points is None:
             return NOTHING
@@ -208,7 +209,7 @@ class Criteria(Retriever):
         return Ranking(rows[best], scores[best])
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """Which of the conditions the paper meets."""
+        """The conditions that the paper meets."""
         met = [
             wish
             for wish in wishes(query.typed_query)
@@ -220,7 +221,7 @@ class Criteria(Retriever):
 
 
 def has_criteria(typed: TypedQuery) -> bool:
-    """Whether a typed query has conditions that bring papers of their own."""
+    """Whether a typed query has conditions that find papers of their own."""
     return bool(
         wishes(typed) or typed.phrases or any(works for _, works in relations(typed))
     )  # fmt: skip
@@ -232,7 +233,7 @@ def relations(typed: TypedQuery) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def open_criteria(opening: Opening) -> Criteria | None:
-    """None for a library without a BM25 index that can be read."""
+    """None for a library without a readable BM25 index."""
     terms = opening.known_terms
     if terms is None:
         return None

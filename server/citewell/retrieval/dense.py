@@ -1,4 +1,4 @@
-"""Searches vectors: exactly up to sixteen million papers, over a graph above."""
+"""Vector search: exact up to sixteen million papers, over a graph above."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ from citewell.retrieval.select import BestRows
 
 # The vectors of a compact segment: product-quantised (Jegou et al. 2011), decoded when read.
 #
-# The components of a vector are taken in groups, and of each group the nearest of 256 centroids is
-# kept: one byte for four or five components. The codes of one group stand together.
+# The components of a vector are divided into groups. For each group the nearest of 256 centroids is
+# stored: one byte for four or five components. The codes of one group are adjacent.
 
 CODES, CENTROIDS, SIZES, COMPACT_SHRINK = "codes.npy", "centroids.zst", "groups.zst", "shrink.zst"
 CODEWORDS = 256
 DECODE_FROM = 16
-"""Queries from which it pays to decode the rows."""
+"""Number of queries from which decoding the rows is faster."""
 _FIRST = 0.4
-"""Share of the groups by which all rows are compared at first."""
+"""Share of the groups in the first comparison of all rows."""
 _KEPT = 12
-"""Rows compared at first for each one that is compared by all groups. Of the 200 nearest of 360,461
-papers, all were kept in 60 queries; by the first groups none of the 20 nearest was below 1,700."""
+"""Number of rows kept by the first comparison for each one compared by all groups. In 60 queries
+over 360,461 papers, all of the 200 nearest were kept; none of the 20 nearest ranked below 1,700 by
+the first groups."""
 _LEAST_KEPT = 40
-"""Rows kept for each one that is wanted."""
+"""Minimum number of rows kept for each one requested."""
 _SAMPLE = 16
-"""Rows for each one of the sample by which the least score of the kept ones is estimated."""
+"""Rows for each one of the sample that estimates the lowest score of the kept ones."""
 _CODES_STRIPE = 65_536
-"""Rows between two looks at the cancel."""
+"""Rows between two checks of the cancellation."""
 
 
 class CompactVectors:
-    """Stands for the int8 array of an ordinary index; indexing decodes."""
+    """A replacement of an ordinary index's int8 array that decodes on indexing."""
 
     dtype = np.dtype(np.int8)
 
@@ -80,8 +81,8 @@ class CompactVectors:
     def products(self, queries: NDArray[np.int8], begin: int, end: int) -> NDArray[np.float32]:
         """Dot products of queries with the rows [begin, end), shape (queries, rows).
 
-        For each group of components the products with the 256 centroids are tabled in 8 bits, and
-        a row's codes look up their sum: nothing is decoded. The error is about a thousandth of a
+        For each group of components, the products with the 256 centroids are tabulated in 8 bits,
+        and a row's codes look up their sum, without decoding. The error is about a thousandth of a
         cosine. Many queries at once share the decoded rows.
         """
         if len(queries) >= DECODE_FROM:
@@ -100,11 +101,11 @@ class CompactVectors:
         allowed: NDArray[np.bool_] | None,
         cancel: Cancel,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The rows that may be among the `count` of greatest cosines, rising, and their dot
-        products with a query, as `products` gives them.
+        """Rows that may be among the `count` of greatest cosines, ascending, and their dot products
+        with a query, as in `products`.
 
-        The groups in which the query's products differ most decide which rows are compared by the
-        other groups, too. `shrink` is one over the length of each row. Rows that are not `allowed`
+        The groups with the greatest variance of the query's products decide which rows are also
+        compared by the others. `shrink` is one over the length of each row. Rows outside `allowed`
         are left out.
         """
         table = self._table(query)
@@ -141,10 +142,10 @@ class CompactVectors:
         return _Table(codes, step, float(least.sum()), order)
 
     def _look_up(self, table: _Table, groups: NDArray[np.int64], rows: Any) -> NDArray[np.uint16]:
-        """The sum of the tabled products of some groups, by row."""
+        """The sum of the tabulated products of some groups, by row."""
         total = None
         for group in groups:
-            # `translate` looks up a byte a time in half of the time that an array takes.
+            # `translate` looks up bytes in half of the time of an array.
             found = self._codes[group][rows].tobytes().translate(table.codes[group].tobytes())
             values = np.frombuffer(found, np.uint8)
             if total is None:
@@ -163,7 +164,7 @@ class _Table(NamedTuple):
     step: float
     least: float
     order: NDArray[np.int64]
-    """The groups, the one with the most different products first."""
+    """The groups, in descending order of the variance of their products."""
 
     def products(self, total: NDArray[np.uint16]) -> NDArray[np.float32]:
         """Dot products from sums of codes."""
@@ -177,9 +178,9 @@ def lengths(folder: Path) -> NDArray[np.float32]:
 
 
 _BATCH = 64
-"""Queries that share one pass over the vectors."""
+"""Number of queries that share one pass over the vectors."""
 _STRIPE = 131_072
-"""Rows between two looks at the cancel."""
+"""Rows between two checks of the cancellation."""
 
 
 class _Segment:
@@ -216,7 +217,7 @@ class _Segment:
     def nearest_products(
         self, query: NDArray[np.int8], k: int, mask: NDArray[np.bool_] | None, cancel: Cancel
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Of compact vectors, the rows that may be among the nearest `k`, and their products."""
+        """For compact vectors, the rows that may be among the nearest `k`, and their products."""
         assert isinstance(self.vectors, CompactVectors)
         allowed = None if mask is None else mask[self.base : self.base + self.count]
         if self.dead is not None:
@@ -240,7 +241,7 @@ class DenseRetriever(Retriever):
         self.encoder = encoder
         self._segments = [_Segment(view, encoder.dim, name) for view in segments]
         self._mask = mask
-        # Compact vectors are looked up by the interpreter itself.
+        # Compact vectors are looked up by the interpreter.
         self.scans = any(not isinstance(one.vectors, CompactVectors) for one in self._segments)
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
@@ -259,11 +260,12 @@ class DenseRetriever(Retriever):
         return found
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """A vector covers title and abstract as a whole: no single word can be named."""
+        """The explanation: a vector covers title and abstract as a whole, so that no word can be
+        named."""
         return Evidence(self.name, rank, score, ("title", "abstract"))
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The papers' vectors at length 1, shape (len(rows), dim)."""
+        """The papers' vectors, of length 1, shape (len(rows), dim)."""
         out = np.zeros((len(rows), self.encoder.dim), np.float32)
         for segment in self._segments:
             here = (rows >= segment.base) & (rows < segment.base + segment.count)
@@ -272,7 +274,7 @@ class DenseRetriever(Retriever):
         return out
 
     def coded(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """The papers' vectors as they are stored, of any length, shape (len(rows), dim)."""
+        """The papers' vectors as stored, of any length, shape (len(rows), dim)."""
         out = np.zeros((len(rows), self.encoder.dim), np.int8)
         for segment in self._segments:
             here = (rows >= segment.base) & (rows < segment.base + segment.count)
@@ -280,7 +282,7 @@ class DenseRetriever(Retriever):
         return out
 
     def exact(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Scores of some rows as `search` gives them, shape (len(rows),)."""
+        """Scores of some rows, equal to those of `search`, shape (len(rows),)."""
         coded = quantise(vector[None]).astype(np.float32)[0]
         length = float(np.linalg.norm(coded)) or 1.0
         return np.asarray(self.vectors(rows) @ coded / length, np.float32)
@@ -290,7 +292,7 @@ class DenseRetriever(Retriever):
     ) -> list[Ranking]:
         masks = [self._mask(query) if self._mask else None for query in queries]
         known = np.linalg.norm(vectors, axis=1) > 0
-        # A graph cannot be walked under a filter: its neighbours may all be left out.
+        # A graph cannot be walked under a filter, which may exclude all neighbours.
         scan_all = any(mask is not None for mask in masks)
         coded = quantise(vectors)
         length = np.linalg.norm(coded.astype(np.float32), axis=1)
@@ -315,19 +317,19 @@ class DenseRetriever(Retriever):
 
 
 def open_dense(opening: Opening) -> DenseRetriever:
-    """Over the library's vectors of the citation encoder. Raises `CitewellError` when they are
-    missing or not its own."""
+    """Open the library's vectors of the citation encoder. Raises `CitewellError` when they are
+    missing or of another encoder."""
     return _open(opening, "dense", "citation")
 
 
 def open_further(opening: Opening, encoder: str) -> DenseRetriever:
-    """Over the library's vectors of an encoder beside the shipped one. Raises `CitewellError` when
-    they are missing or of another version of it, or it cannot be loaded."""
+    """Open the library's vectors of a further encoder. Raises `CitewellError` when they are missing
+    or of another version, or when the encoder cannot be loaded."""
     return _open(opening, further_name(encoder), encoder)
 
 
 def check_vectors(library: Library, name: str, encoder: str) -> None:
-    """Raise `CitewellError` where the index `name` does not hold the vectors of the encoder. Loads
+    """Raise `CitewellError` if the index `name` does not contain the encoder's vectors. Loads
     nothing."""
     built = library.manifest.indexes.get(name)
     if built is not None and built.get("encoder") == encoder:
@@ -353,7 +355,7 @@ def _open(opening: Opening, name: str, encoder_name: str) -> DenseRetriever:
     encoder = load_encoder(encoder_name)
     if library.manifest.indexes[name].get("weights") != encoder.fingerprint:
         raise _mismatch(library, f"another version of the encoder {encoder_name!r}")
-    # A library below without such vectors is searched by the other retrievers alone.
+    # A library below without these vectors is searched by the other retrievers only.
     segments = [
         view
         for facts, views in library.indexed(name)
@@ -372,7 +374,7 @@ def _mismatch(library: Library, origin: str) -> CitewellError:
 def _cosines(
     segment: _Segment, coded: NDArray[np.int8], shrink: NDArray[np.float32], cancel: Cancel
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Stripe by stripe the first row and the cosines of the queries with its rows, shape (queries,
+    """Stripe by stripe, the first row and the cosines of the queries with its rows, shape (queries,
     rows); -inf for dead ones. `shrink` is one over the length of each query."""
     for begin in range(0, segment.count, _STRIPE):
         cancel.check()

@@ -1,4 +1,4 @@
-"""Builds the vectors of a segment, in chunks, so that a slow encoder's work survives a kill."""
+"""Builds the vectors of a segment in chunks, so that a slow encoder's work survives a kill."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from citewell.retrieval.scan import usearch_index
 
 FORMAT = 1
 HNSW_ABOVE = 16_000_000
-"""Papers in one segment above which a graph is built. An exact scan of 3 million x 192 costs 31 to
-40 ms of one core; the graph 24 to 36 ms for the best 400 (.99 of the right ones), an hour of
-processor time to be built, and three times the memory."""
+"""Number of papers in one segment above which a graph is built. An exact scan of 3 million x 192
+takes 31 to 40 ms of one core; the graph takes 24 to 36 ms for the best 400 (.99 of the right ones),
+an hour of processor time to build, and three times the memory."""
 CHUNK = 2048
 VECTORS, SHRINK, GRAPH = "vectors.npy", "shrink.npy", "graph.usearch"
 
 
 class KnownVectors(Protocol):
-    """Vectors of works that were read elsewhere."""
+    """Vectors of works from elsewhere."""
 
     def of(self, works: Sequence[Work]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """The places of the works that it has, and their vectors, of any length."""
+        """The indices of the works with a vector, and their vectors, of any length."""
         ...
 
 
 class DenseBuilder:
     """Writes one segment's vectors as int8, and a graph over them when there are very many.
 
-    A vector is scaled by its own greatest component, so its row compares by cosine only.
+    A vector is scaled by its greatest component, so that rows are compared by cosine only.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class DenseBuilder:
         threads: int = 0,
         known: Callable[[], KnownVectors | None] | None = None,
     ) -> None:
-        """`known` opens better vectors of some works than the encoder's. `threads` add papers to a
-        graph, 0: one a core. One thread gives the same graph each time; several add the papers in
-        an order that differs from build to build."""
+        """`known` opens better vectors of some works than the encoder's. `threads` is the number of
+        threads that add papers to a graph, 0: one a core. One thread always gives the same graph;
+        several give another one in each build."""
         self.name = name
         self.encoder = encoder
         self.hnsw_above = hnsw_above
@@ -106,7 +106,7 @@ class DenseBuilder:
             (into / GRAPH).unlink(missing_ok=True)
         save_array(into / SHRINK, _shrink(vectors))
         flush(vectors)
-        del vectors  # Windows renames no file that is mapped
+        del vectors  # Windows cannot rename a mapped file
         part.replace(into / VECTORS)
         state.unlink(missing_ok=True)
 
@@ -132,7 +132,7 @@ def _shrink(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
 def _begin(
     state: Path, part: Path, identity: str, shape: tuple[int, int]
 ) -> tuple[NDArray[np.int8], int]:
-    """The vectors and how many a killed build of the same encoder and works left in them."""
+    """The vectors, and how many were written by a killed build of the same encoder and works."""
     try:
         found = json.loads(state.read_text(encoding="utf-8"))
         if found["identity"] == identity:
@@ -152,7 +152,7 @@ def _write_state(state: Path, identity: str, done: int) -> None:
 
 
 def _build_graph(vectors: NDArray[np.int8], path: Path, threads: int) -> None:
-    """HNSW (Malkov and Yashunin 2018) over half-precision copies: over int8 its recall is .92."""
+    """HNSW (Malkov and Yashunin 2018) over half-precision copies: over int8, its recall is .92."""
     usearch = usearch_index()
     index = usearch.Index(
         ndim=vectors.shape[1], metric="cos", dtype="f16", connectivity=16, expansion_add=128

@@ -1,9 +1,9 @@
 """Finds the papers that typed words name: by the title, the name before its colon, an author, or a
-name by which others cite them.
+name that others use.
 
-The other retrievers weigh words: papers that are meant by a common surname, or by a name found in
-many abstracts, are drowned out by papers that merely mention it. Surnames and systems' names are
-terms of the BM25 index, so that the cost of a look-up is proportional to the frequency of the name.
+The other retrievers weigh words: papers with a common surname, or with a name found in many
+abstracts, would be hidden by papers that merely mention it. Surnames and systems' names are terms
+of the BM25 index, so that the cost of a look-up is proportional to the frequency of the name.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from citewell.retrieval.opening import Opening
 from citewell.retrieval.words import split
 
 MOST_WORDS = 6
-"""Words of a text in which a name is looked for: a longer one is a title or a sentence."""
+"""Maximum words of a text in which a name is looked up: a longer one is a title or a sentence."""
 FEW_WORDS = 3
-"""Words of a text in which "he" may be a surname."""
+"""Maximum words of a text in which "he" may be a surname."""
 LONGEST_INITIALS = 6
 LONGEST_NAME = 3
-"""Words of a surname or of the name before a colon."""
+"""Maximum words of a surname or of the name before a colon."""
 WHOLE_TITLE, WHOLE_OPENING, OPENING, FIRST_AUTHOR, AUTHOR, YEAR = 20.0, 8.0, 4.0, 4.0, 2.0, 3.0
-"""What each match weighs beside the logarithm of how often a paper is cited."""
+"""Weight of each match, added to the logarithm of the number of citations."""
 INITIALS = 2.0
-"""Weight of a title whose initials are the one typed word: "lda"."""
+"""Weight of a title with the one typed word as its initials: "lda"."""
 WHOLE_CALLED, CALLED = 20.0, 10.0
 """Weights of a match by alias, times the share of its users that mean the paper."""
 _Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -61,8 +61,8 @@ class ExactMatchRetriever(Retriever):
         *,
         mask: Mask | None = None,
     ) -> None:
-        """`cited` is the logarithm of how often each row is cited, `live` says which stand,
-        `aliases` by which names others cite them."""
+        """`cited` is the logarithm of each row's number of citations, `live` the mask of live rows,
+        `aliases` are names that others use for them."""
         self._terms, self._columns, self._live = terms, columns, live
         self._years = columns.years()
         self._keys = columns.keys()
@@ -71,7 +71,7 @@ class ExactMatchRetriever(Retriever):
         self._mask = mask
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
-        """The best `k` rows; the oftener cited of those that match alike first."""
+        """The best `k` rows; of equal matches, the more cited first."""
         words = split(query.text) if query.typed else []
         if not words:
             return NOTHING
@@ -103,13 +103,13 @@ class ExactMatchRetriever(Retriever):
         return Ranking(rows[best], scores[best])
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """Which of the fields the words name."""
+        """The fields that the words match."""
         return self.explain_all(query, [row], [rank], [score])[0]
 
     def explain_all(
         self, query: Query, rows: Sequence[int], ranks: Sequence[int], scores: Sequence[float]
     ) -> list[Evidence]:
-        """As `explain` does for each row: the words are read once."""
+        """The explanations of several rows: the words are parsed once."""
         words = split(query.text)
         runs = [b"".join(run).decode() for run in _runs(words)]
         names = np.array([name_hash(run) for run in runs], np.uint32)
@@ -145,7 +145,7 @@ class ExactMatchRetriever(Retriever):
         return out
 
     def _called(self, words: Sequence[bytes]) -> list[_Weighted]:
-        """Papers that others call by a typed name: "resnet"."""
+        """Papers with a typed name that others use for them: "resnet"."""
         out = []
         for run in _runs(words):
             weight = WHOLE_CALLED if len(run) == len(words) else CALLED
@@ -155,7 +155,7 @@ class ExactMatchRetriever(Retriever):
         return out
 
     def _abbreviated(self, words: Sequence[bytes]) -> list[_Weighted]:
-        """Papers whose titles have the one typed word as their initials: "lda"."""
+        """Papers with the one typed word as the initials of their title: "lda"."""
         if len(words) > 1 or not 2 < len(words[0]) <= LONGEST_INITIALS:
             return []
         rows = self._columns.rows_abbreviated(words[0].decode())
@@ -164,12 +164,12 @@ class ExactMatchRetriever(Retriever):
     def _by(self, word: bytes, words: int) -> NDArray[np.int64]:
         if word not in STOPWORDS:
             return self._terms.rows_of(b"a:" + word)
-        # The index of words lacks "He" and "Will"; in a longer text they are no names.
+        # The index of words lacks "He" and "Will"; in a longer text they are not names.
         few = words <= FEW_WORDS
         return self._columns.rows_by(name_hash(word.decode())) if few else np.zeros(0, np.int64)
 
     def _written(self, words: Sequence[bytes]) -> list[_Weighted]:
-        """Papers by those who bear a typed name."""
+        """Papers by authors with a typed name."""
         names = np.array([name_hash(b"".join(run).decode()) for run in _runs(words)], np.uint32)
         out = []
         for word in dict.fromkeys(words):
@@ -181,7 +181,7 @@ class ExactMatchRetriever(Retriever):
 
 
 def open_exact_match(opening: Opening) -> ExactMatchRetriever | None:
-    """None for a library without columns or without a BM25 index that can be read."""
+    """None for a library without columns or without a readable BM25 index."""
     columns, terms = opening.columns, opening.known_terms
     if columns is None or terms is None:
         return None
@@ -193,7 +193,7 @@ def open_exact_match(opening: Opening) -> ExactMatchRetriever | None:
 
 
 def _runs(words: Sequence[bytes]) -> list[Sequence[bytes]]:
-    """Each word that may be a name, and up to three in a row."""
+    """Each word that may be a name, and runs of up to three words."""
     plain = [word for word in words[:MOST_WORDS] if not _YEAR.fullmatch(word) and len(word) > 1]
     return [
         plain[at : at + count]

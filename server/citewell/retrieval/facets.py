@@ -1,8 +1,8 @@
-"""Authors and venues of every paper as arrays: what filters of a search read.
+"""Authors and venues of every paper as arrays, for the filters of a search.
 
-Each segment holds the forms of its authors' names and the venues that its records name, as 32-bit
-hashes with their rows. A filter compares a whole column at once: a few milliseconds for a million
-names, and nothing for a search without filters.
+Each segment stores the forms of its authors' names and the venues of its records as 32-bit hashes
+with their rows. A filter compares a whole column at once: a few milliseconds for a million names,
+and nothing for a search without filters.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from citewell.model.names import NameForm, forms_of, given_forms
 from citewell.retrieval.arrays import open_array, save_array
 from citewell.retrieval.attributes import KIND, LANGUAGE, venue_terms
 
-# Authors and venues of a compact segment: by the numbers that its records have anyway.
+# Authors and venues of a compact segment, by the numbers in its records.
 
 NONE = np.zeros(0, np.int64)
 
 
 class CompactFacets:
-    """Which rows of a segment are by a person, or of a venue. Safe to call from any thread."""
+    """Finds the rows of a segment by a person, or of a venue. Thread-safe."""
 
     def __init__(self, view: SegmentView) -> None:
         """Raises `OSError` or `ValueError`."""
@@ -48,7 +48,7 @@ class CompactFacets:
         self._surname: NDArray[np.uint32] = open_array(self._folder / "surname.npy")
 
     def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
-        """Rows with an author whose name fits one of the forms, rising."""
+        """Rows with an author with a name that fits one of the forms, ascending."""
         found = [NONE]
         for family in dict.fromkeys(form.family for form in person):
             authors = self._of_family(family)
@@ -65,13 +65,13 @@ class CompactFacets:
         return any(wanted in given_forms(given) for given in dict.fromkeys(given_names))
 
     def _of_family(self, family: str) -> NDArray[np.int64]:
-        """Numbers of the authors with this surname, folded, in one of their forms, rising."""
+        """Numbers of the authors with this surname, folded, in one of their forms, ascending."""
         number = np.uint32(name_hash(family))
         others = self._other_authors[self._other_families == number]
         return distinct(np.concatenate([np.flatnonzero(self._surname == number), others]))
 
     def _fitting(self, authors: NDArray[np.int64], wanted: Sequence[NameForm]) -> NDArray[np.bool_]:
-        """Which of the authors, all of the surname that is wanted, fit one of the forms."""
+        """Mask of the authors, all with the requested surname, that fit one of the forms."""
         given_names = self._records.given_names(authors)
         family = wanted[0].family
         fits = {
@@ -83,7 +83,7 @@ class CompactFacets:
         return np.array([fits[given] for given in given_names], np.bool_)
 
     def of_term(self, term: np.uint32) -> NDArray[np.int64]:
-        """Rows whose venue has the term, given by its hash, rising."""
+        """Rows with the term in their venue, given by its hash, ascending."""
         owner = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         groups = np.zeros(len(self._starts) - 1, np.bool_)
         groups[owner[self._term == term]] = True
@@ -113,10 +113,10 @@ class CompactFacets:
         return load_table(self._folder / f"{name}.zst")
 
 
-# Kind and language of every paper: what the filters by them read.
+# Kind and language of every paper, for filters.
 #
-# Each segment holds both as 32-bit hashes beside its facets. The records of a segment that was
-# built before there were any are read once, when the first such filter comes.
+# Each segment stores both as 32-bit hashes beside its facets. The records of an older segment
+# without them are read once, at the first such filter.
 
 _FACETS = "facets"
 _AT_ONCE = 5_000
@@ -124,14 +124,14 @@ Hashes = NDArray[np.uint32]
 
 
 class _Stated(msgspec.Struct, frozen=True):
-    """The part of a record that is read."""
+    """The needed fields of a record."""
 
     kind: str = "misc"
     language: str = ""
 
 
 class KindsAndLanguages:
-    """The columns of a library. Safe to call from any thread."""
+    """The columns of a library. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -139,7 +139,8 @@ class KindsAndLanguages:
         self._lock = threading.Lock()
 
     def stating(self, column: str, terms: Sequence[str]) -> NDArray[np.bool_]:
-        """Which rows state one of the terms in the column `KIND` or `LANGUAGE`, shape (rows,)."""
+        """Mask of the rows with one of the terms in the column `KIND` or `LANGUAGE`, shape
+        (rows,)."""
         hashes = np.array([text_hash(term) for term in terms], np.uint32)
         return np.isin(self._read()[column == LANGUAGE], hashes)
 
@@ -187,7 +188,7 @@ FORMAT = 1
 NAME = "facets"
 _REPORTED = 4096
 _ONCE_TAKEN_FOR = {"=aaai": "=aistats", "=icdm": "=sdm"}
-"""Venues that older libraries hold for each paper of another one: the names of AISTATS and SDM end
+"""Venues that older libraries store for each paper of another one: the names of AISTATS and SDM end
 with those of AAAI and ICDM."""
 _FILES = {
     "family": np.uint32,
@@ -197,16 +198,16 @@ _FILES = {
     "venue": np.uint32,
     "venue_row": np.int32,
 }
-"""`given` and `initial` are 0 where the record has none; rows rise."""
+"""`given` and `initial` are 0 if the record has none; rows are ascending."""
 
 
 def venue_term_hashes(work: Work) -> set[int]:
-    """What the facets hold of the venue of a record."""
+    """The hashes of a record's venue in the facets."""
     return {text_hash(term) for term in venue_terms(work)}
 
 
 def _form_hashes(author: Author) -> tuple[tuple[int, int, int], ...]:
-    """Of each form of a name, the hashes of surname, given name and initial."""
+    """The hashes of surname, given name and initial of each form of a name."""
     return tuple(
         (text_hash(form.family), text_hash(form.given), text_hash(form.initial))
         for form in forms_of(author)
@@ -219,7 +220,7 @@ class FacetsBuilder:
     name = NAME
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """The format alone: nothing can be set."""
+        """The format alone: there are no settings."""
         return {"format": FORMAT}
 
     def build(
@@ -229,7 +230,7 @@ class FacetsBuilder:
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write one .npy a column."""
+        """Write one .npy file for each column."""
         codes = {np.uint32: "I", np.int32: "i"}
         columns = {name: array(codes[kind]) for name, kind in _FILES.items()}
         kinds, languages = array("I"), array("I")
@@ -262,14 +263,14 @@ class FacetsBuilder:
 
 
 class Facets:
-    """The facets of a library, mapped from its files. Safe to call from any thread."""
+    """The facets of a library, mapped from its files. Thread-safe."""
 
     def __init__(self, segments: Sequence[SegmentView]) -> None:
-        """Raises `CitewellError` where a file cannot be read."""
+        """Raises `CitewellError` if a file cannot be read."""
         self._parts = [(view.base, _open(view)) for view in segments]
 
     def by(self, person: Collection[NameForm], rows: int) -> NDArray[np.bool_]:
-        """Which rows have an author whose name fits one of the forms, shape (rows,)."""
+        """Mask of the rows with an author with a name that fits one of the forms, shape (rows,)."""
         found = np.zeros(rows, np.bool_)
         for base, columns in self._parts:
             if isinstance(columns, CompactFacets):
@@ -301,7 +302,7 @@ class Facets:
         return False
 
     def at(self, terms: Collection[str], rows: int) -> NDArray[np.bool_]:
-        """Which rows have one of the terms of venues, shape (rows,)."""
+        """Mask of the rows with one of the venue terms, shape (rows,)."""
         found = np.zeros(rows, np.bool_)
         for term in terms:
             own = self._has(term, rows)

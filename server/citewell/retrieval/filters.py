@@ -1,4 +1,4 @@
-"""The rows that a query's filters allow, and which filter leaves nothing."""
+"""The rows that pass a query's filters, and the filter that excludes everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.facets import Facets, KindsAndLanguages
 
 _REMEMBERED = 32
-"""Authors and venues whose rows are kept: every retriever asks for the same ones."""
+"""Number of authors and venues with cached rows: every retriever uses the same ones."""
 _REMEMBERED_MASKS = 4
 _KINDS_HINT = (
     "Kinds are article, inproceedings, book, incollection, thesis, report, misc, and, by their "
@@ -36,12 +36,12 @@ _Rows = NDArray[np.bool_]
 
 
 class Filters:
-    """Turns a query's filters into a mask over the library's rows. Safe to call from any thread.
+    """Turns a query's filters into a mask over the library's rows. Thread-safe.
 
-    `years` has one entry per row, 0 where unknown: a paper of unknown year meets no year filter.
-    Without `facets`, in a library built before there were any, surnames and short names of venues
-    are looked up in the terms of the BM25 index. `holder` is `Library.holder`: a work that two
-    libraries hold has the authors and venues of both records.
+    `years` has one entry per row, 0 if unknown: a paper of unknown year passes no year filter.
+    Without `facets`, in an older library, surnames and short names of venues are looked up in the
+    terms of the BM25 index. `holder` is `Library.holder`: a work in two libraries has the authors
+    and venues of both records.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Filters:
         self._kinds = kinds
         self._live = np.ones(len(years), np.bool_) if live is None else live
         self.cited: Callable[[], NDArray[np.float64]] | None = None
-        """How often each row is cited, as far as that is known, shape (rows,); the engine sets
-        it."""
+        """Returns each row's number of citations, as far as known, shape (rows,); set by the
+        engine."""
         self._known: OrderedDict[Requirements, _Rows] = OrderedDict()
         self._masks: OrderedDict[tuple[object, ...], _Rows | None] = OrderedDict()
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class Filters:
         return self._facets is not None
 
     def meeting(self, requirements: Requirements) -> _Rows:
-        """Which rows meet all requirements, shape (rows,), not to be changed."""
+        """Mask of the rows that meet all requirements, shape (rows,), not to be changed."""
         with self._lock:
             rows = self._known.get(requirements)
             if rows is None:
@@ -94,7 +94,7 @@ class Filters:
         return self._facets.has(form)
 
     def __call__(self, query: Query) -> _Rows | None:
-        """Shape (rows,), not to be changed; None when every row is allowed."""
+        """Mask of shape (rows,), not to be changed; None if every row is allowed."""
         typed = query.typed_query
         required = tuple(attribute.required(query) for attribute in ATTRIBUTES)
         key = required, typed.none_of, typed.min_citations
@@ -112,7 +112,8 @@ class Filters:
         return mask
 
     def empty(self, query: Query) -> Problem | None:
-        """Which of the filters is why a search found nothing; None for a query without filters."""
+        """The filter because of which a search found nothing, as a problem; None without
+        filters."""
         each = list(self._each(query))
         if not each:
             return None
@@ -154,7 +155,7 @@ class Filters:
         return found
 
     def _holding(self, words: str) -> _Rows:
-        """Rows that have all the words in title or abstract; none without known words."""
+        """Rows with all the words in title or abstract; none without known words."""
         if self._terms is None:
             return np.zeros(len(self._years), np.bool_)
         return self._terms.holding_all(words, len(self._years))
@@ -184,20 +185,20 @@ class Filters:
         if titled and self._terms is not None:
             every = np.arange(len(found))
             for word in titled:
-                found |= self._terms.titled(word, every)
+                found |= self._terms.of_kind(word, every)
         elif not titled and self._kinds is not None:
             found = self._kinds.stating(one.field, one.terms)
         return found
 
     def _by(self, forms: Collection[NameForm]) -> _Rows:
-        """Rows with an author whose name fits one of the forms."""
+        """Rows with an author with a name that fits one of the forms."""
         if self._facets is not None:
             return self._facets.by(forms, len(self._years))
         families = {form.family for form in forms if len(form.family) > 1}
         return self._with_any([b"a:" + family.encode() for family in families])
 
     def _at(self, terms: Collection[str]) -> _Rows:
-        """Rows with one of the terms of venues."""
+        """Rows with one of the venue terms."""
         if self._facets is not None:
             return self._facets.at(terms, len(self._years))
         found = np.zeros(len(self._years), np.bool_)
@@ -210,7 +211,7 @@ class Filters:
         return found
 
     def _with_any(self, terms: Iterable[bytes]) -> _Rows:
-        """Rows that hold one of the terms of the BM25 index."""
+        """Rows with one of the terms in the BM25 index."""
         found = np.zeros(len(self._years), np.bool_)
         if self._terms is not None:
             for term in terms:
@@ -218,7 +219,7 @@ class Filters:
         return found
 
     def _hint(self, query: Query) -> str:
-        """A hint at the papers under the surname alone, when the full name matched no author."""
+        """A hint about papers with only the surname, if no author has the full name."""
         people = wanted_forms(query.author)
         if self._facets is None or len(people) != 1 or not any(form.initial for form in people[0]):
             return ""

@@ -1,7 +1,7 @@
 """The retriever over the full text of papers that the user added as PDFs.
 
-Passages are ranked by BM25, and a paper stands where its best passage stands. What is shown of a
-paper is the sentence of that passage that holds most of the query's words, with its page.
+Passages are ranked by BM25, and a paper by its best passage. A hit shows the sentence of that
+passage with most of the query's words, and its page.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from citewell.retrieval.tokens import words
 MAX_SNIPPET = 300
 """Characters."""
 _PASSAGES = 6
-"""Passages that are ranked for each paper that is wanted."""
+"""Number of passages ranked for each requested paper."""
 _STOP = frozenset(word.decode() for word in STOPWORDS)
 
 
 class FullTextRetriever(Retriever):
-    """Ranks papers by their best passage. Holds no state of a query; safe across threads."""
+    """Ranks papers by their best passage. Thread-safe."""
 
     name = "full_text"
 
     def __init__(
         self, texts: Sequence[FullText], rows: Sequence[NDArray[np.int64]], mask: Mask | None = None
     ) -> None:
-        """`rows` gives the library's row of each paper of each text, -1 for none."""
+        """`rows` holds the library's row of each paper of each text, -1 for none."""
         self._texts = texts
         self._mask = mask
         bases = np.cumsum([0, *(len(text) for text in texts)])
@@ -64,7 +64,7 @@ class FullTextRetriever(Retriever):
         return Ranking(rows[first], scores[first])
 
     def holds(self, query: Query, row: int) -> bool:
-        """Whether the best passage of the row has every typed word, of two or more."""
+        """Whether the best passage of the row has every typed word, of at least two."""
         wanted = wanted_words(query)
         return len(wanted) > 1 and wanted <= set(words(self._passage(self._best(query, row)).text))
 
@@ -95,19 +95,19 @@ class FullTextRetriever(Retriever):
 
 
 def wanted_words(query: Query) -> set[str]:
-    """The typed words that a passage can be asked for."""
+    """The typed words to look up in passages."""
     return set(words(query.text)) - _STOP
 
 
 def snippet_of(text: str, wanted: set[str]) -> str:
-    """The sentence of a passage that holds most of the words; the first of equals."""
+    """The sentence of a passage with most of the words; the first one on ties."""
     sentences = split_sentences(text) or [text]
     best = max(sentences, key=lambda one: len(wanted & set(words(one))))
     return shorten(" ".join(best.split()), MAX_SNIPPET)
 
 
 def open_full_text(opening: Opening) -> FullTextRetriever | None:
-    """None without columns, and where the library holds no full text."""
+    """None without columns, and if the library has no full text."""
     texts = [part.full_text() for part in opening.library.citing if part.use.texts]
     if opening.columns is None or not any(map(len, texts)):
         return None

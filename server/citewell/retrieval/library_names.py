@@ -1,4 +1,4 @@
-"""Names that a library knows, for the grammar of typed words: authors, venues, systems, works.
+"""The names in a library, for the grammar of typed words: authors, venues, systems, works.
 
 Every answer is a look-up in an index that searches use anyway; nothing is loaded for it.
 """
@@ -26,22 +26,22 @@ from citewell.retrieval.query_grammar.cursor import Names
 from citewell.retrieval.words import split
 
 LEAST_PAPERS = 5
-"""Papers of a venue that the table of venues does not know."""
+"""Minimum number of papers of a venue outside the table of venues."""
 LONGEST_ACRONYM = 12
 MOST_TITLES = 200
-"""Titles that are read for one phrase."""
+"""Maximum number of titles read for one phrase."""
 NO_VENUE = frozenset({"ml", "nlp", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
-"""Short names that are no venue unless something marks them as one."""
+"""Short names that denote a venue only if something marks them as one."""
 _PREFIXED = re.compile(r"[^\W\d_]['’](?=[^\W\d_]{2})")
 _SURE = 0.8
-"""Probability from which a name stands for the work that its users mean."""
+"""Minimum probability for taking a name for the work that its users mean."""
 
 Counts = Callable[[Sequence[int]], NDArray[np.int64]]
-"""Of word hashes, in how many titles each stands."""
+"""Maps word hashes to the number of titles with each."""
 
 
 class LibraryNames(Names):
-    """Over one open library. Safe to call from any thread."""
+    """The names in an open library. Thread-safe."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class LibraryNames(Names):
         counts: Counts,
         aliases: Aliases = NO_ALIASES,
     ) -> None:
-        """`counts` gives of word hashes in how many titles each stands."""
+        """`counts` maps word hashes to the number of titles with each."""
         self._library, self._filters, self._terms = library, filters, terms
         self._columns, self._counts, self._aliases = columns, counts, aliases
 
@@ -61,13 +61,14 @@ class LibraryNames(Names):
         """Number of papers by authors with this surname, including dead papers."""
         plain = without_special_letters(word)
         papers = self._written_by(word)
-        # Where records write the name in both ways, the index has each by itself.
+        # Records with either spelling have separate terms in the index.
         return papers if plain == word else max(papers, self._written_by(plain))
 
     def spelling(self, word: str) -> str:
-        """The word with "o" for "ø" and the like, if the library writes it so.
+        """The word with "o" for "ø" and the like, if the library spells it so.
 
-        The index of words keeps such letters, so that it has "Mikołajczyk" and "Mikolajczyk" apart.
+        The index of words keeps these letters, so that "Mikołajczyk" and "Mikolajczyk" are
+        separate.
         """
         plain = without_special_letters(word)
         if plain == word:
@@ -84,7 +85,7 @@ class LibraryNames(Names):
         if not pieces or self._terms is None:
             return 0
         papers = min(self._terms.frequency(b"a:" + piece) for piece in pieces)
-        # The index leaves out the "o" of "O'Connor", so that it has those of "Connor", too.
+        # The index drops the "o" of "O'Connor", and so includes papers by "Connor".
         return (
             min(papers, self._filters.count(authors_named(word)))
             if has_prefix and papers
@@ -92,15 +93,15 @@ class LibraryNames(Names):
         )
 
     def titled(self, word: str) -> int:
-        """Number of titles with this word; of several joined by hyphens, with the rarest."""
+        """Number of titles with this word; for hyphenated words, with the rarest part."""
         pieces = fold(word).replace("-", " ").replace("'", "").split()
         if not pieces:
             return 0
         return int(self._counts([word_hash(piece) for piece in pieces]).min())
 
     def titles_with(self, phrase: str) -> int:
-        """Number of titles in which these words are adjacent, of `MOST_TITLES` that have them all;
-        those of dead papers count."""
+        """Number of titles with these words adjacent, among `MOST_TITLES` with all of them; dead
+        papers count."""
         if self._terms is None:
             return 0
         wanted = split(phrase)
@@ -112,7 +113,7 @@ class LibraryNames(Names):
         return sum(adjacent in b" " + b" ".join(split(work.title)) + b" " for work in works)
 
     def papers_on(self, topic: str) -> int:
-        """Number of papers, dead ones included, that hold all words of the topic but stop words."""
+        """Number of papers, dead ones included, with all words of the topic except stop words."""
         return 0 if self._terms is None else len(_rows_with_all(self._terms, split(topic)))
 
     def has_author(self, name: str) -> bool:
@@ -125,8 +126,8 @@ class LibraryNames(Names):
         return bool(form.family and form.given) and self._filters.has_form(form)
 
     def are_coauthors(self, surnames: Sequence[str]) -> bool:
-        """Whether a paper, dead ones included, has authors with all of these surnames, two at
-        least."""
+        """Whether a paper, dead ones included, has authors with all of these surnames, at least
+        two."""
         if self._terms is None:
             return False
         pieces = list(dict.fromkeys(b"a:" + piece for name in surnames for piece in split(name)))
@@ -136,7 +137,7 @@ class LibraryNames(Names):
         return len(rows) > 0
 
     def venue(self, text: str, *, is_marked: bool) -> str:
-        """Short name of the venue that the text names, if the library has papers of it, else ""."""
+        """Short name of the venue in the text, if the library has papers of it, else ""."""
         word = fold(text)
         if is_marked:
             ids = venue_ids(text)
@@ -153,7 +154,7 @@ class LibraryNames(Names):
         return text if has_capitals and self._is_held(text) else ""
 
     def _is_held(self, text: str) -> bool:
-        """Whether a venue that no table knows has more papers than its name has titles."""
+        """Whether a venue outside the table has more papers than titles contain its name."""
         capitals = sum(letter.isupper() for letter in text)
         if capitals < 2 or len(text) < 3 or self.is_system(text):
             return False
@@ -161,17 +162,17 @@ class LibraryNames(Names):
         return papers >= LEAST_PAPERS and papers > self.titled(text)
 
     def is_system(self, word: str) -> bool:
-        """Whether others call a paper so, or a title opens with it."""
+        """Whether others use this name for a paper, or a title opens with it."""
         if self.is_called(word):
             return True
         return self._terms is not None and self._terms.frequency(b"n:" + b" ".join(split(word))) > 0
 
     def is_called(self, name: str) -> bool:
-        """Whether others call a paper so, held or not."""
+        """Whether others use this name for a paper, in the library or not."""
         return bool(self._aliases.of(name))
 
     def work(self, text: str) -> str:
-        """Id of the work that an identifier, a title or a name stands for, or ""."""
+        """Id of the work that an identifier, a title or a name denotes, or ""."""
         library = self._library
         identifier = identifier_of(text)
         if identifier is not None or (" " not in text and ":" in text):
@@ -189,7 +190,7 @@ class LibraryNames(Names):
 
 
 def _rows_with_all(terms: Bm25Retriever, words: Sequence[bytes]) -> NDArray[np.int64]:
-    """The rows that hold all of the words but stop words, rising; none without any."""
+    """The rows with all of the words except stop words, ascending; empty without any."""
     rows: NDArray[np.int64] | None = None
     for word in words:
         if len(word) < 2 or word in STOPWORDS:

@@ -1,4 +1,4 @@
-"""What the retrievers of one library share while they are opened."""
+"""The shared parts of the retrievers of one library while they are opened."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 class Opening:
-    """A library and its settings. Each shared part is read once; one that cannot be read is None
-    (or empty) and is reported in `problems`."""
+    """A library and its settings. Each shared part is read once; an unreadable one is None (or
+    empty) and reported in `problems`."""
 
     def __init__(self, library: Library, options: Options) -> None:
         self.library = library
@@ -38,12 +38,12 @@ class Opening:
         self._terms: Bm25Retriever | Exception | None = None
 
     def retriever(self, name: str, kind: type[T]) -> T | None:
-        """The retriever of this name, if it has been opened and is of this kind; else None."""
+        """The opened retriever with this name, if it is of this kind; else None."""
         found = self.opened.get(name)
         return found if isinstance(found, kind) else None
 
     def terms(self) -> Bm25Retriever:
-        """The BM25 index, which filters and exact matches read too. Raises why it cannot be read,
+        """The BM25 index, also used by filters and exact matches. Raises the error of reading it,
         the same at each call."""
         if self._terms is None:
             try:
@@ -56,7 +56,7 @@ class Opening:
 
     @cached_property
     def known_terms(self) -> Bm25Retriever | None:
-        """The BM25 index; None when it cannot be read, which only its retriever reports."""
+        """The BM25 index; None if it cannot be read, which only its retriever reports."""
         try:
             return self.terms()
         except Exception:
@@ -64,19 +64,19 @@ class Opening:
 
     @cached_property
     def mask(self) -> Filters:
-        """Which rows pass the filters of a query."""
+        """The filters of queries, as masks of rows."""
         years = self.library.columns().year
         kinds, holder = KindsAndLanguages(self.library), self.library.holder
         return Filters(years, self.known_terms, self._facets(), self.live, kinds, holder=holder)
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
-        """Of each row whether it stands, shape (rows,)."""
+        """Mask of the live rows, shape (rows,)."""
         return live_rows(self.library)
 
     @cached_property
     def columns(self) -> LibraryColumns | None:
-        """None for a library built without them: then nothing is ranked by them."""
+        """None for a library without them: nothing is then ranked by them."""
         if columns_module.NAME not in self.library.manifest.indexes:
             return None
         try:
@@ -87,7 +87,7 @@ class Opening:
 
     @cached_property
     def aliases(self) -> Aliases:
-        """Names by which others cite papers."""
+        """Names that others use for papers."""
         try:
             return _shipped_aliases()
         except CitewellError as error:
@@ -95,7 +95,7 @@ class Opening:
             return NO_ALIASES
 
     def _facets(self) -> Facets | None:
-        """None for a library built without them: filters then know surnames and short names."""
+        """None for a library without them: filters then cover only surnames and short names."""
         if FACETS not in self.library.manifest.indexes:
             return None
         try:
@@ -111,7 +111,7 @@ def _shipped_aliases() -> Aliases:
 
 
 def live_rows(library: Library) -> NDArray[np.bool_]:
-    """Of each row whether it stands, shape (rows,)."""
+    """Mask of the live rows, shape (rows,)."""
     live = np.ones(library.rows, np.bool_)
     for segment in library.segments:
         if segment.dead is not None:

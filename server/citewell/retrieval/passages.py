@@ -1,9 +1,10 @@
-"""In which words others cite a paper: the words nearest to each citation, as an inverted index.
+"""The words of others' citations of a paper, nearest to the mark, as an inverted index.
 
-"the Adam optimizer [CITATION]" names its paper as no title does. Citewell ships the words that
-stand nearest to citations of known papers, as 32-bit hashes without their order, and ranks a paper
-by how well the words at hand match those of its citations: the citation context profiles of the
-literature (arXiv 2603.17361), one a citation instead of one a paper, so that one apt use is enough.
+"the Adam optimizer [CITATION]" names its paper as no title does. Citewell ships the words nearest
+to citations of known papers, as 32-bit hashes without their order, and ranks a paper by how well
+the words at the place match those of its citations. These are the citation context profiles of the
+literature (arXiv 2603.17361), but one for each citation instead of each paper, so that a single
+close match suffices.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from citewell.retrieval.tokens import words
 
 SIGNALS = ("profile_best", "profile_sum", "profile_share")
 _LEFT, _RIGHT = 12, 6
-"""Words kept before and after the mark."""
+"""Number of words kept before and after the mark."""
 _DECAY = 6.0
-"""Words after which a word's weight has fallen to 1/e."""
+"""Distance in words at which a word's weight has fallen to 1/e."""
 _RIGHT_SHARE = 0.7
 _TYPED = 24
 _STOP = frozenset(word.decode() for word in STOPWORDS)
@@ -38,7 +39,7 @@ class PassageWords(msgspec.Struct, frozen=True):
     """C citing passages as an inverted index over W words."""
 
     word: NDArray[np.uint32]
-    """Hashes of words and of the two words before the mark, rising, shape (W,)."""
+    """Hashes of words and of the pair before the mark, ascending, shape (W,)."""
     word_starts: NDArray[np.int32]
     """Bounds of each word's postings, shape (W + 1,)."""
     passage: NDArray[np.int32]
@@ -46,13 +47,13 @@ class PassageWords(msgspec.Struct, frozen=True):
     nearness: NDArray[np.uint8]
     """Weight of the word in the passage, in 255ths."""
     cited: NDArray[np.uint64]
-    """Title key of the paper that each passage cites, shape (C,)."""
+    """Title key of the paper cited in each passage, shape (C,)."""
     citing: NDArray[np.uint64]
     """Key of the citing paper, shape (C,)."""
 
 
 def near_words(sentence: str) -> dict[str, float]:
-    """The words nearest to the mark with their weight in (0, 1], and the pair just before it."""
+    """The words nearest to the mark with their weight in (0, 1], and the pair right before it."""
     left, _, right = sentence.replace(OTHER, " ").partition(MARK)
     before = [w for w in reversed(words(left)) if w not in _STOP and len(w) > 1][:_LEFT]
     after = [w for w in words(right) if w not in _STOP and len(w) > 1][:_RIGHT]
@@ -90,7 +91,7 @@ def gather_passages(passages: Iterable[tuple[int, int, str]]) -> PassageWords:
 
 
 def joined_passages(parts: Sequence[PassageWords]) -> PassageWords:
-    """The passages of all parts as one index, one part after the other."""
+    """The passages of all parts in sequence, as one index."""
     if len(parts) == 1:
         return parts[0]
     base = np.cumsum([0] + [len(part.cited) for part in parts[:-1]])
@@ -113,7 +114,7 @@ def joined_passages(parts: Sequence[PassageWords]) -> PassageWords:
 
 
 class Profiles:
-    """The index, ready to be asked. Holds no state of a query and may be shared by threads."""
+    """Signals of the index for queries. Stateless and thread-safe."""
 
     def __init__(self, index: PassageWords) -> None:
         self._index = index
@@ -128,8 +129,8 @@ class Profiles:
     def signals(self, query: Query, own: int, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
         """Shape (n, len(SIGNALS)) for papers by title key; 0 where nothing matches.
 
-        The best passage, the root of the sum of squares over all passages, and the best as a
-        share of what a perfect match would reach. Passages of the paper `own` say nothing.
+        They are the best passage, the root of the sum of squares over all passages, and the best as
+        a share of a perfect match. Passages of the paper `own` are ignored.
         """
         index = self._index
         wanted = near_words(query.sentence) if query.sentence else {}

@@ -1,7 +1,7 @@
 """The retrievers over a library: one row each, in the order of their evidence.
 
-Each encoder that the settings name beside the shipped one is a row, too. Rows import nothing heavy:
-front ends read the labels, builds of a library the index builders.
+Each further encoder in the settings is also a row. Rows import nothing heavy: front ends read the
+labels, builds of a library the index builders.
 """
 
 from __future__ import annotations
@@ -22,30 +22,29 @@ if TYPE_CHECKING:
 
 
 class RetrieverSpec(Struct, frozen=True, kw_only=True):
-    """How one retriever is opened, switched and shown."""
+    """The opening, switch and label of one retriever."""
 
     name: str
-    """In the evidence, the timings and the status of the engine."""
+    """Its name in the evidence, the timings and the status of the engine."""
     label: str
-    """What it looks at, for a sentence: "Found by {label} (rank 1)"."""
+    """The searched data, for a sentence: "Found by {label} (rank 1)"."""
     open: Callable[[Opening], Retriever | None]
-    """None when the library lacks what it needs. Raises `CitewellError` when it is broken."""
+    """Returns None if the library lacks the data. Raises `CitewellError` if it is broken."""
     option: str = ""
-    """The switch in the section `retrieval` of the settings; empty: it has none."""
+    """Its switch in the section `retrieval` of the settings; empty: none."""
     builder: Callable[[Options], IndexBuilder] | None = None
-    """Of its index, if it has one of its own."""
+    """The builder of its index, if it has its own."""
     needs: str = ""
-    """Another retriever whose vectors it searches with."""
+    """Another retriever with the vectors that it uses."""
     typed: bool = False
-    """True when it answers typed words only, for a ranker that can judge what it brings."""
+    """Whether it answers typed words only, for a ranker that can judge its candidates."""
     encoder: str = ""
-    """The encoder beside the shipped one whose vectors it searches. The ranker was trained without
-    it."""
+    """The further encoder with the vectors that it searches. The ranker was trained without it."""
     check: Callable[[Opening], None] | None = None
-    """For a row with `is_slow`: raises `CitewellError` when the library lacks what it needs."""
+    """For a row with `is_slow`: raises `CitewellError` if the library lacks the data."""
     is_slow: bool = False
-    """Whether it is opened on a thread of its own, while others answer: a transformer takes seconds
-    to load."""
+    """Whether it is opened on a separate thread while others answer: a transformer takes seconds to
+    load."""
 
     def is_on(self, options: Options) -> bool:
         """Whether the settings switch it on."""
@@ -53,7 +52,7 @@ class RetrieverSpec(Struct, frozen=True, kw_only=True):
 
 
 def _over_backend(opening: Opening, found: Retriever) -> Retriever:
-    """The retriever, over the back end where the settings name one."""
+    """The retriever, over the back end if one is configured."""
     if not opening.options.library.url:
         return found
     from citewell.retrieval.backend.retrievers import over_backend
@@ -166,8 +165,8 @@ RETRIEVERS = (
 
 
 def rows(options: Options) -> tuple[RetrieverSpec, ...]:
-    """Every retriever that the settings know: those of the table, and behind the dense one a row
-    for each encoder beside the shipped one."""
+    """Every retriever for the settings: those of the table, and after the dense one a row for each
+    further encoder."""
     further = [_row_of(encoder) for encoder in options.retrieval.further_encoders]
     place = next((n for n, row in enumerate(RETRIEVERS, 1) if row.name == "dense"), 0)
     return (*RETRIEVERS[:place], *further, *RETRIEVERS[place:])
@@ -186,12 +185,12 @@ def _row_of(encoder: str) -> RetrieverSpec:
 
 
 def label(name: str) -> str:
-    """What the retriever of this name looks at; empty for a name that is no retriever's."""
+    """The label of the retriever with this name; empty if there is none."""
     if name.startswith(FURTHER):
         return f"meaning by {name.removeprefix(FURTHER).rpartition('--')[2]}"
     return next((row.label for row in RETRIEVERS if row.name == name), "")
 
 
 def builders(options: Options) -> list[IndexBuilder]:
-    """The index builders of the retrievers that the settings switch on."""
+    """The index builders of the retrievers that are switched on."""
     return [row.builder(options) for row in rows(options) if row.builder and row.is_on(options)]

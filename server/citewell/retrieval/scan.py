@@ -1,4 +1,4 @@
-"""Dot products of int8 vectors, by the machine's integer instructions where they can be had."""
+"""Dot products of int8 vectors, by the machine's integer instructions if available."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from citewell.retrieval.select import within
 
-# The one place that imports usearch and onnxruntime, in the order that does not crash.
+# The only importer of usearch and onnxruntime, in the order that does not crash.
 #
 # usearch 2.26.6 imported before onnxruntime or tokenizers segfaults the interpreter (Python 3.11 to
-# 3.13 on Linux). Versions before 2.25, to which it is limited, do not; the order is kept here too,
-# and a test runs it in a process of its own.
+# 3.13 on Linux). Versions before 2.25, the supported ones, do not; the order is kept here too, and
+# a test checks it in a separate process.
 
 
 def usearch_index() -> Any:
-    """The module `usearch.index`, imported after onnxruntime if that is installed at all."""
+    """The module `usearch.index`, imported after onnxruntime if that is installed."""
     if importlib.util.find_spec("onnxruntime") is not None:
         with contextlib.suppress(ImportError):
             importlib.import_module("onnxruntime")
@@ -35,17 +35,17 @@ def onnxruntime() -> Any:
 
 _BLOCK = 8192
 _CACHED = 512
-"""Rows whose numbers stay in the processor's cache while they are multiplied."""
+"""Rows that fit into the processor's cache while they are multiplied."""
 _CONVERT_FROM = 8
-"""Queries from which it pays to convert the rows to float32 and to multiply matrices."""
+"""Number of queries from which a conversion to float32 and matrix multiplication are faster."""
 
 _ROUNDING = 1e-5
-"""Bound of what is lost by adding up in float32."""
+"""Bound of the rounding error of sums in float32."""
 
 
 def dot_products(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Shape (queries, rows). simsimd, which usearch needs too, or numpy where it cannot be loaded
-    and where many queries share the rows."""
+    """Shape (queries, rows). By simsimd, which usearch also needs, or by numpy if simsimd cannot be
+    loaded or many queries share the rows."""
     if not len(rows):
         return np.zeros((len(queries), 0), np.float32)
     if len(queries) >= _CONVERT_FROM:
@@ -71,7 +71,7 @@ class CodedVectors:
     """Vectors as int8 of any scale, compared by direction: a quarter of the memory of float32."""
 
     def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32] | None = None) -> None:
-        """`scale` is what `CodedVectors(rows).scale` is, where it is known."""
+        """`scale` is the `scale` of `CodedVectors(rows)`, if known."""
         self._rows = rows
         self.scale = self._scales() if scale is None else scale
         """One over each row's length, shape (n,); 0 for a row of zeros."""
@@ -96,8 +96,8 @@ class CodedVectors:
         return out
 
     def approximate(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
-        """Each row's cosine with a vector of length 1, shape (n,), by the integer instructions, and
-        the greatest error of any of them: the vector is rounded to int8."""
+        """Each row's cosine with a vector of length 1, shape (n,), by integer instructions, and the
+        maximum error: the vector is rounded to int8."""
         factor = float(np.abs(vector).max(initial=0)) / 127
         if not factor:
             return np.zeros(len(self._rows), np.float32), 0.0
@@ -105,7 +105,7 @@ class CodedVectors:
         out = dot_products(coded[None], self._rows)[0]
         out *= self.scale
         out *= np.float32(factor)
-        # The rows have length 1, so that no cosine is off by more than the vector is.
+        # The rows have length 1: no cosine is off by more than the vector.
         lost = float(np.linalg.norm(vector - factor * coded.astype(np.float32)))
         return out, lost + _ROUNDING
 
@@ -117,8 +117,8 @@ class CodedVectors:
     def nearest(
         self, vector: NDArray[np.float32], count: int, excluded: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `count` rows with the greatest cosines, in no order, and these cosines: those that
-        are near enough by the rounded vector are computed exactly."""
+        """The `count` rows with the greatest cosines, unordered, and these cosines: candidates by
+        the rounded vector are computed exactly."""
         likeness, error = self.approximate(vector)
         if excluded is not None:
             likeness[excluded] = -np.inf
@@ -139,13 +139,13 @@ class CodedVectors:
 
 
 class PlainVectors:
-    """Vectors of length 1 as float32, compared as `CodedVectors` are."""
+    """Vectors of length 1 as float32, with the interface of `CodedVectors`."""
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
         self._rows = rows
 
     def approximate(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
-        """Each row's cosine with a vector of length 1, shape (n,), and the greatest error: none."""
+        """Each row's cosine with a vector of length 1, shape (n,), and the maximum error: none."""
         return np.asarray(self._rows @ vector, np.float32), 0.0
 
     def exact(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from citewell.corpus.arrays import distinct
 from citewell.retrieval.contract import Ranking
 
-# Fusing the lists of several retrievers into one order.
+# Fusion of the lists of several retrievers into one order.
 
 RRF_K = 60
 """The constant of Cormack, Clarke and Buettcher (SIGIR 2009)."""
 
 
 class Fused(msgspec.Struct, frozen=True):
-    """The union of several lists in one order, with each row's place in each list."""
+    """The union of several lists in one order, with each row's rank in each list."""
 
     rows: NDArray[np.int64]
     """Shape (n,), best first."""
     scores: NDArray[np.float32]
     """Shape (n,), descending; ties are in row order, which makes the result deterministic."""
     ranks: dict[str, NDArray[np.int32]]
-    """Per retriever, shape (n,): 1-based rank of the row in its list; 0 where it is not in it."""
+    """Per retriever, shape (n,): 1-based rank of the row in its list; 0 if it is missing."""
     by: dict[str, NDArray[np.float32]]
-    """Per retriever, shape (n,): its own score of the row; 0 where the row is not in its list."""
+    """Per retriever, shape (n,): its own score of the row; 0 if it is missing."""
 
 
 def fuse(
@@ -36,8 +36,8 @@ def fuse(
 ) -> Fused:
     """The union of the lists by reciprocal rank fusion, or by the highest normalised score.
 
-    "rrf": the sum of 1 / (k + rank) over the lists that hold the row. "max": each list's scores
-    are brought to [0, 1] by its own least and greatest, and a row takes its best.
+    "rrf": the sum of 1 / (k + rank) over the lists with the row. "max": each list's scores are
+    scaled to [0, 1] by its own minimum and maximum, and a row takes its best.
     """
     known = [ranking.rows for ranking in lists.values() if len(ranking.rows)]
     rows = distinct(np.concatenate(known)) if known else np.zeros(0, np.int64)
@@ -74,18 +74,18 @@ def _normalised(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 _COLUMNS = 4096
-"""Groups of rows of which each gives its greatest score."""
+"""Number of groups of rows, each represented by its maximum score."""
 _ROWS = 4
-"""Rows a group needs for its greatest score to say something."""
+"""Minimum rows of a group for a meaningful maximum."""
 _WAITING = 4
-"""Rows that wait to be compared, for each one that is wanted."""
+"""Number of rows waiting for comparison, for each one requested."""
 _LEAST_WAITING = 8192
 
 
 class BestRows:
     """The best `k` of scores that come part by part, so that no array of all scores is needed.
 
-    The rows of each part are above those of the parts before it.
+    Parts come in ascending order of their rows.
     """
 
     def __init__(self, k: int, above: float = -np.inf) -> None:
@@ -97,10 +97,10 @@ class BestRows:
         self._waiting = 0
         self._is_full = False
         self._above = np.float32(above)
-        """What a score has to exceed: an equal one of a later row comes after `k` others."""
+        """Score to exceed: an equal one of a later row comes after `k` others."""
 
     def add(self, begin: int, scores: NDArray[np.float32]) -> None:
-        """Scores of the rows from `begin` on; -inf for a row that is left out."""
+        """Add scores of the rows from `begin` on; -inf for an excluded row."""
         if len(scores) > self._most and not self._is_full:
             rows = top(scores, self._k, float(self._above))
         else:
@@ -108,7 +108,7 @@ class BestRows:
         self.add_rows(rows + begin, scores[rows])
 
     def add_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
-        """Scores of some rows, in any order."""
+        """Add scores of some rows, in any order."""
         self._rows.append(rows)
         self._scores.append(scores)
         self._waiting += len(rows)
@@ -135,7 +135,7 @@ class BestRows:
 
 
 def top(scores: NDArray[np.float32], k: int, above: float = -np.inf) -> NDArray[np.int64]:
-    """Rows of the `k` highest scores over `above`, best first; equal scores in row order."""
+    """Rows of the `k` highest scores above `above`, best first; equal scores in row order."""
     if k <= 0 or not len(scores):
         return np.zeros(0, np.int64)
     rows = _reaching(scores, k, above)
@@ -152,7 +152,7 @@ def top(scores: NDArray[np.float32], k: int, above: float = -np.inf) -> NDArray[
 
 
 def within(scores: NDArray[np.float32], count: int, margin: float) -> NDArray[np.int64]:
-    """Rows whose score is at most `margin` below the `count`-th greatest; none of -inf."""
+    """Rows with a score at most `margin` below the `count`-th greatest; none with -inf."""
     rows = _reaching(scores, count, -np.inf)
     if len(rows) < count:
         return rows
@@ -160,10 +160,10 @@ def within(scores: NDArray[np.float32], count: int, margin: float) -> NDArray[np
 
 
 def _reaching(scores: NDArray[np.float32], k: int, above: float) -> NDArray[np.int64]:
-    """Rows over `above` that may be among the best `k`, rising.
+    """Rows above `above` that may be among the best `k`, ascending.
 
-    A partition takes ten times as long as the greatest scores of groups of rows, where they say
-    enough: if `k` of them reach a score, `k` rows do.
+    A partition takes ten times as long as the maxima of groups of rows, which suffice if `k` of
+    them reach a score: then `k` rows do.
     """
     columns = max(_COLUMNS, 8 * k)
     height = len(scores) // columns
@@ -177,7 +177,7 @@ def _reaching(scores: NDArray[np.float32], k: int, above: float) -> NDArray[np.i
 def _kth_greatest(values: NDArray[np.float32], k: int) -> np.float32:
     """The `k`-th greatest of the values, from 1 on.
 
-    Where many values are alike, such as zeros, numpy's partition at a high place takes ten times as
-    long as at a low one: 17 and 0.6 ms for 200,000.
+    If many values are equal, such as zeros, numpy's partition at a high place takes far longer than
+    at a low one: 17 and 0.6 ms for 200,000.
     """
     return np.float32(-np.partition(-values, k - 1)[k - 1])

@@ -1,4 +1,4 @@
-"""The vectors that the works of the starter library come with, for libraries that hold them, too.
+"""The vectors shipped with the starter library, for works that other libraries have too.
 
 The transformer has read the starter's works. The token table, which reads those of other libraries,
 finds less: recall@10 of the dense list alone is .36 instead of .38, recall@400 .73 instead of .77.
@@ -29,7 +29,7 @@ class StarterVectors:
         self._keys = keys[self._rows]
 
     def of(self, works: Sequence[Work]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """The places of the works that the starter has, and their vectors, of any length."""
+        """The indices of the works in the starter, and their vectors, of any length."""
         keys = np.array([title_key(work.title) for work in works], np.uint64)
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         found = np.flatnonzero((self._keys[at] == keys) & (keys != 0))
@@ -37,7 +37,8 @@ class StarterVectors:
 
 
 def starter_vectors(encoder: Encoder) -> StarterVectors | None:
-    """Those of the installed starter library; None without one whose vectors are the encoder's."""
+    """The vectors of the installed starter library; None if it is missing or has another
+    encoder's."""
     folder = installed_starter()
     if folder is None:
         return None

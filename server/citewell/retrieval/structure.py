@@ -1,7 +1,7 @@
-"""Puts what typed words ask for into a query: words to search for, filters, conditions.
+"""Turns typed words into the parts of a query: words to search for, filters, conditions.
 
-Only words typed into a placeholder or a search are read so; a year in a citing sentence is a hint
-and stays one.
+Only words typed into a placeholder or a search are parsed; a year in a citing sentence is only a
+hint.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from citewell.retrieval.query_grammar import people, rules
 from citewell.retrieval.query_grammar.cursor import Cursor, Names, Rule
 from citewell.retrieval.query_grammar.words import is_sentence, topic_of
 
-# Reads typed words by rules: who, where, when, and which topic is left.
+# Parses typed words by rules: authors, venues, years, and the remaining topic.
 #
-# The text becomes tokens; at each token the rules of `RULES` are tried in order, and the
-# first that fits takes its tokens as one part. What no rule takes is the topic. Names count only if
-# the library knows them, so that "markov" in "markov decision process" stays a word. No text fails
-# and none is read beyond a bound. docs/queries.md lists the forms.
+# The text becomes tokens; at each token the rules of `RULES` are tried in order, and the first
+# match takes its tokens as one part. The rest is the topic. Names count only if the library knows
+# them, so that "markov" in "markov decision process" stays a word. No text fails, and the length
+# parsed is bounded. docs/queries.md has the grammar.
 
 MOST_PARTS = 24
-"""Parts of one text; what follows is topic."""
+"""Maximum number of parts; the rest of the text is topic."""
 RULES: tuple[Rule, ...] = (
     rules.field,
     rules.excluded,
@@ -46,24 +46,24 @@ RULES: tuple[Rule, ...] = (
     rules.kind,
     people.bare_authors,
 )
-"""Tried in order at each token; the first that fits takes it."""
+"""Tried in order at each token; the first match applies."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """The words to search for, what is a filter, and what was understood."""
+    """The words to search for, the filters, and the recognised parts."""
 
     words: str
-    """Topic, surnames and single years: what retrievers and rankers look for."""
+    """Topic, surnames and single years: the input of retrievers and rankers."""
     understood: Understood = Understood()
     filters: dict[str, Any] = {}
     """Fields of a query: those named as fields, and the years of a range. "title_kind" is a kind
-    known by words of titles, a filter where no topic is."""
+    recognised by words of titles, a filter if there is no topic."""
     has_bare_names_only: bool = True
-    """Nothing but surnames and years was understood, which may as well be words of a title."""
+    """Only surnames and years were recognised, which may also be words of a title."""
 
 
 def read_query(text: str, names: Names | None = None, now: int | None = None) -> Reading:
-    """The parts of typed words; `now` is the year that "last three years" counts from."""
+    """Parse typed words; `now` is the year that "last three years" counts from."""
     cursor = Cursor(text, names or Names(), now or datetime.date.today().year)
     chosen = (rules.field,) if is_sentence(text) else RULES
     parts: list[QueryPart] = []
@@ -75,7 +75,7 @@ def read_query(text: str, names: Names | None = None, now: int | None = None) ->
     while at < len(cursor.tokens):
         token = cursor.tokens[at]
         if token.kind == "plus":
-            # The next token is a word, whatever it may mean.
+            # The next token is a word, whatever its meaning.
             kept.append((token.start, token.end, ""))
             at += 2
             continue
@@ -113,10 +113,10 @@ def read_query(text: str, names: Names | None = None, now: int | None = None) ->
     )
 
 
-# Typed words in the spelling in which they are read, with the way back to what was typed.
+# Typed words in a normal spelling, with a mapping to the original.
 #
-# macOS pastes accents as characters of their own, and a name copied from a `.bib` has LaTeX
-# accents: both are composed letters for everything that reads the words.
+# macOS pastes accents as separate characters, and a name copied from a `.bib` has LaTeX accents:
+# all readers of the words see composed letters.
 
 _DECOMPOSED = lazy_pattern(
     r"[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|[\u2126\u212a\u212b]|"
@@ -135,7 +135,7 @@ KEY = lazy_pattern(r"(?<!\S)[^\W\d_]{2,}[_:]?(?:\d{4}|\d\d)(?:[-_:]?[^\W\d_]*)(?
 """A word in the form of a key: "vaswani2017attention", "brown20"; "CoNLL-2011" names an event."""
 _KEY_PARTS = lazy_pattern(r"([^\W\d_]+)[_:]?(\d+)[-_:]?([^\W\d_]*)")
 NAME = lazy_pattern(r"\S(?:.*\S)?")
-"""A text as a whole, which may be a name."""
+"""A whole text that may be a name."""
 _MOST_NAME = 5
 _ARTICLES = ("the", "a", "an")
 _SHORTENED = {
@@ -147,21 +147,21 @@ _BRITISH = lazy_pattern(r"(?i)\b(\w{3,}i)s(ation|ations|e|ed|er|ers|ing)\b")
 _NO_NAME = GENERIC | frozenset(
     "asr decoder ir mt nlp nmt paper regularisation regularization smt word".split()
 )
-"""Words behind a name that say what bears it: "moses smt"."""
+"""Words after a name that describe its bearer: "moses smt"."""
 _OLDEST = 60
 """Two digits from here on are a year of the last century."""
 
 
 class TypedText(msgspec.Struct, frozen=True):
-    """A text that was changed, and which characters of the original each character stands for."""
+    """A changed text, with the original characters of each character."""
 
     text: str
     starts: Sequence[int]
-    """Of each character, where its part of the original starts; `ends`: where that ends."""
+    """For each character, the start of its original; `ends`: the end of it."""
     ends: Sequence[int]
 
     def replaced(self, pattern: re.Pattern[str], instead: Callable[[str], str]) -> TypedText:
-        """The text with each match replaced; a replacement stands for the whole of its match."""
+        """The text with each match replaced; a replacement maps to the whole of its match."""
         pieces: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -184,7 +184,7 @@ class TypedText(msgspec.Struct, frozen=True):
         )
 
     def in_original(self, understood: Understood) -> Understood:
-        """What was understood of the text, with the places of its parts in the original."""
+        """The recognised parts of the text, with their positions in the original."""
         parts = tuple(
             msgspec.structs.replace(
                 part, start=self.starts[part.start], end=self.ends[part.end - 1]
@@ -195,8 +195,8 @@ class TypedText(msgspec.Struct, frozen=True):
 
 
 def _apart(parts: tuple[QueryPart, ...]) -> tuple[QueryPart, ...]:
-    """The parts without those that would begin inside the one before: two parts may meet within
-    one replacement."""
+    """The parts without those that would begin inside the previous one: two parts may meet in one
+    replacement."""
     found: list[QueryPart] = []
     for part in parts:
         if not found or part.start >= found[-1].end:
@@ -205,7 +205,7 @@ def _apart(parts: tuple[QueryPart, ...]) -> tuple[QueryPart, ...]:
 
 
 def as_read(text: str) -> TypedText:
-    """The typed text with composed accents, whether they were typed as marks or as LaTeX."""
+    """The typed text with composed accents, from combining marks or LaTeX."""
     found = TypedText(text, range(len(text)), range(1, len(text) + 1))
     if "\\" in text:
         found = found.replaced(_TEX, _letter)
@@ -215,7 +215,7 @@ def as_read(text: str) -> TypedText:
 
 
 def key_words(key: str, now: int, is_author: Callable[[str, bool], bool]) -> str:
-    """The words of a key, "brown 2020" of "brown20"; the key itself where it is none.
+    """The words of a key, "brown 2020" for "brown20"; other texts are unchanged.
 
     `is_author` says whether a word is a surname, and whether it is more often one than a word of
     titles: "llama13" is no key. `now` is the year after which no paper is from.
@@ -236,9 +236,8 @@ def key_words(key: str, now: int, is_author: Callable[[str, bool], bool]) -> str
 
 
 def plain_names(text: str) -> Iterator[tuple[str, bool]]:
-    """Other ways to write the name that a short text may be, the likeliest first: "layer
-    normalization" of "layer norm", "adam" of "the Adam optimizer"; and whether that is all of the
-    text."""
+    """Other forms of the name that a short text may be, the likeliest first: "layer normalization"
+    for "layer norm", "adam" for "the Adam optimizer"; and whether that is all of the text."""
     words = text.split()
     if len(words) > _MOST_NAME:
         return
@@ -256,13 +255,13 @@ def plain_names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _written_out(word: str) -> str:
-    """A word that is commonly shortened in full, in American spelling."""
+    """The long form of a common abbreviation, in American spelling."""
     long = _SHORTENED.get(word.lower())
     return long or _BRITISH.sub(r"\1z\2", word)
 
 
 def _letter(markup: str) -> str:
-    """The letter that the markup prints; empty where it prints none, as for `\\"q`."""
+    """The letter that the markup prints; empty if it prints none, as for `\"q`."""
     shown = tex_to_unicode(markup)
     return shown if shown.isalpha() else ""
 
@@ -271,11 +270,11 @@ _RELATIONS = ("cites", "cited_by", "like")
 
 
 def structured(query: Query, now: int | None = None) -> Query:
-    """The query with the ranges of years and the fields of its typed words as filters, and the
-    rest as its words, as far as that takes no library.
+    """The query with the ranges of years and the fields of its typed words as filters, and the rest
+    as its words, as far as possible without a library.
 
-    `now` is the year that "the last 5 years" counts from: that of the citing paper if it is known,
-    else this one. Filters that the query already has stay.
+    `now` is the year that "the last 5 years" counts from: that of the citing paper if known, else
+    the current one. Existing filters of the query stay.
     """
     if not query.text:
         return query
@@ -285,23 +284,23 @@ def structured(query: Query, now: int | None = None) -> Query:
 
 
 def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
-    """The query as its words are understood. Filters that it already has stay.
+    """The query with the interpretation of its words. Existing filters stay.
 
-    Where no word is left ("NeurIPS 2017", "kind:survey"), the conditions are filters.
+    If no word is left ("NeurIPS 2017", "kind:survey"), the conditions become filters.
     """
     understood = reading.understood
     typed = understood.query
     is_plain = _is_plain(reading)
     if is_plain and not typed.authors:
-        return query, understood  # a year by itself is the ranker's
+        return query, understood  # a single year is left to the ranker
     is_single = typed.year_from is not None and typed.year_from == typed.year_to
     if (
         typed.year_from is not None
         and typed.year_to is not None
         and ((is_plain and not _names_coauthors(query, reading)) or (is_single and query.sentence))
     ):
-        # So are the years beside it: people often err by one. In a search the year is a condition,
-        # in a placeholder it says which paper is meant.
+        # Adjacent years also count, since people often err by one. In a search the year is a
+        # condition; in a placeholder it identifies the paper.
         typed = msgspec.structs.replace(
             typed, year_from=typed.year_from - 1, year_to=typed.year_to + 1
         )
@@ -312,9 +311,9 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     if not has_topic and not query.sentence:
         related = [part.value for part in understood.parts if part.kind in _RELATIONS]
         if related:
-            words = " ".join(related)  # "papers citing BERT": its name is the only word there is
+            words = " ".join(related)  # "papers citing BERT": its name is the only word
         elif not typed.authors and not typed.phrases:
-            # "NeurIPS 2017": the conditions are all that is asked.
+            # "NeurIPS 2017": there are only conditions.
             filters.setdefault("venue", next(iter(typed.venues), ""))
             filters.setdefault("kind", title_kind)
             if typed.venues or title_kind or typed.min_citations is not None:
@@ -343,5 +342,5 @@ def _names_coauthors(query: Query, reading: Reading) -> bool:
 
 
 def _is_plain(reading: Reading) -> bool:
-    """Whether only surnames and years were understood: such words are searched as they stand."""
+    """Whether only surnames and years were recognised: these words are searched unchanged."""
     return bool(reading.understood.parts) and reading.has_bare_names_only

@@ -1,8 +1,7 @@
 """The token table's vocabulary: text to token numbers, in pure Python.
 
-A token is a whole word or a phrase of two words. A word that the vocabulary lacks is cut into the
-longest vocabulary words that cover it ("bertscore": "bert", "score"), or dropped. No piece of
-another model's vocabulary is used.
+A token is a whole word or a phrase of two words. A word outside the vocabulary is split into the
+longest vocabulary words that cover it ("bertscore": "bert", "score"), or dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SHORTEST_PIECE = 3
 LONGEST_WORD = 40
 CACHE_LIMIT = 200_000
 MAPPED_CACHE_LIMIT = 20_000
-"""Words, and pairs of words, of which a mapped vocabulary remembers the tokens."""
+"""Number of words, and pairs of words, with cached tokens in a mapped vocabulary."""
 
 
 def words(text: str) -> list[str]:
@@ -37,7 +36,7 @@ def words(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Token numbers of words and two-word phrases. Safe to share between threads."""
+    """Token numbers of words and two-word phrases. Thread-safe."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens: Sequence[str] = list(tokens)
@@ -54,7 +53,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: Path) -> Vocabulary:
-        """The vocabulary of a file with one token a line, in the order of the table's rows."""
+        """Read the vocabulary in a file with one token a line, in the order of the table's rows."""
         return cls(path.read_text(encoding="utf-8").split("\n")[:-1])
 
     def __len__(self) -> int:
@@ -102,11 +101,11 @@ class Vocabulary:
         return self._phrase
 
     def encode(self, text: str) -> list[int]:
-        """Token numbers of a text: each word's, and each adjacent pair's that is a phrase."""
+        """Token numbers of a text: of each word, and of each adjacent pair that is a phrase."""
         return self.encode_words(words(text))
 
     def encode_words(self, parts: Sequence[str]) -> list[int]:
-        """Token numbers of words: each word's, and each adjacent pair's that is a phrase."""
+        """Token numbers of words: of each word, and of each adjacent pair that is a phrase."""
         numbers: list[int] = []
         previous = -1
         for part in parts:
@@ -122,8 +121,8 @@ class Vocabulary:
 
 
 class MappedVocabulary(Vocabulary):
-    """A vocabulary of arrays, which may be mapped from a file: a look-up takes some
-    microseconds, and nothing is built or held for the words that no text has."""
+    """A vocabulary of arrays, possibly mapped from a file: a look-up takes some microseconds, and
+    nothing is built or held for unused words."""
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         """`arrays` are those of `vocabulary_arrays`."""
@@ -153,7 +152,7 @@ class MappedVocabulary(Vocabulary):
     def phrase(self, first: str, second: str) -> int | None:
         """Token number of a two-word phrase, if the vocabulary has it."""
         one, two = self.word(first), self.word(second)
-        # Those of a word in pieces are not the word's own.
+        # The numbers of a word in pieces are not its own.
         is_whole = (
             len(one) == len(two) == 1 and self._is(one[0], first) and self._is(two[0], second)
         )
@@ -189,8 +188,8 @@ class MappedVocabulary(Vocabulary):
 
 
 def vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
-    """What `MappedVocabulary` reads: the text of the tokens and where each ends, the words by their
-    hashes, and the phrases by the numbers of their words."""
+    """The arrays for `MappedVocabulary`: the text of the tokens and the end of each, the words by
+    their hashes, and the phrases by the numbers of their words."""
     tokens = vocabulary.tokens
     coded = [token.encode() for token in tokens]
     words = np.array([n for n, token in enumerate(tokens) if " " not in token], np.int32)

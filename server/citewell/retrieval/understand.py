@@ -1,7 +1,7 @@
-"""From an author's passage to weighted words, names, years and acronyms: what retrievers look for.
+"""From an author's passage to weighted words, names, years and acronyms for the retrievers.
 
-The weights follow a measured ladder: words weigh less the further they stand from the citation,
-the words typed inside the placeholder weigh most, and the citing paper's own title helps.
+The weights were measured: words weigh less with distance from the citation, the words typed inside
+the placeholder weigh most, and the citing paper's own title helps.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from citewell.model.query import MARK, OTHER, Query
 from citewell.retrieval.words import split
 
 MAX_WORDS = 400
-"""Words of one text part that are read; a passage is never longer, a pasted file may be."""
+"""Maximum number of words read from one part of the text; a pasted file may have more."""
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """How much each part of a query counts for BM25. The defaults are tuned on training papers."""
+    """The weight of each part of a query in BM25. The defaults are tuned on training papers."""
 
     text: float = 2.5
     """The words typed inside the placeholder."""
@@ -31,29 +31,29 @@ class Weights(msgspec.Struct, frozen=True):
     right: float = 0.7
     """Words of the citing sentence before and after the mark, times the decay."""
     tau: float = 18.0
-    """Words after which a word's weight has fallen to 1/e."""
+    """Distance in words at which a word's weight has fallen to 1/e."""
     floor: float = 0.3
-    """The least decay inside the citing sentence."""
+    """The minimum decay inside the citing sentence."""
     before: float = 0.15
-    """The sentence before, times the share that its distance leaves it."""
+    """The previous sentence, times its share by distance."""
     title: float = 0.3
     abstract: float = 0.05
     section: float = 0.1
     name: float = 2.0
-    """A surname that the sentence cites by name."""
+    """A surname that the sentence cites."""
     acronym: float = 2.0
-    """A name such as BERT, looked for as a title that begins "BERT:"."""
+    """A name such as BERT, looked up as a title that begins "BERT:"."""
     year: float = 0.6
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What to look for, each with its weight."""
+    """Weighted items to look up."""
 
     words: dict[str, float]
     names: dict[str, float]
     """Surnames, folded."""
     acronyms: dict[str, float]
-    """Names that a title may begin with, folded, blanks between their words."""
+    """Possible first names of a title, folded, with blanks between their words."""
     years: dict[int, float]
 
 
@@ -73,7 +73,7 @@ def plain(text: str) -> str:
 
 
 def near_text(query: Query) -> str:
-    """What stands nearest to the citation: the words typed and the citing sentence."""
+    """The text nearest to the citation: the typed words and the citing sentence."""
     return " ".join(part for part in (query.text, plain(query.sentence)) if part)
 
 
@@ -101,7 +101,7 @@ def wanted(query: Query, weights: Weights | None = None) -> Wanted:
     cited: dict[str, float] = {}
     _find_names(cited, query.sentence, w.name * quiet)
     for surname, weight in cited.items():
-        words.pop(surname, None)  # "Long" of "Long et al." is no length
+        words.pop(surname, None)  # "Long" in "Long et al." is no length
         _most(names, surname, weight)
     _find_acronyms(acronyms, left[-200:], w.acronym * quiet)
     for year in _YEAR.findall(query.sentence):
@@ -117,7 +117,7 @@ def wanted(query: Query, weights: Weights | None = None) -> Wanted:
 
 
 def _count(words: dict[str, float], text: str, weight: float) -> None:
-    """Each occurrence adds the weight."""
+    """Add the weight for each occurrence."""
     if weight <= 0:
         return
     for word in _telling(text):
@@ -126,7 +126,7 @@ def _count(words: dict[str, float], text: str, weight: float) -> None:
 
 @lru_cache(maxsize=64)
 def _telling(text: str) -> tuple[str, ...]:
-    """The words of a text without function words. The last texts are kept: what stands around a
+    """The words of a text without function words. The last texts are cached: the text around a
     placeholder stays the same while an author types."""
     words = split(text)[:MAX_WORDS]
     return tuple(word.decode() for word in words if len(word) > 1 and word not in STOPWORDS)
@@ -158,7 +158,8 @@ def _find_names(names: dict[str, float], text: str, weight: float) -> None:
 def _find_acronyms(
     found: dict[str, float], text: str, weight: float, any_case: bool = False
 ) -> None:
-    """Names with two capitals or a digit ("BERT", "RoBERTa", "GPT-2"), the nearest strongest."""
+    """Find names with two capitals or a digit ("BERT", "RoBERTa", "GPT-2"), the nearest
+    strongest."""
     candidates = text.split() if any_case else _ACRONYM.findall(plain(text))
     for distance, name in enumerate(reversed(candidates[-20:])):
         capitals = sum(character.isupper() for character in name)
@@ -169,7 +170,7 @@ def _find_acronyms(
 
 
 def title_name(title: str) -> str:
-    """The name that a title opens with before a colon ("BERT: Pre-training ..."), folded, or ""."""
+    """The name before a title's colon ("BERT: Pre-training ..."), folded, or ""."""
     head, colon, rest = title.partition(":")
     if not colon or not rest.strip() or len(head) > 40:
         return ""
@@ -177,28 +178,27 @@ def title_name(title: str) -> str:
     return b" ".join(parts).decode() if 0 < len(parts) <= 3 else ""
 
 
-# Other queries for the same place, by rules: telling words alone, and acronyms written out.
+# Further queries for the same place, by rules: distinctive words alone, and expanded acronyms.
 #
-# How telling a word is, is a matter of degree: by the share of the library's titles that hold it,
-# a word is specific to a degree between 0 (in one title of a hundred, or more) and 1 (in one of
-# ten thousand, or fewer), linear in the logarithm between. The keyword query keeps the words that
-# are specific to some degree, and says the most specific ones twice: retrievers weigh what is
-# repeated.
+# A word is specific to a degree between 0 (in at least one title of a hundred) and 1 (in at most
+# one of ten thousand), linear in the logarithm of its share of the library's titles. The keyword
+# query keeps the words with a positive degree, and repeats the most specific ones: retrievers weigh
+# repetition.
 
 VAGUE = 1e-2
-"""Share of titles from which on a word is not specific at all."""
+"""Share of titles above which a word is not specific."""
 SPECIFIC = 1e-4
-"""Share of titles up to which a word is fully specific."""
+"""Share of titles below which a word is fully specific."""
 KEYWORDS = 12
 TWICE = 0.75
-"""Specificity from which on a keyword is repeated in the query."""
+"""Minimum specificity of a keyword that is repeated in the query."""
 
 Shares = Callable[[Sequence[str]], Sequence[float]]
-"""Of each word, the share of the library's titles that hold it."""
+"""Maps words to their shares of the library's titles."""
 
 
 def specificity(share: float) -> float:
-    """Degree in [0, 1] to which a word of this share of titles is specific."""
+    """Degree in [0, 1] to which a word with this share of titles is specific."""
     if share <= SPECIFIC:
         return 1.0
     if share >= VAGUE:
@@ -207,13 +207,13 @@ def specificity(share: float) -> float:
 
 
 def variants(query: Query, shares: Shares) -> list[Query]:
-    """The other queries; none where they would ask the same."""
+    """The further queries; none if they would be equal to the first."""
     found = [one for one in (_written_out(query), _keywords(query, shares)) if one is not None]
     return [one for one in found if one != query]
 
 
 def _written_out(query: Query) -> Query | None:
-    """The passage with the long forms of its acronyms behind them."""
+    """The passage with the long forms of its acronyms appended."""
     text, sentence = query.text, query.sentence
     known = query.acronyms
     if not known and (names := acronyms_in(f"{text} {sentence}")):
@@ -238,7 +238,7 @@ def _expanded(text: str, short: str, long: str) -> str:
 
 
 def _keywords(query: Query, shares: Shares) -> Query | None:
-    """The specific words of the citing sentence and the one before it."""
+    """The specific words of the citing sentence and the previous one."""
     prose = plain(" ".join((*query.before[-1:], query.sentence)))
     words = [
         word.decode()

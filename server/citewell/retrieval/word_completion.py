@@ -1,10 +1,9 @@
 """Completes the last word of a query that an author is still typing.
 
-An editor asks for a list at every letter, and half a word ("bahd", "graph atten") finds nothing.
-It is completed by a word from the titles, the authors or the names of the most cited papers: the
-one whose papers are cited most, where papers that hold the words before it count far more
-(context-sensitive query auto-completion, Bar-Yossef and Kraus 2011, with papers in the place of
-former queries).
+An editor requests a list at every letter, and half a word ("bahd", "graph atten") finds nothing. It
+is completed by a word from the titles, the authors or the names of the most cited papers: the one
+with the most cited papers, where papers with the previous words count far more (context-sensitive
+query auto-completion, Bar-Yossef and Kraus 2011, with papers in place of earlier queries).
 """
 
 from __future__ import annotations
@@ -23,31 +22,31 @@ from citewell.corpus.columns import word_hash
 from citewell.retrieval.words import Words, split
 
 SHORTEST = 3
-"""Letters from which on a word is completed."""
+"""Minimum letters of a word that is completed."""
 MOST_PAPERS = 100_000
-"""The most cited papers of a library, whose words complete others."""
+"""Number of the most cited papers of a library that provide the words."""
 WHOLE = 1_000
-"""Titles that hold a word from which on it stands for itself."""
+"""Number of titles with a word, from which it is complete."""
 _SHARED = 30.0
-"""How many times more a paper counts for each word before that it holds."""
+"""Factor of a paper's weight for each previous word that it contains."""
 _SURER = 300.0
-"""How many times more the papers of the longer word must count where the word itself is known:
-"ber" is a surname, but behind "devlin" it is the beginning of "bert"."""
+"""Factor by which the longer word must outweigh a known word: "ber" is a surname, but after
+"devlin" it is the beginning of "bert"."""
 _LIKELY = 0.4
-"""Share of all longer words that the best one must then have: around the citation, the word as it
-stands finds more than a wrong one."""
+"""Minimum share of the best one among all longer words: around a citation, an incomplete word finds
+more than a wrong one."""
 _CANDIDATES = 8
 _BEFORE = 12
-"""Words before, at most: more would exceed the range of a float."""
+"""Maximum number of previous words: more would exceed the range of a float."""
 LAST_WORD = re.compile(r"(?:^|(?<=[\s(\"“'’-]))[^\W\d_]\w*\Z")
 """A word at the end of a text. It begins with a letter, and is no part of an address."""
 
 COINED = re.compile(r"\b\w+[A-Z]\w*")
-"""A name with a capital inside: "RoBERTa"."""
+"""A name with an inner capital: "RoBERTa"."""
 
 
 class WordTable:
-    """Words and the papers that hold them. Safe to call from any thread."""
+    """Words and the papers with them. Thread-safe."""
 
     def __init__(self, arrays: Arrays) -> None:
         """`arrays` are those of `word_arrays`."""
@@ -65,8 +64,8 @@ class WordTable:
     def longer(
         self, word: bytes, before: Sequence[bytes], *, coined: bool = False
     ) -> tuple[dict[bytes, float], float]:
-        """The likeliest longer words that begin with this one, `coined` names only or all, and what
-        the papers of each count for; and what those of the word itself count for, 0 if none do."""
+        """The likeliest longer words with this prefix, only `coined` names or all, with the weights
+        of their papers; and the weight of the word itself, 0 without papers."""
         low, high = self._place(word), self._place(word + b"\xff")
         if low == high:
             return {}, 0.0
@@ -83,7 +82,7 @@ class WordTable:
         return {self._word(low + at): float(total[at]) for at in best if total[at]}, own
 
     def _shared(self, words: Sequence[bytes]) -> NDArray[np.float32]:
-        """How many of the words each paper holds, shape (papers,)."""
+        """Number of the words in each paper, shape (papers,)."""
         found = np.zeros(len(self._weights), np.float32)
         for word in words:
             at = self._place(word)
@@ -100,8 +99,8 @@ class WordTable:
 
 
 def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
-    """The table of papers, each with a text that holds its words, in lines, and how often it is
-    cited.
+    """The table of papers, each given by a text of lines with its words, and its number of
+    citations.
 
     `blob` has the distinct words end to end in alphabetical order, word i up to `ends[i]`; the
     papers that hold it are `papers[starts[i]:starts[i + 1]]`. A paper counts by the root of its
@@ -128,7 +127,7 @@ def word_arrays(texts: Sequence[str], cited: NDArray[np.float64]) -> Arrays:
 
 
 def _times_coined(texts: Sequence[str], words: Sequence[bytes]) -> NDArray[np.int64]:
-    """Of each word, how many of the texts write it with a capital inside, but for lines in
+    """For each word, the number of texts that write it with an inner capital, without lines in
     capitals."""
     times = Counter(
         word
@@ -142,8 +141,8 @@ def _times_coined(texts: Sequence[str], words: Sequence[bytes]) -> NDArray[np.in
 
 
 def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], bool]) -> str:
-    """The text with its last word completed; unchanged where it ends in no word, or where the word
-    stands for itself: `is_known` says so of names and of words of titles."""
+    """The text with its last word completed; unchanged if it ends in no word, or in a complete one:
+    `is_known` is true for names and for words of titles."""
     match = LAST_WORD.search(text)
     typed = split(match[0]) if match else []
     if match is None or len(match[0]) < SHORTEST or len(typed) != 1:
@@ -167,17 +166,17 @@ def completed(text: str, tables: Sequence[WordTable], is_known: Callable[[str], 
 
 
 def _rest(word: str, typed: str) -> str:
-    """What the word has behind its beginning."""
+    """The rest of the word after the typed prefix."""
     rest = word[len(split(typed)[0].decode()) :]
     return rest.upper() if len(typed) > 1 and typed.isupper() else rest
 
 
 # Corrects typing errors in queries with the words of the library's titles.
 #
-# A word that hardly any title has, and that is no author's name, is replaced by the commonest
-# title word one edit away (a letter exchanged, dropped, added or replaced: Damerau 1964), if that
-# is far commoner. A library stores the words of titles as hashes, so all neighbours are generated
-# and looked up, some five hundred of them for a word of ten letters.
+# A word that hardly any title has, and that is no author's name, is replaced by the commonest title
+# word one edit away (a letter exchanged, dropped, added or replaced: Damerau 1964), if that is far
+# commoner. A library stores the words of titles as hashes, so all neighbours are generated and
+# looked up, about five hundred for a word of ten letters.
 
 SHORTEST_CORRECTED = 5
 """Minimum length of a word that is corrected: a shorter one has too many neighbours."""
@@ -185,9 +184,9 @@ LONGEST = 24
 MOST_WORDS = 20
 """Longer texts are pasted, not typed."""
 RARE = 2
-"""Titles that may hold a word which is still taken for an error."""
+"""Maximum number of titles with a word that is still taken for an error."""
 COMMONER = 20
-"""How many times commoner the word must be that is put in its place."""
+"""Factor by which the replacement must be commoner."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -200,10 +199,10 @@ Known = Callable[[str], bool]
 def corrected(text: str, counts: Counts, known: Known) -> str:
     """The text with its typing errors corrected; most texts have none and are unchanged."""
     found = list(_WORD.finditer(text))
-    # A colon within the first word makes it an identifier; one behind it, the name of a title.
+    # A colon within the first word marks an identifier; one after it, the name of a title.
     if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0][:-1]:
         return text
-    # A word with other letters is a name ("Søgaard"), or of a language with words of its own.
+    # A word with other letters is a name ("Søgaard"), or of a language with its own words.
     long = [
         match
         for match in found
@@ -216,7 +215,7 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
     held = counts([word_hash(match[0].lower()) for match in long])
     for match, count in reversed(list(zip(long, held.tolist(), strict=True))):
         word = match[0]
-        # A capital inside a word marks a coined name: "RoBERTa".
+        # An inner capital marks a coined name: "RoBERTa".
         if count > RARE or word[1:] != word[1:].lower() or known(word):
             continue
         better = _neighbour(word.lower(), int(count), counts)
@@ -227,7 +226,7 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
 
 
 def _is_behind_apostrophe(text: str, at: int) -> bool:
-    """Whether what begins here is the end of a word such as "O'Connor"."""
+    """Whether the end of a word such as "O'Connor" begins here."""
     return at > 1 and text[at - 1] in "'’" and text[at - 2].isalpha()
 
 

@@ -1,4 +1,4 @@
-"""How text becomes words: one split for every index and every query.
+"""The split of text into words, for every index and every query.
 
 A word is a run of letters or digits in any script, lower-cased, accents and compatibility forms
 folded ("Café" and "cafe" are one word); of Chinese and Japanese each pair of characters.
@@ -23,13 +23,13 @@ _SEPARATE = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in
 """Maps every ASCII byte that is no letter or digit to a space; other bytes are folded before."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 LONGEST_TEXT = 1 << 19
-"""Characters of one text that are read; a longer one is no abstract."""
+"""Maximum number of characters read of one text; a longer one is no abstract."""
 _BATCH = 1 << 19
-"""Bytes hashed at once: small enough for the processor's cache."""
+"""Bytes hashed at once, within the processor's cache."""
 
 
 class _Fold(dict[str, str]):
-    """A character beyond ASCII to its folded form, found once each."""
+    """Folded form of each character beyond ASCII, computed once."""
 
     def __missing__(self, key: str) -> str:
         folded = "".join(
@@ -57,7 +57,7 @@ def split(text: str) -> list[bytes]:
 
 
 class Words:
-    """A growing list of distinct words, each with a number that it keeps."""
+    """A growing list of distinct words with constant numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -67,7 +67,7 @@ class Words:
         return len(self._words)
 
     def encode(self, texts: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Word numbers of all texts end to end, and where each text begins, shape (n + 1,)."""
+        """Word numbers of all texts in sequence, and the start of each text, shape (n + 1,)."""
         numbers: list[NDArray[np.int32]] = []
         counts: list[NDArray[np.int64]] = []
         batch: list[bytes] = []

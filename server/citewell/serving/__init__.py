@@ -1,1 +1,1 @@
-"""What front ends that listen on HTTP share: who may ask them, where, and how they end."""
+"""Shared parts of the HTTP front ends: access control, addresses, limits and shutdown."""

@@ -1,4 +1,4 @@
-"""Where a server listens: on this machine alone, unless a token keeps the others out."""
+"""The address of a server: this machine only, unless a token is required."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 LEAST_TOKEN = 16
-"""Letters of a token beyond this machine: a shorter one is guessed."""
+"""Minimum length of a token for access from other machines: a shorter one can be guessed."""
 
 
 def is_loopback(host: str) -> bool:
-    """True for an address that only this machine reaches."""
+    """True for an address that only this machine can reach."""
     if host == "localhost":
         return True
     try:
@@ -27,9 +27,9 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(host: str, port: int, *, token: str, variable: str, public: bool = False) -> socket.socket:
-    """A socket bound to the address; port 0 takes a free one. `variable` is the one that holds a
-    token. Raises `CitewellError` for an address that is taken, or that reaches beyond this machine
-    without a token, or with a short one, unless it is `public`."""
+    """A socket bound to the address; port 0 takes a free one. `variable` is the environment
+    variable of the token. Raises `CitewellError` for an address that is taken, or that other
+    machines can reach without a token, or with a short one, unless it is `public`."""
     if len(token) < LEAST_TOKEN and not public and not is_loopback(host):
         reason = f"the token has only {len(token)} letters" if token else "no token is set"
         raise CitewellError(
@@ -40,12 +40,12 @@ def bind(host: str, port: int, *, token: str, variable: str, public: bool = Fals
             )
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio asks for it before it turns Nagle's algorithm off:
-    # without that each answer waits 40 ms for an acknowledgement.
+    # asyncio checks the protocol before it turns Nagle's algorithm off: otherwise each answer waits
+    # 40 ms for an acknowledgement.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":
-        # A server that is started again need not wait until old connections have expired. Elsewhere
-        # the option would let two servers share an address.
+        # A restarted server need not wait until old connections have expired. On other systems the
+        # option would let two servers share an address.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
@@ -64,15 +64,15 @@ def bind(host: str, port: int, *, token: str, variable: str, public: bool = Fals
 
 
 def url_of(host: str, port: int) -> str:
-    """The address as clients write it."""
+    """The URL for clients."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-# A server below a path of its reverse proxy, which may pass the path on or take it away.
+# A server below a path of its reverse proxy, which may forward the path or strip it.
 
 
 class BasePath:
-    """Takes the base path from the path of each request."""
+    """Strips the base path from the path of each request."""
 
     def __init__(self, app: ASGIApp, base: str) -> None:
         self._app = app
@@ -81,7 +81,7 @@ class BasePath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         if path == self._base and scope.get("method") == "GET":
-            # The addresses in the page are relative to the folder that a slash ends.
+            # The addresses in the page are relative to its folder, which must end with a slash.
             query = scope.get("query_string", b"")
             to = f"{self._base}/".encode() + (b"?" + query if query else b"")
             headers = [(b"location", to), (b"content-length", b"0")]

@@ -1,8 +1,9 @@
 """Access control of all HTTP servers of Citewell.
 
-A web page that a user looks at can send requests to servers of this machine, under a name of its
-own that leads here (DNS rebinding) or from its own origin. So the server answers to its own names
-alone, to its own pages and those that the user named, and, where there is a token, to who has it.
+A web page in the user's browser can send requests to servers of this machine, under a name of its
+own that resolves to it (DNS rebinding) or from its own origin. Therefore the server answers only to
+its own names, to its own pages and those allowed by the user, and, if there is a token, to requests
+with it.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 WILDCARDS = ("0.0.0.0", "::")
-"""Addresses to listen on that mean all of the machine."""
+"""Addresses that stand for all interfaces of the machine."""
 _FOREIGN_SITES = (b"cross-site", b"same-site")
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """Who may ask a server."""
+    """The requests that a server accepts."""
 
     hosts: frozenset[str] = frozenset()
-    """`Host` headers, in lower case."""
+    """`Host` headers, lower case."""
     origins: frozenset[str] = frozenset()
     token: str = ""
     pages: frozenset[str] = frozenset()
-    """Paths of pages that hold no data, which links on other sites may open."""
+    """Paths of pages without data, which links on other sites may open."""
 
     @classmethod
     def at(
@@ -54,12 +55,11 @@ class Admission(msgspec.Struct, frozen=True):
         hosts: Sequence[str] = (),
         pages: Sequence[str] = (),
     ) -> Admission:
-        """For a server that listens there, with the further `origins` and `hosts` that the user
-        named, and the `pages` that it shows. Pages of those hosts are its own, with TLS of a proxy
-        or without."""
+        """The rules for a server at an address, with the further `origins` and `hosts` from the
+        user, and its `pages`. Pages of those hosts are its own, with or without a proxy's TLS."""
         own = f"[{host}]" if ":" in host else host
         names = [] if is_loopback(host) else [own]
-        # At all addresses of a machine, as in a container, it is also at this one.
+        # A server at all addresses of a machine, as in a container, is also at this one.
         names += LOOPBACK_NAMES if is_loopback(host) or host in WILDCARDS else []
         given = [f"{name}:{port}" for name in names]
         own_pages = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts]
@@ -73,7 +73,7 @@ class Admission(msgspec.Struct, frozen=True):
 
 
 class NameGuard:
-    """Lets only requests through that name this server, from no foreign web page."""
+    """Rejects requests with another server's name or from a foreign web page."""
 
     def __init__(self, app: ASGIApp, admission: Admission) -> None:
         self._app = app
@@ -94,7 +94,8 @@ class NameGuard:
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
         if origin:
             return None if origin in self._admission.origins else (_FOREIGN_ORIGIN, 403)
-        # Images and links of a foreign page have no Origin header, but Sec-Fetch-Site.
+        # Requests for images and links of a foreign page have a Sec-Fetch-Site header, but no
+        # Origin.
         if headers.get(b"sec-fetch-site") in _FOREIGN_SITES and not self._opens_page(
             scope, headers
         ):
@@ -102,7 +103,7 @@ class NameGuard:
         return None
 
     def _opens_page(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        """True if a link leads a whole window to one of the pages; no frame, script or image."""
+        """True if a link opens one of the pages in a whole window; no frame, script or image."""
         return (
             scope.get("method") == "GET"
             and scope.get("path") in self._admission.pages
@@ -112,8 +113,8 @@ class NameGuard:
 
 
 class TokenGuard:
-    """Lets only requests through that carry the bearer token, compared in constant time, and those
-    for `open_paths`, which hold no data."""
+    """Rejects requests without the bearer token, compared in constant time, except for
+    `open_paths`, which contain no data."""
 
     def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str] = frozenset()) -> None:
         self._app = app
@@ -133,7 +134,7 @@ class TokenGuard:
 
 
 def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:
-    """The application behind both guards; no token, no guard for it."""
+    """The application behind both guards; without a token, only the first."""
     if admission.token:
         app = TokenGuard(app, admission.token)
     return NameGuard(app, admission)
@@ -157,7 +158,7 @@ _NO_TOKEN = Problem(
 
 
 async def refuse(send: Send, problem: Problem, status: int, *headers: tuple[bytes, bytes]) -> None:
-    """Answer with a problem, without the application."""
+    """Answer with a problem instead of the application."""
     await send(
         {
             "type": "http.response.start",
@@ -168,16 +169,16 @@ async def refuse(send: Send, problem: Problem, status: int, *headers: tuple[byte
     await send({"type": "http.response.body", "body": problem_json(problem, status)})
 
 
-# A limit to the requests of one client: a full bucket, refilled evenly over a minute.
+# A rate limit per client: a token bucket, refilled evenly over a minute.
 
 MAX_CLIENTS = 10_000
-"""Clients that are remembered; the ones that have been silent longest are forgotten first."""
+"""Maximum number of clients in memory; those silent for longest are dropped first."""
 UNLIMITED = frozenset({"/v1/health", "/metrics"})
-"""Paths that are not counted: monitors ask them again and again."""
+"""Paths that are not counted: monitors poll them."""
 
 
 class Buckets:
-    """How many requests each client may still make. For one event loop."""
+    """The number of requests that each client may still make. For one event loop."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._size = float(per_minute)
@@ -185,8 +186,8 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str) -> float:
-        """Take one request from the client's bucket. Returns 0, or the seconds until there is one
-        to take."""
+        """Take one request from the client's bucket. Returns 0, or the seconds until one is
+        available."""
         now = self._clock()
         left, since = self._left.pop(client, (self._size, now))
         left = min(self._size, left + (now - since) * self._size / 60)
@@ -198,7 +199,7 @@ class Buckets:
 
 
 class RateLimit:
-    """Refuses the requests of a client beyond its limit, with the seconds to wait."""
+    """Rejects requests of a client beyond its limit, with the seconds to wait."""
 
     def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
         self._app = app
@@ -215,7 +216,7 @@ class RateLimit:
 
 
 def client_of(scope: Scope) -> str:
-    """The address of the client; of IPv6 the network, of which one client has all addresses."""
+    """The address of the client; for IPv6 its network, since one client has all its addresses."""
     host = (scope.get("client") or ("", 0))[0]
     try:
         address = ipaddress.ip_address(host)
@@ -231,20 +232,20 @@ _TOO_MANY = Problem(
 )
 
 
-# The token of a server: from a file, the environment or the system's keyring, never a flag.
+# The token of a server: from a file, the environment or the system's keyring, never from a flag.
 #
-# A flag can be read by every user of the machine, in the list of processes.
+# Every user of the machine can read a flag in the list of processes.
 
 MCP_TOKEN = "CITEWELL_MCP_TOKEN"
 HTTP_TOKEN = "CITEWELL_HTTP_TOKEN"
-"""The environment variables that hold the tokens of `citewell mcp` and `citewell serve`."""
+"""Environment variables with the tokens of `citewell mcp` and `citewell serve`."""
 
 
 def find_token(
     variable: str, name: str, *, file: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> str:
     """The token in the file, else in the environment's `variable`, else in the keyring's entry
-    `name`; empty where there is none.
+    `name`; empty if there is none.
 
     Raises `CitewellError` for one that cannot be used: to go on without it would let everybody in.
     """

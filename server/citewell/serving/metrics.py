@@ -69,22 +69,22 @@ class Metrics:
         ).set_to_current_time()
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """Add a value that is read whenever the metrics are."""
+        """Add a value that is computed when the metrics are read."""
         from prometheus_client import Gauge
 
         Gauge(name, about, registry=self._registry).set_function(value)
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered, or refused."""
+        """Count an answered or rejected request."""
         self._requests.labels(endpoint, method, status).inc()
         self._seconds.labels(endpoint).observe(seconds)
 
     def call(self, name: str, outcome: str) -> None:
-        """Count a call of a search process; `outcome` is "ok" or the code of the problem."""
+        """Count a call of a search process; `outcome` is "ok" or a problem's code."""
         self._calls.labels(name, outcome).inc()
 
     def search(self, milliseconds: Mapping[str, float], dropped: Iterable[str]) -> None:
-        """Count the stages of one search, and the codes of what it had to leave out."""
+        """Count the stages of one search, and the codes of dropped retrievers."""
         for stage, spent in milliseconds.items():
             self._stages.labels(stage).observe(spent / 1e3)
         for code in dropped:
@@ -101,13 +101,13 @@ class Metrics:
         return generate_latest(self._registry).decode()
 
 
-# An engine whose calls, stages of searches and requests to sources are counted.
+# An engine that counts calls, stages of searches and requests to sources.
 
 R = TypeVar("R")
 
 
 class MeteredEngine(RemoteEngine):
-    """An engine over another one, whose calls, and their outcomes, `metrics` counts."""
+    """Wraps an engine and counts its calls and their outcomes in `metrics`."""
 
     def __init__(self, engine: WorkerEngine | WorkerPool, metrics: Metrics) -> None:
         self._engine = engine
@@ -151,11 +151,11 @@ class MeteredEngine(RemoteEngine):
                 self._metrics.search(one.timings, [problem.code for problem in one.dropped])
 
 
-# The address under which a server shows its metrics.
+# The address of a server's metrics.
 
 
 def metrics_routes(metrics: Metrics | None) -> list[Route]:
-    """The route of `GET /metrics`; none without metrics, so that the path is unknown."""
+    """The route of `GET /metrics`; empty without metrics, so that the path is unknown."""
     if metrics is None:
         return []
 

@@ -1,4 +1,4 @@
-"""Counts and logs the requests of a server: what was asked of which endpoint, never its content."""
+"""Counts and logs the requests of a server: their endpoint, never their content."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 
 _LABEL = "citewell.endpoint"
 UNKNOWN = "none"
-"""The endpoint of a request that reached none: a page, an unknown path, a refused request."""
+"""The endpoint of other requests: a page, an unknown path, a rejected request."""
 STREAM = "stream"
-"""The endpoint of a request whose answer stays open for messages of the server. Its time is that of
-the connection, and it is not in flight: there is nothing to wait for."""
+"""The endpoint of a request with an answer that stays open for messages of the server. Its time is
+that of the connection, and it does not count as in flight."""
 
 logger = logging.getLogger("citewell.requests")
 
 
 def label_request(scope: MutableMapping[str, Any], endpoint: str) -> None:
-    """Say which endpoint a request asks."""
+    """Set the endpoint of a request."""
     label = scope.get(_LABEL)
     if label is not None:
         label.endpoint = endpoint
 
 
 class _Label:
-    """The endpoint of one request, which the applications within may name."""
+    """The endpoint of one request, set by the inner applications."""
 
     endpoint = UNKNOWN
 
 
 def observed(app: ASGIApp, metrics: Metrics | None, *, logs: bool) -> ASGIApp:
-    """The application with its requests counted and logged, where either is wanted."""
+    """The application with its requests counted and logged, as configured."""
     return Observed(app, metrics, logs=logs) if logs or metrics is not None else app
 
 
 class Observed:
-    """Counts each request once its answer has ended, and with `logs` writes a line about it."""
+    """Counts each request once its answer has ended, and with `logs` logs it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics | None, *, logs: bool) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""How long a client may take: a connection that sends or takes nothing is closed.
+"""Time limits for clients: a connection that neither sends nor receives is closed.
 
-Uvicorn waits without end for the first byte of a request, for the rest of its headers, for its body
-and for a client that reads no answer: a few hundred such connections are all that a server has.
+Uvicorn waits without limit for the first byte of a request, for the rest of its headers, for its
+body and for a client that reads no answer: a few hundred idle connections would block a server.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 IDLE_SECONDS = 30.0
-"""For the headers of a request, then for its body, and for each part of an answer that the client
-does not take."""
+"""Limit for the headers of a request, for its body, and for each part of an answer that the client
+does not read."""
 GRACE_SECONDS = 2.0
-"""An application that limits a body's time itself says so before its connection is closed."""
+"""An application with its own limit for bodies answers before its connection is closed."""
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 over sockets, with a limit to each wait for the client."""
+    """HTTP/1.1 over sockets, with a limit for each wait for the client."""
 
     seconds = IDLE_SECONDS
 
@@ -29,7 +29,7 @@ class PatientProtocol(H11Protocol):
         self._arriving: asyncio.TimerHandle | None = None
         self._taking: asyncio.TimerHandle | None = None
         self._awaited: object = None
-        """The part of a request that is waited for: its state as h11 names it."""
+        """The awaited part of a request: its state in h11."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -76,7 +76,7 @@ class PatientProtocol(H11Protocol):
             self._arriving = self.loop.call_later(seconds, self._give_up)
 
     def _give_up(self) -> None:
-        if self.flow.read_paused:  # it is the application that does not take what has arrived
+        if self.flow.read_paused:  # the application, not the client, is slow to read
             self._arriving = self.loop.call_later(self.seconds, self._give_up)
         elif not self.transport.is_closing():
             self.transport.close()

@@ -11,19 +11,17 @@ import msgspec
 
 from citewell.model import Problem
 
-# Removes keys of the environment from messages to clients.
+# Removes secrets of the environment from messages to clients.
 
 HIDDEN = "[hidden]"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _SHORTEST = 6
-"""Letters of a value that is taken for a secret: hiding every "1" would hide the message."""
+"""Minimum length of a value taken for a secret: hiding every "1" would hide the message."""
 
 
 def without_keys(text: str, environ: Mapping[str, str] | None = None) -> str:
-    """The text with every secret of the environment taken out.
-
-    Messages are made without keys; this is for the one that quotes what it was given.
-    """
+    """The text without any secret of the environment. Messages contain no keys; this covers one
+    that quotes its input."""
     for name, value in (os.environ if environ is None else environ).items():
         value = value.strip()
         if len(value) >= _SHORTEST and _SECRET.search(name) and value in text:
@@ -53,17 +51,17 @@ TITLES = {
 
 
 class ProblemJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a request has no answer, and what to do about it."""
+    """The reason why a request failed, and the remedy."""
 
     type: str
-    """Names the kind of problem; an address relative to the server, where a reader finds it."""
+    """Kind of problem: an address relative to the server, with its documentation."""
     title: str
     status: int
     code: str
     detail: str
-    """One sentence that names the thing."""
+    """One sentence that names the subject."""
     hint: str = ""
-    """What to do about it."""
+    """How to solve it."""
 
 
 def problem_json(problem: Problem, status: int) -> bytes:
@@ -80,9 +78,9 @@ def problem_json(problem: Problem, status: int) -> bytes:
     )
 
 
-# The headers of what a browser shows: a page of Citewell loads nothing from elsewhere.
+# The security headers of pages: a page of Citewell loads nothing from elsewhere.
 #
-# Trusted Types without a policy keep every text of a record from becoming markup or script.
+# Trusted Types without a policy prevent any text of a record from becoming markup or script.
 
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
@@ -102,11 +100,11 @@ DATA_HEADERS: Final[Mapping[str, str]] = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
 }
-"""Of answers for programs."""
+"""Headers of answers for programs."""
 PAGE_HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "cross-origin-opener-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Of pages, and of the scripts and styles that they load."""
+"""Headers of pages, and of their scripts and styles."""

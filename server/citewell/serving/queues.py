@@ -1,10 +1,9 @@
-"""Requests wait behind others of their kind, never behind those of another.
+"""Queues of requests by kind, so that slow kinds do not delay others.
 
-A check takes milliseconds, a search some ten times as long, an act of a language model seconds. In
-one queue whoever asks for little waits for those who ask for much. Each kind has threads of its
-own, as many as keep its lane of the engine's process busy (`engine.worker`): more would only wait
-there. Within a kind the first to come is the first to be answered; a connection has one request at
-a time, so that clients take turns.
+A check takes milliseconds, a search about ten times as long, a language model seconds. Each kind
+has its own threads, as many as keep its lane of the engine's process busy (`engine.worker`).
+Requests of one kind are answered in order of arrival; a connection has one request at a time, so
+that clients take turns.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ import anyio.to_thread
 from citewell.model import CitewellError, Problem
 
 Kind = Literal["record", "search", "passage", "document", "check", "online", "model"]
-"""`record`: known by name; `check`: references against the library; `online`: what asks sources."""
+"""`record`: known by name; `check`: references against the library; `online`: queries to
+sources."""
 THREADS = 6
-"""Of each kind that work at once."""
+"""Number of threads of each kind."""
 MAX_WAITING = 128
-"""Maximum pending requests of each kind; further ones are refused for now."""
+"""Maximum number of pending requests of each kind; further ones are rejected."""
 
 R = TypeVar("R")
 
@@ -40,7 +40,7 @@ class Queues:
 
     @contextmanager
     def place(self, kind: Kind) -> Iterator[None]:
-        """A place in a queue. Raises `CitewellError` where all are taken."""
+        """Take a slot in a queue. Raises `CitewellError` if none is free."""
         if self._inside[kind] >= self._waiting:
             raise CitewellError(_BUSY)
         self._inside[kind] += 1

@@ -1,4 +1,4 @@
-"""Running an application until it is asked to end, which it does in order."""
+"""Runs an application until a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 BACKLOG = 128
-"""Connections that wait to be accepted."""
+"""Maximum number of connections waiting to be accepted."""
 MAX_CONNECTIONS = 512
 MAX_HEAD = 65_536
-"""Bytes of a request's first line and headers: an address may hold a long question."""
+"""Maximum bytes of a request's first line and headers: an address may contain a long question."""
 ENDING_SECONDS = 10
-"""How long requests in flight may go on once the server was asked to end."""
+"""Seconds for which requests in flight may continue after a shutdown request."""
 
 
 def run_app(
@@ -32,14 +32,14 @@ def run_app(
     own_log: bool = False,
 ) -> None:
     """Serve on the bound socket until SIGINT, SIGTERM or Ctrl+Break; `announce` is called once
-    connections are accepted. Only `proxies`, addresses or networks, may name the client in
-    forwarded headers. With `own_log` the log keeps its format. Returns when the requests in flight
-    are answered or cancelled."""
+    connections are accepted. Only `proxies`, addresses or networks, may set the client in forwarded
+    headers. With `own_log`, the log keeps its format. Returns when the requests in flight are
+    answered or cancelled."""
     import uvicorn
 
     from citewell.serving.patience import PatientProtocol
 
-    # Whoever reads the address may come before the event loop runs: it waits then, unrefused.
+    # A client that connects before the event loop runs waits and is not refused.
     bound.listen(BACKLOG)
     log_config = None if own_log else uvicorn.config.LOGGING_CONFIG
     config = uvicorn.Config(
@@ -79,16 +79,15 @@ def notice(text: str) -> None:
 
 
 def _announce_end(server: uvicorn.Server) -> None:
-    """Say once what a signal has begun."""
+    """Report the start of the shutdown."""
     if not server.should_exit:
         notice(f"Stopping: requests in flight have {ENDING_SECONDS} s to finish.")
 
 
 @contextlib.contextmanager
 def _signals_end(server: uvicorn.Server) -> Iterator[None]:
-    """A signal ends the server, also one that comes before it runs. The library raises the one that
-    ended it once more, to whoever listened before: that would end the process before the engine is
-    closed."""
+    """Let a signal end the server, even before it runs. Uvicorn raises the signal again for the
+    previous handler, which would end the process before the engine is closed."""
 
     def handle_signal(*_: object) -> None:
         _announce_end(server)
@@ -98,7 +97,7 @@ def _signals_end(server: uvicorn.Server) -> Iterator[None]:
     signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
     try:
         before = [signal.signal(one, handle_signal) for one in signals]
-    except ValueError:  # only the main thread hears signals
+    except ValueError:  # only the main thread receives signals
         yield
         return
     try:

@@ -1,1 +1,1 @@
-"""Scholarly sources: asking Crossref, OpenAlex and others, once the user has allowed them."""
+"""Clients of scholarly sources (Crossref, OpenAlex and others) that the user has allowed."""

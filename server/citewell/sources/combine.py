@@ -1,4 +1,4 @@
-"""One work out of several records of it: fields by trust, every source kept."""
+"""Merging of several records of a work: fields by trust, with every source kept."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from citewell.model.work import Author, RecordVariant, Work
 from citewell.sources.registry import SOURCES
 from citewell.sources.values import is_malformed, malformed_name
 
-# How far each source is believed when two of them disagree on a field.
+# Trust in each source when two of them disagree on a field.
 
 JOURNAL_VERSIONS = "journal-versions"
-"""Source of versions that people cite in place of those that curated lists hold."""
+"""Source of versions that are cited in place of those in curated lists."""
 _TRUST = {
     JOURNAL_VERSIONS: 95,
     "acl-anthology": 90,
@@ -33,10 +33,10 @@ _TRUST = {
 """Trust in the inputs of library builds, 0-100; that of network sources is in their registry."""
 _UNKNOWN = 40
 CURATED = 50
-"""Sources from this trust on are curated bibliographies; those below are people's own files."""
+"""Minimum trust of a curated bibliography; sources below are people's own files."""
 
 _SECOND_HAND = frozenset({"bibliographies"})
-"""Sources gathered from the reference lists of papers, with the slips of those who cited."""
+"""Sources built from the reference lists of papers, with the citing authors' mistakes."""
 
 _PREPRINT_PLACES = ("arxiv", "corr", "biorxiv", "medrxiv", "ssrn", "preprint")
 _PREPRINT_DOIS = ("10.48550/", "10.1101/", "10.2139/", "10.31234/", "10.20944/", "10.21203/")
@@ -59,24 +59,24 @@ def work_trust(work: Work) -> int:
 
 
 def is_second_hand(work: Work) -> bool:
-    """True when the record comes from references to the work alone, which may be wrong too."""
+    """True when all records come from references to the work, which may be wrong."""
     return bool(work.provenance) and all(
         family(origin.source) in _SECOND_HAND for origin in work.provenance
     )
 
 
 def is_preprint_doi(doi: str) -> bool:
-    """True for a DOI that a preprint server gives, which says nothing against another DOI."""
+    """True for the DOI of a preprint server, which does not contradict another DOI."""
     return doi.startswith(_PREPRINT_DOIS)
 
 
 def is_workshop(work: Work) -> bool:
-    """True when the place of publication calls itself a workshop."""
+    """True when the place of publication is a workshop by name."""
     return "workshop" in " ".join((work.booktitle, work.journal, work.venue)).lower()
 
 
 def is_preprint(work: Work) -> bool:
-    """True when the record names no publication but a preprint server."""
+    """True when the record names only a preprint server as publication."""
     place = " ".join((work.journal, work.booktitle, work.venue)).lower()
     if any(name in place for name in _PREPRINT_PLACES):
         return True
@@ -85,20 +85,20 @@ def is_preprint(work: Work) -> bool:
     return bool(work.arxiv) and not (place.strip() or work.doi)
 
 
-# Variants of a merged work: the values of each record, where the records disagree.
+# Variants of a merged work: the values of each record in which the records disagree.
 #
-# Merging takes every field from one record. The others stay as variants, because a reference that
-# agrees with any credible record of its work is no mistake.
+# A merged record takes every field from one record. The others are kept as variants, because a
+# reference that agrees with any credible record of its work is correct.
 
 MOST = 16
-"""Variants that one work keeps; a work with more is a cluster of mistakes."""
+"""Maximum number of variants of one work; more indicate a cluster of mistakes."""
 _PLACES = ("venue", "booktitle", "journal")
 
 
 def variants_of(merged: Work, records: Sequence[Work]) -> tuple[RecordVariant, ...]:
     """The values of the records that differ from `merged`, their own variants included.
 
-    At most `MOST`, in the order of the records; records that say the same share a variant.
+    At most `MOST`, in the order of the records; records with equal values share a variant.
     """
     found: dict[RecordVariant, dict[str, None]] = {}
     for record in records:
@@ -130,7 +130,7 @@ def statements(work: Work) -> tuple[RecordVariant, ...]:
 
 
 def records_of(work: Work) -> tuple[Work, ...]:
-    """The work as each of its records describes it, the merged record first.
+    """Each record of the work as a work of its own, the merged record first.
 
     Each has the provenance of its own sources; the identifiers are those of the work.
     """
@@ -147,13 +147,13 @@ def records_of(work: Work) -> tuple[Work, ...]:
 
 
 def without_sources(work: Work, sources: Collection[str]) -> Work:
-    """The work without the variants that only these sources gave."""
+    """The work without the variants that come only from these sources."""
     kept = tuple(one for one in work.variants if not set(one.sources) <= set(sources))
     return msgspec.structs.replace(work, variants=kept) if kept != work.variants else work
 
 
 def same_names(one: Sequence[Author], other: Sequence[Author]) -> bool:
-    """True when two author lists are spelt alike, accents and case aside."""
+    """True when two author lists are spelt alike, apart from accents and case."""
     return [fold(a.display) for a in one] == [fold(a.display) for a in other]
 
 
@@ -169,9 +169,9 @@ def _values(variant: RecordVariant) -> dict[str, object]:
 
 
 def _filled(variant: RecordVariant, first: RecordVariant) -> RecordVariant:
-    """The variant with what it shares with the merged record.
+    """The variant completed from the merged record.
 
-    A variant that names a place names all of them: the merged record's journal is not its own.
+    A variant with a place of publication keeps its own place fields only.
     """
     elsewhere = any(getattr(variant, name) for name in _PLACES)
     return RecordVariant(
@@ -187,7 +187,8 @@ def _filled(variant: RecordVariant, first: RecordVariant) -> RecordVariant:
 
 
 def _difference(statement: RecordVariant, merged: Work) -> RecordVariant | None:
-    """What of the statement is not in the merged record, without sources; None for nothing."""
+    """The fields of the statement that differ from the merged record, without sources; None if none
+    do."""
     title = statement.title if title_key(statement.title) != title_key(merged.title) else ""
     authors = () if same_names(statement.authors, merged.authors) else statement.authors
     year = statement.year if statement.year != merged.year else None
@@ -215,12 +216,11 @@ _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", 
 
 
 def combine(records: Sequence[Work], identifier: str = "") -> Work:
-    """The work that these records describe; `identifier` is its id if it has one already.
+    """Merge the records of a work; `identifier` is its id if it has one already.
 
-    The record of the published version from the most trusted source leads, and gaps are filled
-    from the others in that order. What describes the publication (book title, volume, pages,
-    publisher) is taken only from records of the same publication, because a mixture of two would
-    be a reference to nothing.
+    The record of the published version from the most trusted source leads, and gaps are filled from
+    the others in that order. Fields of the publication (book title, volume, pages, publisher) come
+    only from records of the same publication: a mixture of two would be a reference to nothing.
     """
     if len(records) == 1:
         only = records[0]
@@ -259,7 +259,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
 
 
 def _publication_fields(records: Sequence[Work]) -> dict[str, str]:
-    """What describes the publication, by records of it; the first one leads."""
+    """The fields of the publication, from its records; the first one takes precedence."""
     lead = records[0]
     names = ("venue", "volume", "issue", "pages", "publisher")
     return {name: _first(records, name) for name in names} | {
@@ -269,7 +269,7 @@ def _publication_fields(records: Sequence[Work]) -> dict[str, str]:
 
 
 def update(held: Work, new: Sequence[Work]) -> Work:
-    """The work in the library, `held`, after its sources gave `new` records of it.
+    """The work `held` in the library, updated with `new` records from its sources.
 
     A source's new records replace its earlier ones; the id is kept, so that references to it stay
     valid.
@@ -279,16 +279,16 @@ def update(held: Work, new: Sequence[Work]) -> Work:
         renewed = combine(new, held.id)
         ids = dict.fromkeys((*renewed.same_as, held.id, *held.same_as))
         return msgspec.structs.replace(renewed, same_as=tuple(ids))
-    # New records first: at equal trust the newer one wins.
+    # New records first: at equal trust, the newer one takes precedence.
     return combine([*new, without_sources(held, speaking)], held.id)
 
 
 def fill_gaps(own: Work, other: Work) -> Work:
-    """The author's own record of a work, with what it lacks from another record of it.
+    """The author's own record of a work, completed from another record of it.
 
-    Unlike in `combine` no value of `own` is replaced, whatever the other source is trusted. What
-    describes the publication is taken if `own` says nothing of one, or names the same. Both
-    records' sources are kept, and where the other record disagrees, its values as a variant.
+    Unlike in `combine`, no value of `own` is replaced, whatever the trust in the other source.
+    Fields of the publication are taken if `own` has none, or names the same one. The sources of
+    both records are kept, and values in which the other record disagrees, as a variant.
     """
     same = [other] if _fits(own, other) else []
     publication, both = [own, *same], [own, other]
@@ -316,7 +316,7 @@ def fill_gaps(own: Work, other: Work) -> Work:
 
 
 def same_content(one: Work, other: Work) -> bool:
-    """True when nothing but the days of retrieval differs."""
+    """True when only the days of retrieval differ."""
     return _undated(one) == _undated(other)
 
 
@@ -341,8 +341,8 @@ def _rank(work: Work) -> tuple[bool, int, bool, int]:
 
 
 def _authors(works: Sequence[Work]) -> tuple[tuple[Author, ...], bool]:
-    """The first author list that was not damaged on its way, else the first of names, else the
-    first one; complete lists before incomplete ones. Also whether it is incomplete."""
+    """The first undamaged author list, else the first of names, else the first one, with complete
+    lists before incomplete ones; and whether it is incomplete."""
     given = [work for work in works if work.authors]
     complete = [work.authors for work in given if not work.others]
     lists = complete or [work.authors for work in given]
@@ -367,7 +367,7 @@ def _preprint_doi(works: Sequence[Work]) -> str:
 
 
 def _identifiers(works: Sequence[Work], doi: str) -> tuple[str, ...]:
-    """Every id, and the DOIs of other versions: not this publication's, but ways to find it."""
+    """Every id, and the DOIs of other versions, which help to find this one."""
     ids = dict.fromkeys(i for work in works for i in (work.id, *work.same_as))
     ids |= dict.fromkeys(f"doi:{work.doi}" for work in works if work.doi and work.doi != doi)
     return tuple(ids)
@@ -412,33 +412,33 @@ def _provenance(works: Sequence[Work]) -> tuple[Provenance, ...]:
     return tuple(found.values())
 
 
-# Merges several sources' answers about one work, keeping the sources of each field's values.
+# Merging of several sources' answers about one work, with the sources of each value.
 
 FIELDS = (
     "title", "authors", "year", "kind", "venue", "booktitle", "journal", "volume", "issue",
     "pages", "publisher", "doi", "arxiv", "retracted",
 )  # fmt: skip
 _PLACE_FIELDS = frozenset({"venue", "booktitle", "journal", "publisher", "kind"})
-"""Sources name the same place in many ways: a difference there is no contradiction."""
+"""Fields with many names for one place: a difference there is no contradiction."""
 
 
 class Value(msgspec.Struct, frozen=True):
-    """One value of a field, and the sources that give it."""
+    """One value of a field, and its sources."""
 
     text: str
     sources: tuple[str, ...]
 
 
 class MergedRecords(msgspec.Struct, frozen=True):
-    """The work that some records describe, and the value of each field in each source."""
+    """The work of some records, and the value of each field in each source."""
 
     work: Work
     values_by_field: Mapping[str, tuple[Value, ...]]
-    """Field -> its different values, the one that most sources give first."""
+    """Distinct values by field, the one with most sources first."""
 
     @property
     def conflicts(self) -> dict[str, tuple[Value, ...]]:
-        """The fields in which sources contradict each other."""
+        """The fields with contradictory values."""
         return {
             name: values
             for name, values in self.values_by_field.items()
@@ -447,7 +447,7 @@ class MergedRecords(msgspec.Struct, frozen=True):
 
 
 def merge(records: Sequence[Work]) -> MergedRecords:
-    """The work of one or more records of it; fields are taken by trust, contradictions stay."""
+    """Merge the records of a work; fields are taken by trust, contradictions are kept."""
     values_by_field: dict[str, tuple[Value, ...]] = {}
     for name in FIELDS:
         found: dict[str, tuple[str, list[str]]] = {}
@@ -465,9 +465,9 @@ def merge(records: Sequence[Work]) -> MergedRecords:
 
 
 def same_works(records: Sequence[Work]) -> list[list[Work]]:
-    """The records grouped by work, in the order of each group's first record.
+    """Group records by work, in the order of each group's first record.
 
-    By DOI or arXiv identifier, or by title and a common family name.
+    Records match by DOI or arXiv identifier, or by title and a common family name.
     """
     groups: list[list[Work]] = []
     by_key: dict[tuple[str, str], int] = {}
@@ -502,7 +502,7 @@ def _text(work: Work, name: str) -> str:
 
 
 def _alike(name: str, work: Work, text: str) -> str:
-    """The form in which two sources say the same."""
+    """The normal form for comparing values of sources."""
     if name == "authors":
         return " ".join(fold(author.family) for author in work.authors)
     if name == "title":

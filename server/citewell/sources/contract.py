@@ -1,8 +1,8 @@
-"""The one contract of every source, and what a source may be asked.
+"""The contract of all sources, and the queries that they answer.
 
-A source is a class with facts (who it is, what it gives, how it wants to be asked) and up to five
-questions. A question that it does not know is answered `Failed(UNABLE)`. Modules of sources import
-no HTTP library: they build requests and read bodies, and `Fetch` carries them.
+A source is a class with facts (who it is, what it provides, its rules for requests) and up to five
+queries. An unsupported query is answered with `Failed(UNABLE)`. Modules of sources import no HTTP
+library: they build requests and parse bodies, and `Fetch` transports them.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from citewell.model.titles import normalise_title
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# Answers of a source: records, none, or the reason of a failure. Never an exception.
+# Answers of a source: records, none, or the reason of a failure. Queries never raise.
 
 
 class Reason(StrEnum):
-    """Why a source did not answer. None of them says anything about the reference."""
+    """The reason why a source did not answer. None is evidence about the reference."""
 
     THROTTLED = "throttled"
-    """It asks for patience (429, or 503 with a time)."""
+    """It asks for a delay (429, or 503 with a time)."""
     UNREACHABLE = "unreachable"
-    """No connection, no answer in time, or an error of the server's own."""
+    """No connection, a timeout, or an internal error of the server."""
     REFUSED = "refused"
-    """It does not want the request (401, 403, a redirect to a stranger)."""
+    """It rejects the request (401, 403, a redirect to an unknown host)."""
     NONSENSE = "nonsense"
-    """The answer is cut short, too large, or not what the source says it sends."""
+    """The answer is truncated, too large, or not of the documented form."""
     RESTING = "resting"
-    """It failed several times in a row and is left alone for a while."""
+    """It failed several times in a row and is not queried for a while."""
     UNABLE = "unable"
-    """It has no such service."""
+    """It lacks this service."""
 
 
 class Matched(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Failed(msgspec.Struct, frozen=True):
     source: str
     reason: Reason
     message: str
-    """One sentence for the user; holds no key and no address with one."""
+    """One sentence for the user, without key and without an address that contains one."""
 
     @property
     def problem(self) -> Problem:
@@ -75,15 +75,15 @@ Answer = Matched | NoMatch | Failed
 
 
 class SourceQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A reference that a source is asked about: exactly what may be sent of it."""
+    """A query about a reference: exactly what may be sent of it."""
 
     doi: str = ""
     arxiv: str = ""
     isbn: str = ""
-    """Of a book as a whole, with 13 digits."""
+    """ISBN of a whole book, with 13 digits."""
     title: str = ""
     authors: tuple[str, ...] = ()
-    """Family names, the first three at most."""
+    """Family names, at most the first three."""
     year: int | None = None
 
 
@@ -92,29 +92,28 @@ def of_works(source: str, works: tuple[Work, ...] | list[Work]) -> Matched | NoM
     return Matched(source, tuple(works)) if works else NoMatch(source)
 
 
-# Counts of this process: how each request to a source was answered, for the metrics of a server.
+# Counts of the outcomes of requests to each source in this process, for a server's metrics.
 #
-# The other caches of a search process hold what one search computes several times. No setting
-# sizes them, and what they miss is read from mapped files: nothing that an operator could act
-# upon.
+# The other caches of a search process hold results that one search needs several times. No setting
+# sizes them, and a miss is read from mapped files: an operator could do nothing about it.
 
 Outcome = Literal["hit", "revalidated", "miss", "uncached", "failed"]
 """`hit`: from the cache on disk. `revalidated`: from there, after the source confirmed that nothing
 has changed. `miss`: from the source. `uncached`: from the source, without a look at the cache.
-`failed`: there was no answer, or it was no longer waited for."""
+`failed`: no answer, or the request was abandoned."""
 Listener = Callable[[str, Outcome], None]
 
 _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> None:
-    """Call `listener` with the source's name and the outcome of each request from now on, on the
-    thread that asks the sources."""
+    """Register a listener that is called with the source's name and the outcome of each request, on
+    the thread of the sources."""
     _listeners.append(listener)
 
 
 def count(source: str, outcome: Outcome) -> None:
-    """Count one request to a source, tries that were repeated included."""
+    """Count one request to a source, retries included."""
     for listener in _listeners:
         listener(source, outcome)
 
@@ -123,52 +122,52 @@ T = TypeVar("T")
 _WORD = re.compile(r"[^\W_]+")
 
 ALIKE = 60.0
-"""Least edit ratio (of 100) of a title that a source may offer for a reference."""
+"""Minimum edit ratio (of 100) between a reference's title and a source's."""
 MATCHES = 5
-"""Records that are asked for per reference."""
+"""Number of records requested for each reference."""
 
 
 class NonsenseError(ValueError):
-    """A body that is not what the source says it sends. The text quotes nothing of it."""
+    """A body that is not of the documented form. The message quotes nothing of it."""
 
 
 class SourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source wants to be asked."""
+    """A source's rules for requests."""
 
     base: str
     """Address that all paths are appended to."""
     hosts: tuple[str, ...]
-    """Hosts that a redirect may lead to."""
+    """Hosts allowed as targets of a redirect."""
     per_second: float
     """Requests a second, evenly spaced."""
     per_second_with_key: float = 0.0
     at_once: int = 2
-    """Open requests at a time."""
+    """Maximum number of concurrent requests."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold a key."""
     key_header: str = ""
     key_parameter: str = ""
     key_prefix: str = ""
-    """What precedes the key in the header: "Bearer "."""
+    """Prefix of the key in the header: "Bearer "."""
     contact_parameter: str = ""
-    """Parameter that takes the contact address, beside the User-Agent."""
+    """Parameter for the contact address, beside the User-Agent."""
     max_bytes: int = 4_000_000
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: everything but the key, the contact address and the pace."""
+    """One request, without the key, the contact address and the rate limit."""
 
     path: str
     params: tuple[tuple[str, str], ...] = ()
     accept: str = "application/json"
     body: bytes | None = None
-    """JSON to be posted; None: GET."""
+    """JSON body of a POST request; None: GET."""
     absent: bool = False
-    """404 and 410 mean that there is no such record."""
+    """Whether 404 and 410 mean that there is no record."""
 
 
 class Fetch(Protocol):
-    """What carries a source's requests."""
+    """Sends a source's requests."""
 
     async def __call__(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
@@ -178,27 +177,27 @@ class Fetch(Protocol):
 
 
 class Source:
-    """Base of the sources. Asking is safe from several tasks of one event loop."""
+    """Base class of the sources. Safe for several tasks of one event loop."""
 
     name: ClassVar[str]
-    """As in the settings: "semantic-scholar"."""
+    """Its name in the settings: "semantic-scholar"."""
     title: ClassVar[str]
     gives: ClassVar[str]
-    """What it is good for, in a few words."""
+    """Its strengths, in a few words."""
     sends: ClassVar[str]
-    """Exactly what leaves the machine, in words for the user."""
+    """Exactly which data leaves the machine, in words for the user."""
     policy: ClassVar[SourcePolicy]
     ids: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of identifiers that it looks up: "doi", "arxiv", "pmid"."""
+    """Kinds of identifiers that it can look up: "doi", "arxiv", "pmid"."""
     can: ClassVar[frozenset[str]] = frozenset()
-    """Of "match", "search", "references", "citations"."""
+    """Any of "match", "search", "references", "citations"."""
     fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of study that it covers (`sources.fields`); empty: all."""
     most_words: ClassVar[int] = 0
-    """Words that a search for a question may have, where every record must hold all of them; 0: as
-    many as the question has, because the source ranks by how many a record holds."""
+    """Maximum number of words in a search for a question, for a source whose records must contain
+    all of them; 0 for no limit, because the source ranks by the number of words contained."""
     batch: ClassVar[int] = 1
-    """Identifiers that fit into one request."""
+    """Maximum number of identifiers in one request."""
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
@@ -208,7 +207,7 @@ class Source:
         return (await self.by_ids(kind, [value]))[0]
 
     async def by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
-        """The records with these identifiers, in order; requests are shared where that goes."""
+        """The records with these identifiers, in order; requests are combined if possible."""
         if kind not in self.ids:
             return [self.unable(f"does not support look-up by {kind}") for _ in values]
         answers: list[Answer] = []
@@ -217,7 +216,7 @@ class Source:
         return answers
 
     async def match(self, wanted: SourceQuery) -> Answer:
-        """Records whose title resembles that of a reference, most alike first."""
+        """Records with a title like the reference's, most similar first."""
         if "match" not in self.can:
             return self.unable("does not match references")
         if not normalise_title(wanted.title):
@@ -237,18 +236,18 @@ class Source:
         return Matched(self.name, answer.works[:limit]) if isinstance(answer, Matched) else answer
 
     async def references(self, kind: str, value: str, limit: int = 100) -> Answer:
-        """What the work with this identifier cites."""
+        """The references of the work with this identifier."""
         if "references" not in self.can:
             return self.unable("does not list references")
         return await self._references(kind, value, limit)
 
     async def citations(self, kind: str, value: str, limit: int = 100) -> Answer:
-        """What cites the work with this identifier."""
+        """The works that cite the work with this identifier."""
         if "citations" not in self.can:
             return self.unable("does not list citations")
         return await self._citations(kind, value, limit)
 
-    # -- what a source implements ---------------------------------------------------------
+    # -- to be implemented by a source -------------------------------------------------------
 
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         raise NotImplementedError
@@ -260,7 +259,8 @@ class Source:
         return await self._query(text, limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
-        """The records for words: what matching and searching ask, unless a source has two ways."""
+        """The records for words, used for matching and searching unless a source distinguishes
+        them."""
         raise NotImplementedError
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:
@@ -269,7 +269,7 @@ class Source:
     async def _citations(self, kind: str, value: str, limit: int) -> Answer:
         raise NotImplementedError
 
-    # -- for the sources ------------------------------------------------------------------
+    # -- helpers for sources ------------------------------------------------------------------
 
     async def works(self, ask: Ask, decode: Callable[[bytes], list[Work]]) -> Answer:
         """The records of one request."""
@@ -277,19 +277,19 @@ class Source:
         return of_works(self.name, got) if isinstance(got, list) else got
 
     def with_doi(self, answer: Answer, doi: str) -> Answer:
-        """Of an answer the records with this DOI: a search for one may find others, too."""
+        """The records of an answer with this DOI: a search for a DOI may return others."""
         if not isinstance(answer, Matched):
             return answer
         return of_works(self.name, [work for work in answer.works if work.doi == doi])
 
     @classmethod
     def unable(cls, what: str) -> Failed:
-        """The answer to a question that the source does not know."""
+        """The answer to an unsupported query."""
         return Failed(cls.name, Reason.UNABLE, f"{cls.title} {what}.")
 
 
 def resembling(title: str, works: Sequence[Work]) -> list[Work]:
-    """The works with a title like this one, most alike first: sources always return something."""
+    """The works with a title like this one, most similar first: sources always return something."""
     from rapidfuzz import fuzz
 
     wanted = normalise_title(title)
@@ -304,7 +304,7 @@ def resembling(title: str, works: Sequence[Work]) -> list[Work]:
 
 
 def bare_words(text: str) -> list[str]:
-    """The words of a text, letters and digits alone: none is an operator of a query language."""
+    """The words of a text, letters and digits only: none is an operator of a query language."""
     return _WORD.findall(text)
 
 
@@ -320,7 +320,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def child(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The object below a name. Raises `NonsenseError` when there is none."""
+    """The object under a name. Raises `NonsenseError` when there is none."""
     found = value.get(name)
     if not isinstance(found, dict):
         raise NonsenseError(f"the body has no {name!r}")
@@ -328,7 +328,7 @@ def child(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def children(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects of the list below a name; entries that are none are left out."""
+    """The objects of the list under a name; other entries are left out."""
     found = value.get(name)
     if not isinstance(found, list):
         raise NonsenseError(f"the body has no list {name!r}")
@@ -338,9 +338,9 @@ def children(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 def records(
     items: Sequence[dict[str, Any]], work_of: Callable[[dict[str, Any], str], Work | str]
 ) -> list[Work]:
-    """The works of a list of records; records that are no work are left out.
+    """The works of a list of records, without records that are no work.
 
-    A list of which nothing can be read is nonsense, not an empty answer.
+    A list without any readable record is nonsense, not an empty answer.
     """
     from citewell.sources.values import today
 
@@ -353,7 +353,8 @@ def records(
 
 
 def parse_xml(body: bytes) -> Element:
-    """The root element. Raises `NonsenseError`, also for a document that declares entities."""
+    """Parse XML into its root element. Raises `NonsenseError`, also for a document that declares
+    entities."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -367,6 +368,6 @@ def parse_xml(body: bytes) -> Element:
 
 
 def text_of(element: Element, name: str) -> str:
-    """The text of the first child of that name, inner elements included; "" without one."""
+    """The text of the first child with a name, nested elements included, or ""."""
     found = element.find(name)
     return "" if found is None else "".join(found.itertext()).strip()

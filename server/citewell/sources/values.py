@@ -1,4 +1,4 @@
-"""Values of foreign records as a `Work` wants them, and records of CSL and OpenAlex as works."""
+"""Conversion of foreign values for a `Work`, and of CSL and OpenAlex records to works."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def title(value: object) -> str:
-    """A title without markup, at most 2,000 characters; empty for anything but a text."""
+    """A title without markup, at most 2,000 characters; empty for any other value."""
     return plain_title(_printable(value[:MAX_TITLE])) if isinstance(value, str) else ""
 
 
@@ -48,14 +48,14 @@ def text(value: object, limit: int = MAX_TEXT) -> str:
 
 
 def raw(value: object, limit: int = MAX_TEXT) -> str:
-    """An identifier, key or address: trimmed, otherwise as it is."""
+    """An identifier, key or address: trimmed, otherwise unchanged."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     return _printable(value[:limit]).strip() if isinstance(value, str) else ""
 
 
 def language(value: object) -> str:
-    """ISO 639-1 code of the first language that a text, or a list of texts, states; else empty."""
+    """ISO 639-1 code of the first language in a text or a list of texts; else empty."""
     if isinstance(value, list):
         return next((code for one in value if (code := language(one))), "")
     return language_code(value) if isinstance(value, str) else ""
@@ -68,7 +68,7 @@ def pages(value: object) -> str:
 
 
 def abstract(value: object) -> str:
-    """An abstract: tags taken out, blanks collapsed, cut at 20,000 characters."""
+    """An abstract without tags, blanks collapsed, cut at 20,000 characters."""
     if not isinstance(value, str):
         return ""
     plain = _printable(value[:MAX_ABSTRACT])
@@ -95,18 +95,18 @@ def count(value: object) -> int | None:
 
 
 def authors(names: Iterable[object]) -> tuple[Author, ...]:
-    """Authors from display names; what is no text is left out."""
+    """Authors from display names; other values are left out."""
     parsed = (parse_author(text(name, 300)) for name in names if isinstance(name, str))
     return tuple(islice((author for author in parsed if author.family), MAX_AUTHORS))
 
 
 def today() -> str:
-    """The present day, for records that are read from a source now."""
+    """Today's date, for records retrieved from a source."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def _printable(value: str) -> str:
-    """Without control characters; the check first, because hardly any text has one."""
+    """The text without control characters, which hardly any text has: they are checked first."""
     return value if value.isprintable() else _CONTROL.sub("", value)
 
 
@@ -122,21 +122,21 @@ def mapping(value: object) -> dict[str, Any]:
 
 
 def first_mapping(value: object) -> dict[str, Any]:
-    """The first of a list of JSON objects; an empty one for anything else."""
+    """The first of a list of JSON objects, or an empty one."""
     return mapping(value[0]) if isinstance(value, list) and value else {}
 
 
-# Names of authors that are no names: an e-mail address, markup, several people in one.
+# Malformed author names: an e-mail address, markup, several people in one.
 #
-# Stricter than `malformed`, which also calls a list of sound names damaged if one occurs twice.
-# What is found here keeps a paper out of search, so that unusual names count as sound:
-# organisations, mononyms, long names, nicknames in parentheses, footnote marks.
+# Stricter than `malformed`, which also calls a list of sound names damaged if one occurs twice. A
+# match keeps a paper out of search; therefore unusual names count as sound: organisations,
+# mononyms, long names, nicknames in parentheses, footnote marks.
 
 _LONGEST = 80
 """Maximum characters of a person's name."""
 _LONGEST_ORGANISATION = 160
 _MOST_WORDS = 7
-"""Maximum capitalised words of a person's name, initials and particles aside."""
+"""Maximum capitalised words of a person's name, without initials and particles."""
 _INSTITUTION = (
     r"universit|\buniv\.|\binstitut|\bdepartment|\bdept\b|\bfaculty of|\blaborator|\bschool of"
     r"|\bcollege of|\bhospital"
@@ -148,7 +148,8 @@ _SUSPECT_TEXTS = (
     "hospital",
 )  # fmt: skip
 _LONG = 40
-"""A list without a longer name, and without the marks and texts above, has no malformed name."""
+"""A list without a name longer than this, and without the marks and texts above, has no malformed
+name."""
 _REASONS = (
     ("e-mail address", re.compile(r"\S@[\w-]+\.\w")),
     ("web address", re.compile(r"https?:|\bwww\.", re.IGNORECASE)),
@@ -173,15 +174,15 @@ _OF_ORGANISATIONS = frozenset(
 
 
 class MalformedName(msgspec.Struct, frozen=True):
-    """A name that is none, as the record has it, and why."""
+    """A malformed name, as in the record, and the reason."""
 
     name: str
     reason: str
-    """Such as "e-mail address"."""
+    """For example "e-mail address"."""
 
 
 def malformed_name(authors: Sequence[Author]) -> MalformedName | None:
-    """The first malformed name in a list of authors; None if all may be names."""
+    """The first malformed name in a list of authors, or None."""
     if not _may_have_one(authors):
         return None
     for author in authors:
@@ -224,7 +225,7 @@ def _reason(author: Author) -> str:
 
 
 def _is_affiliation(author: Author) -> bool:
-    """True for "Ann Ash, University of Leeds", which was read as a family and a given name."""
+    """True for "Ann Ash, University of Leeds", parsed as a family and a given name."""
     family = author.family.strip()
     if " " not in family or not family[0].isupper():
         return False
@@ -241,9 +242,9 @@ def _is_of_several(name: str) -> bool:
     return len(full) > _MOST_WORDS
 
 
-# Author lists that were damaged on their way into a record.
+# Author lists that were damaged in a record.
 #
-# Such lists are no evidence: they are kept for display and never held against a reference.
+# These lists are no evidence: they are displayed, but never held against a reference.
 
 """Letters of the longest real personal names; longer ones are several names run together."""
 _DAMAGED = re.compile(r"[;\\{}<>@=|*†‡]")
@@ -270,14 +271,14 @@ def _is_broken(name: str) -> bool:
         return True
     if not name[:1].isalpha() and _LETTER.search(name) is None:
         return True
-    # Every record of an import comes here, and these two tests are cheaper than the pattern.
+    # Every record of an import comes here; these two tests are cheaper than the pattern.
     low = name.lower()
     may_match = "http" in low or ("et" in low and "al" in low)
     return may_match and _WORDS.search(name) is not None
 
 
-# Works in formats of exchange: read from CSL-JSON, as Zotero, Mendeley, pandoc and DOI resolvers
-# write it, and written as a line of our own, in which the answers of sources are kept.
+# Works in exchange formats: read from CSL-JSON, as written by Zotero, Mendeley, pandoc and DOI
+# resolvers; and written as JSON lines, in which the answers of sources are stored.
 
 _KINDS = {
     "article-journal": "article",
@@ -294,7 +295,8 @@ _KINDS = {
 
 
 def work_of_csl(item: dict[str, Any], place: str, source: str, day: str) -> Work | str:
-    """The work of one CSL item, or why it has none. `place` keeps ids of several files distinct."""
+    """The work of one CSL item, or the reason why it has none. `place` keeps ids of several files
+    distinct."""
     named = title(item.get("title"))
     key = raw(item.get("citation-key") or item.get("citekey") or "")
     identity = raw(item.get("id")) or key
@@ -349,7 +351,7 @@ def csl_authors(value: object) -> tuple[Author, ...]:
 
 
 def csl_year(value: object) -> int | None:
-    """The year of a CSL date, in the forms of older writers, too: a number, a text, a list."""
+    """The year of a CSL date, also in older forms: a number, a text, a list."""
     if isinstance(value, list):
         return next((found for one in value[:3] if (found := csl_year(one))), None)
     if not isinstance(value, dict):
@@ -367,7 +369,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def record_line(work: Work) -> bytes:
-    """The JSON of one work as the importer `records` reads it."""
+    """The JSON of one work in the form that the importer `records` reads."""
     record = {name: value for name in _FIELDS if (value := getattr(work, name))}
     record["authors"] = [_name(author) for author in work.authors]
     record["source"] = work.provenance[0].source if work.provenance else ""
@@ -378,7 +380,7 @@ def record_line(work: Work) -> bytes:
 
 def _name(author: Author) -> str:
     parts = [part for part in (author.family, author.suffix, author.given) if part]
-    # Braces keep the name of an organisation from being taken apart.
+    # Braces protect the name of an organisation from being split.
     return ", ".join(parts) if author.given else f"{{{author.family}}}"
 
 
@@ -394,12 +396,12 @@ _OPENALEX_KINDS = {
 }
 _MAX_POSITION = 20_000
 DELETED_WORK = "W4285719527"
-"""The record "Deleted Work", into which OpenAlex merges what it deletes. The references of millions
+"""The record "Deleted Work", into which OpenAlex merges deleted works. The references of millions
 of works still name it."""
 
 
 def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one OpenAlex record, or why it is none."""
+    """The work of one OpenAlex record, or the reason why it is none."""
     identity = raw(record.get("id")).rpartition("/")[2]
     named = title(record.get("title") or record.get("display_name"))
     if not identity.startswith("W"):
@@ -440,7 +442,7 @@ def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
 
 
 def abstract_of(index: object) -> str:
-    """The text of an inverted index {word: [positions]}; positions beyond 20,000 are left out."""
+    """The text of an inverted index {word: [positions]}; positions above 20,000 are left out."""
     if not isinstance(index, dict):
         return ""
     words: dict[int, str] = {}

@@ -1,1 +1,1 @@
-"""What a user asks for as a whole: find, fill, check. Front ends translate to these and back."""
+"""The tasks of a user as a whole: find, fill, check. Front ends translate to these and back."""

@@ -1,6 +1,6 @@
-"""Are references real, and right? Looked up part by part, so that others get their turn.
+"""Checks whether references exist and are correct, in slices between which other requests run.
 
-What the references of a text or a file say is read by `features.check`; the engine judges them.
+`features.check` parses the references of a text or a file; the engine judges them.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ from citewell.verification.claims import claim_of_entry
 
 CHECKING = "checking references"
 SLICE = 64
-"""References that are checked in one go, between two reports of progress."""
+"""Number of references checked at once, between two reports of progress."""
 FEWEST_OUTSIDE, SHARE_OUTSIDE = 10, 0.5
-"""References, and their share of all, that the library must lack to be called outside its field."""
+"""Number of references, and their share of all, missing from the library above which it does not
+cover their field."""
 _NO_ANSWER = Problem("check-failed", "The check returned no result.", "Ask again.")
 
 Step = Callable[[Cancel], list[Check]]
@@ -65,7 +66,8 @@ def _claim(given: Claim | bytes) -> Claim:
 
 
 def outside(checks: Sequence[Check]) -> Problem | None:
-    """The problem that the library lacks most of the references, whose field is another one."""
+    """The problem that the library lacks most of the references, because they are from another
+    field."""
     lacking = sum(check.verdict is Verdict.NOT_FOUND for check in checks)
     if lacking < FEWEST_OUTSIDE or lacking < SHARE_OUTSIDE * len(checks):
         return None
@@ -79,11 +81,8 @@ def outside(checks: Sequence[Check]) -> Problem | None:
 
 
 def check_addresses(checks: Sequence[Check]) -> list[Check]:
-    """The checks with a note for each web address that does not exist any more.
-
-    Asks the hosts of the addresses, one request for each. Raises `CitewellError` without the extra
-    `online`.
-    """
+    """Return the checks with a note for each web address that no longer exists. Sends one request
+    to the host of each address. Raises `CitewellError` without the extra `online`."""
     import asyncio
 
     from citewell.engine.online import missing_package
@@ -98,7 +97,7 @@ def check_addresses(checks: Sequence[Check]) -> list[Check]:
 
 
 class CheckTask:
-    """References that are looked up, in parts."""
+    """A check of references in parts."""
 
     def __init__(
         self,
@@ -112,8 +111,8 @@ class CheckTask:
     ) -> None:
         """A claim may be given as MessagePack, which takes a tenth of the memory. With `online`,
         the allowed sources are also queried, for this many seconds; infinity: until all have
-        answered. `size` is the number of references in a part. Without `keep` only `step` and
-        `parts` return verdicts, of which there may be too many to hold."""
+        answered. `size` is the number of references in a part. Without `keep`, only `step` and
+        `parts` return verdicts, since there may be too many to hold."""
         self._engine = engine
         self._waiting: list[Claim | bytes] = list(claims)
         self._done = 0
@@ -124,12 +123,12 @@ class CheckTask:
         self.checks: list[Check] = []
         """The verdicts so far, in order."""
         self.snapshot = ""
-        """Of the library with whose records the last part was compared."""
+        """Snapshot of the library used for the last part."""
         self._problems: dict[Problem, None] = {}
 
     @property
     def total(self) -> int:
-        """How many references there are."""
+        """Number of references."""
         return self._done + len(self._waiting)
 
     @property
@@ -139,22 +138,19 @@ class CheckTask:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What went wrong beside the verdicts, each once; in the end also that the library, if it
-        alone was asked, does not cover the references."""
+        """The problems beside the verdicts, each once; at the end also that the library does not
+        cover the references, if only it was used."""
         found = tuple(self._problems)
         if self.is_done and not self._online and (problem := outside(self.checks)) is not None:
             return (*found, problem)
         return found
 
     def add(self, claims: Sequence[Claim | bytes]) -> None:
-        """Look these references up after the others; also while the task runs."""
+        """Append references, also while the task runs."""
         self._waiting += claims
 
     def step(self, cancel: Cancel | None = None) -> list[Check]:
-        """The verdicts of the next part.
-
-        Raises `Cancelled`, and `CitewellError` where the engine gives no answer.
-        """
+        """Check the next part. Raises `Cancelled`, and `CitewellError` if the engine fails."""
         part = [_claim(one) for one in self._waiting[: self._size]]
         left = max(0.0, self._ends - time.monotonic()) if self._online else None
         found = self._engine.check(part, online=self._online, seconds=left, cancel=cancel)
@@ -187,26 +183,26 @@ class CheckTask:
             yield await run(self.step)
 
 
-# What can be done about an entry that the check does not verify: take its record, or what was
-# meant instead; mark it as checked; or remove it and leave its citations open.
+# Actions on an entry that the check does not verify: take its record or the intended paper instead,
+# mark it as checked, or remove it and leave its citations open.
 #
 # Editors offer these as actions on the entry at the cursor (`doubted_actions`, `meant_actions`);
 # the other front ends name entries by key (`plan_changes`).
 
 MARK, REMOVE, RECORD = "mark", "remove", "record"
-"""What `plan_changes` does with an entry; any other word is the id of the paper that was meant."""
+"""Actions of `plan_changes` on an entry; any other word is the id of the intended paper."""
 MEANT = "meant"
 MOST_MEANT = 3
-"""Papers that are offered for what was meant."""
+"""Maximum number of papers offered as the intended one."""
 
 
 def is_doubted(check: Check) -> bool:
-    """True where the reference may not exist."""
+    """True if the reference may not exist."""
     return check.verdict in DOUBTED
 
 
 def changes_for(check: Check) -> tuple[str, ...]:
-    """What can be done about a checked entry, as `plan_changes` takes it."""
+    """The actions available for a checked entry, as arguments of `plan_changes`."""
     found = []
     published = any(one.code == "preprint-published" for one in check.findings)
     is_settled = check.verdict is Verdict.VERIFIED or check.mark is not None
@@ -220,7 +216,7 @@ def changes_for(check: Check) -> tuple[str, ...]:
 
 
 def doubted_actions(entry: BibEntry, check: Check, citations: int) -> list[Action]:
-    """The actions on an entry that is not verified; `citations` says how often it is cited."""
+    """The actions on an unverified entry; `citations` is its number of citations."""
     where: dict[str, str | int] = {"key": entry.key, "start": entry.start}
     removal = f"Remove `{entry.key}`"
     if citations:
@@ -242,7 +238,7 @@ def doubted_actions(entry: BibEntry, check: Check, citations: int) -> list[Actio
 
 
 def queries_for_meant(entry: BibEntry, check: Check) -> list[Query]:
-    """What to ask the library for: the title, then its words by the first author."""
+    """Queries for the intended paper: the title, then its words by the first author."""
     title = check.claim.title
     authors = check.claim.authors
     queries = [Query(text=title[:300], paper=CitingPaper())] if title else []
@@ -253,7 +249,7 @@ def queries_for_meant(entry: BibEntry, check: Check) -> list[Query]:
 
 
 def meant_actions(entry: BibEntry, check: Check, lists: Sequence[Sequence[Hit]]) -> list[Action]:
-    """Replacements of the entry by the papers that it may mean, from the answers to
+    """Replacements of the entry by the papers that may be intended, from the answers to
     `queries_for_meant`, best first."""
     own = title_key(check.work.title) if check.work is not None else ""
     works: dict[str, Work] = {}
@@ -279,15 +275,15 @@ def meant_actions(entry: BibEntry, check: Check, lists: Sequence[Sequence[Hit]])
 
 
 def meant_edits(bib: BibFile, entry: BibEntry, check: Check, work: Work) -> tuple[TextEdit, ...]:
-    """Replace what the entry says by a record; its key and the user's own fields stay."""
-    # Of an invention nothing but its key is right.
+    """Replace the entry's content by a record; its key and the user's own fields stay."""
+    # Only the key of a fabricated entry is right.
     as_invented = msgspec.structs.replace(check, work=work, verdict=Verdict.FABRICATED)
     return edits_for(bib, entry, as_invented, REPLACE)
 
 
 def mark_edits(bib: BibFile, entry: BibEntry, check: Check) -> tuple[TextEdit, ...]:
-    """Keep with the entry that its author checked it, when, and against which record: a comment
-    that silences what the check reports of it. None where it reports nothing."""
+    """Record in a comment that the author checked the entry, when, and against which record; it
+    silences the check's findings. Empty without findings."""
     if not check.codes or bib.is_csl:
         return ()
     work = check.work
@@ -298,10 +294,8 @@ def mark_edits(bib: BibFile, entry: BibEntry, check: Check) -> tuple[TextEdit, .
 def removal_edits(
     bib: BibFile, entries: Sequence[BibEntry], documents: Iterable[Document]
 ) -> dict[str, FileEdit]:
-    """Remove entries; each citation of them becomes `?`, an open placeholder. By path.
-
-    Raises `CitewellError` if an entry that stays names one of them as its parent.
-    """
+    """Remove entries; each citation of them becomes `?`, an open placeholder. By path. Raises
+    `CitewellError` if a remaining entry names one of them as its parent."""
     keys = {entry.key for entry in entries}
     for entry in bib.entries:
         parents = {key.strip() for name in PARENTS for key in entry.get(name).split(",")} & keys
@@ -333,9 +327,8 @@ def _uses(document: Document, keys: Collection[str]) -> Iterator[KeyUse]:
 
 
 def citing_documents(projects: Iterable[Project], bib: BibFile, key: str) -> dict[Path, Document]:
-    """The documents of papers that cite this entry, and not one of the same key in another file.
-
-    Raises `CitewellError` for one that must not be written: its citation would lose its entry.
+    """The documents of papers that cite this entry, rather than one with the same key in another
+    file. Raises `CitewellError` for a read-only one: its citation would lose its entry.
     """
     found: dict[Path, Document] = {}
     for project in projects:
@@ -359,7 +352,7 @@ def citing_documents(projects: Iterable[Project], bib: BibFile, key: str) -> dic
 
 
 class ChangedEntry(msgspec.Struct, frozen=True):
-    """One entry, what becomes of it, and how many citations of it are left open."""
+    """One entry, its change, and the number of its citations left open."""
 
     key: str
     path: str
@@ -369,26 +362,26 @@ class ChangedEntry(msgspec.Struct, frozen=True):
 
 
 class ChangePlan(msgspec.Struct, frozen=True):
-    """Changes of entries and of the papers that cite them; nothing is written yet."""
+    """Planned changes of entries and of the papers that cite them; nothing is written yet."""
 
     changed: tuple[ChangedEntry, ...] = ()
     edits: tuple[FileEdit, ...] = ()
     diffs: tuple[str, ...] = ()
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """By path: the text to which the edits of that file refer."""
+    """By path: the text that the edits of that file refer to."""
     again: Callable[[], ChangePlan] | None = None
-    """Makes the plan for the files as they are then."""
+    """Repeats the plan for the current files."""
 
 
 def bibs_of(claims: Iterable[Claim]) -> list[BibFile]:
-    """The .bib files that references were read from, as they are now."""
+    """The .bib files of these references, in their current state."""
     paths = dict.fromkeys(absolute(claim.path) for claim in claims if claim.spans)
     found = (parse_bib(read_text(path).text, str(path)) for path in paths)
     return [bib for bib in found if not bib.is_csl]
 
 
 def workspace_of(path: Path) -> Path:
-    """The folder whose papers may cite an entry of the file: the nearest one above it that holds a
+    """The folder of the papers that may cite an entry of the file: the nearest one above it with a
     `citewell.toml` or `.git`, else its own."""
     for folder in path.parents:
         if folder == Path.home():
@@ -399,7 +392,7 @@ def workspace_of(path: Path) -> Path:
 
 
 def projects_in(folders: Sequence[Path], cache: FileCache, read: Overlay) -> tuple[Project, ...]:
-    """All papers in some folders, as they are now."""
+    """All papers in some folders, in their current state."""
     workspace = Workspace(cache, roots=folders)
     workspace.refresh(read)
     return workspace.projects
@@ -414,10 +407,10 @@ def plan_changes(
     citing: Callable[[BibFile, str], Mapping[Path, Document]],
     shown: Callable[[str], str] = str,
 ) -> ChangePlan:
-    """Plan what becomes of entries, by key: `MARK`, `REMOVE`, `RECORD`, or the id of a paper.
+    """Plan changes of entries by key: `MARK`, `REMOVE`, `RECORD`, or the id of a paper.
 
-    `citing` gives the documents that cite an entry, `shown` the name of a file for people. Raises
-    `CitewellError` where one of the changes cannot be made: all of them or none.
+    `citing` returns the documents that cite an entry, `shown` the display name of a file. Raises
+    `CitewellError` if one of the changes is impossible: all are made, or none.
     """
     places = {key: _place(bibs, key) for key in changes}
     claims = [claim_of_entry(bib, entry) for bib, entry in places.values()]
@@ -463,7 +456,7 @@ def _joined(one: FileEdit | None, other: FileEdit) -> FileEdit:
 
 
 def _place(bibs: Sequence[BibFile], key: str) -> tuple[BibFile, BibEntry]:
-    """The entry of a key. Raises `CitewellError` without one, and where several have it."""
+    """The entry with a key. Raises `CitewellError` if there is none, or more than one."""
     found = [(bib, entry) for bib in bibs for entry in bib.entries if entry.key == key]
     if len(found) == 1:
         return found[0]
@@ -481,7 +474,7 @@ def _place(bibs: Sequence[BibFile], key: str) -> tuple[BibFile, BibEntry]:
 def _edits(
     bib: BibFile, entry: BibEntry, check: Check, change: str, work_named: Callable[[str], Work]
 ) -> tuple[TextEdit, ...]:
-    """What changes one entry. Raises `CitewellError` where nothing does."""
+    """The edits of one entry. Raises `CitewellError` if there are none."""
     if change == MARK:
         edits = mark_edits(bib, entry, check)
     elif change != RECORD:

@@ -36,17 +36,17 @@ from citewell.usecases.find import (
     no_progress,
 )
 
-# What becomes of each placeholder of a project, the edits that make it so, and what that says.
+# The outcome of each placeholder of a project, the edits, and their description.
 
 NAMED = 3
-"""Candidates of an open placeholder that a report names."""
+"""Number of candidates of an open placeholder in a report."""
 MOST_NAMED = 8
-"""Open placeholders that a summary names."""
+"""Number of open placeholders in a summary."""
 NOT_CLOSED = (
     "it is not closed, so its words cannot be separated from the text after it: add "
     "the closing bracket"
 )
-"""Why no paper is written there, however sure it is."""
+"""Why no paper is written there, whatever the confidence."""
 UNTYPED = "it has no words that identify a paper"
 """Why a placeholder without words is left open."""
 UNCERTAIN = "the best paper is not certain enough"
@@ -54,7 +54,7 @@ LEFT = "left open, as you chose"
 
 
 class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
-    """One placeholder and what it becomes."""
+    """One placeholder and its outcome."""
 
     path: str
     line: int
@@ -65,36 +65,36 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     """The text of the placeholder in the file."""
     placeholder: Placeholder
     sentence: str = ""
-    """The sentence around it, for a reader who chooses."""
+    """The sentence around it, for a person who chooses."""
     candidates: tuple[Hit, ...] = ()
     """Best first."""
     hit: Hit | None = None
-    """What is cited; None when the placeholder is left open."""
+    """The paper to cite; None when the placeholder is left open."""
     key: str = ""
     reused: bool = False
-    """The work stood in the bibliography before; no entry is added."""
+    """Whether the bibliography already had the work; no entry is added."""
     confidence: float = 0.0
-    """How likely the author would cite the hit here; of the best candidate if left open."""
+    """Probability that the author would cite the hit here; of the best candidate if left open."""
     reason: str = ""
     """Why the placeholder is left open."""
     query: Query = Query()
-    """What was asked."""
+    """The query of the placeholder."""
     variant: str = ""
-    """What made the order of the candidates."""
+    """The configuration that ordered the candidates."""
     picked: Picked | None = None
-    """What the language model chose, where one is named; its choice is the first candidate."""
+    """The language model's choice, if configured; it is the first candidate."""
     supported: Supported | None = None
     """Its opinion of the cited paper's abstract, if requested; for information only."""
 
     @property
     def advice(self) -> str:
-        """The reason for a program, which may send its own choice where there are candidates."""
+        """The reason for a program, which may send its own choice if there are candidates."""
         waits = self.reason.startswith((UNTYPED, UNCERTAIN))
         return f"{self.reason}; choose yourself" if waits else self.reason
 
 
 class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to a project's placeholders, and the edits that make it so."""
+    """The outcome of a project's placeholders, and the edits."""
 
     fills: tuple[PlaceholderFill, ...] = ()
     """In reading order."""
@@ -103,14 +103,14 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     diffs: tuple[str, ...] = ()
     """A unified diff per edit, in the same order, with paths relative to the project's root."""
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """By path: the text to which the edits of that file refer."""
+    """By path: the text that the edits of that file refer to."""
     problems: tuple[Problem, ...] = ()
     results: tuple[SearchResult, ...] = ()
-    """Of the search for each placeholder."""
+    """The search results for each placeholder."""
     root: Path = Path()
     """Folder of the project."""
     again: Callable[[], FillPlan] | None = None
-    """Makes the plan for the files as they are then, where they are on the disk."""
+    """Repeats the plan for the current files, if they are on disk."""
 
     @property
     def filled(self) -> tuple[PlaceholderFill, ...]:
@@ -122,7 +122,7 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def named(fill: PlaceholderFill) -> str:
-    """A placeholder by its words: "`graph attention`", or "`?`" where it has none."""
+    """A placeholder by its words: "`graph attention`", or "`?`" without any."""
     words = fill.placeholder.query or ("?" if "?" in fill.text else fill.text)
     return f"`{shorten(words, 40).replace('`', '')}`"
 
@@ -139,13 +139,13 @@ def summary_of(plan: FillPlan) -> str:
 
 
 def detail_of(fill: PlaceholderFill) -> str:
-    """Why a placeholder is open, and its best papers."""
+    """Why a placeholder is open, with its best papers."""
     best = ", ".join(f"“{shorten(hit.work.title, 60)}”" for hit in fill.candidates[:NAMED])
     return f"{fill.reason}; best: {best}" if best else fill.reason
 
 
 def left_open(plan: FillPlan) -> Problem:
-    """Which placeholders are open and why, with the best papers of the first ones."""
+    """The open placeholders with their reasons, and the best papers of the first ones."""
     details = [f"line {one.line}, {named(one)}: {detail_of(one)}." for one in plan.open]
     return Problem(
         "placeholders-left-open",
@@ -157,7 +157,7 @@ def left_open(plan: FillPlan) -> Problem:
 def learn_fill(
     engine: Engine, plan: FillPlan, through: Through, chosen: Container[int] | None = None
 ) -> tuple[Problem, ...]:
-    """Have the engine learn from a plan that was written (`fill_feedback`); what went wrong."""
+    """Have the engine learn from a written plan (`fill_feedback`); return problems."""
     reports = fill_feedback(plan, through, chosen)
     return tuple(problem for feedback in reports for problem in engine.learn(feedback))
 
@@ -167,9 +167,9 @@ def fill_feedback(
 ) -> tuple[Feedback, ...]:
     """The feedback of writing the plan: the papers added to the project's bibliography.
 
-    Where an author chose among the candidates (`picker`), those above the chosen one were passed
-    over; a program looks at none. `chosen` are the numbers, from 1, of the placeholders whose paper
-    was chosen; None: all of them. The others took the best one unattended, which is kept as `fill`.
+    If an author chose among the candidates (`picker`), those above the chosen one were passed over;
+    a program looks at none. `chosen` are the numbers, from 1, of the placeholders with a chosen
+    paper; None: all of them. The others took the best one unattended, which is stored as `fill`.
     """
     return tuple(
         Feedback(
@@ -188,7 +188,7 @@ def fill_feedback(
 
 
 def why_none(result: SearchResult) -> str:
-    """Why a search that was made found nothing."""
+    """Why a completed search found nothing."""
     for problem in result.problems:
         if problem not in result.failed:
             return problem.message[:1].lower() + problem.message[1:].rstrip(".")
@@ -196,7 +196,7 @@ def why_none(result: SearchResult) -> str:
 
 
 def cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:
-    """The placeholder with the key that cites its paper, or open with the reason."""
+    """The placeholder with the key of its paper, or open with the reason."""
     change = msgspec.structs.replace
     if found.hit is None:
         return found
@@ -208,18 +208,18 @@ def cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:
 
 CANDIDATES = 8
 ONLINE_SLICE = 8
-"""Placeholders for which the sources are asked in one go."""
+"""Number of placeholders queried at the sources at once."""
 SLICE = 16
-"""Placeholders that are searched for in one go, between two reports of progress."""
+"""Number of placeholders searched at once, between two reports of progress."""
 VERIFYING = "reading the abstracts"
 
 
 Choose = Callable[[PlaceholderFill], Hit | None]
-"""Picks the paper for a placeholder from its candidates, or any other; None leaves it open."""
+"""Chooses the paper for a placeholder from its candidates, or any other; None leaves it open."""
 
 
 class FillQuery(NamedTuple):
-    """A placeholder and what is asked for it."""
+    """A placeholder and its query."""
 
     document: Document
     placeholder: Placeholder
@@ -227,8 +227,8 @@ class FillQuery(NamedTuple):
 
 
 PlaceId = tuple[Query, int]
-"""The query of a placeholder without its paper, and its number among those with the same query: it
-stays when entries are added."""
+"""The query of a placeholder without its paper, and its number among those with the same query:
+stable when entries are added."""
 
 
 def places_of(project: Project, documents: Iterable[Document] | None = None) -> list[FillQuery]:
@@ -244,8 +244,8 @@ def places_of(project: Project, documents: Iterable[Document] | None = None) -> 
 class FillTask:
     """A fill in its stages: search, pick, plan, verify.
 
-    Answers and choices are kept by what was asked: a project that has changed meanwhile is planned
-    again, only what is new in it is searched for, and what was chosen stays with its placeholder.
+    Answers and choices are stored by query: a project that has changed meanwhile is planned again,
+    only new placeholders are searched for, and choices stay with their placeholders.
     """
 
     def __init__(
@@ -260,10 +260,10 @@ class FillTask:
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
     ) -> None:
-        """With `online` the allowed sources are asked for what the library answers badly, for at
+        """With `online`, the allowed sources are queried if the library's results are poor, for at
         most `seconds` in each `search`. `choices` are made beforehand, by the number of a
-        placeholder counted from 1; None leaves it open. `choose` is asked for each of the
-        others."""
+        placeholder counted from 1; None leaves it open. `choose` is called for each of the others.
+        """
         self._engine = engine
         self._options = options
         self._threshold = threshold
@@ -273,19 +273,19 @@ class FillTask:
         self._choices = choices or {}
         self._choose = choose
         self._chosen: dict[PlaceId, tuple[Hit | None, str]] | None = None
-        """What was chosen and why not, from the first plan on."""
+        """The choices with the reasons of open ones, from the first plan on."""
         self._picks = picks(options)
         self._verifies = self._picks and options.llm.verify
         self._stages = 1 + self._picks + self._verifies
         self._found: dict[Query, Found] = {}
-        """By the query without its paper: new entries alone are no reason to search again."""
+        """Keyed by the query without its paper: new entries alone are no reason to search again."""
         self._supported: dict[tuple[str, str], Supported] = {}
 
     def run(
         self, project: Project, progress: Progress = no_progress, cancel: Cancel | None = None
     ) -> FillPlan:
-        """The plan for the project as it is; nothing is written. Raises `Cancelled`, and
-        `CitewellError` for a choice whose placeholder is not there.
+        """The plan for the current project; nothing is written. Raises `Cancelled`, and
+        `CitewellError` for a choice without its placeholder.
 
         A placeholder takes its best candidate if that is at least as certain as the threshold
         (default: the setting `fill.typed_threshold`), and is left open with a reason otherwise. One
@@ -304,7 +304,7 @@ class FillTask:
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> None:
-        """Find the candidates of the places, and have the language model pick at places without a
+        """Find the candidates of the places, and have the language model pick if there is no
         choice. Raises as `run` does."""
         ids = _place_ids(places)
         if self._chosen is None:
@@ -340,7 +340,7 @@ class FillTask:
         progress: Progress,
         cancel: Cancel | None,
     ) -> None:
-        """Join the results of queries whose best paper would not be cited with the sources'."""
+        """Add the sources' results to queries with a best paper that would not be cited."""
         weak = [
             number
             for number, (query, result) in enumerate(zip(queries, results, strict=True))
@@ -370,7 +370,7 @@ class FillTask:
         return bool(result.hits) and found.confidence >= least
 
     def plan(self, project: Project, places: Sequence[FillQuery]) -> FillPlan:
-        """What becomes of places that were searched for, and the edits of the project's files."""
+        """The outcomes of the searched places, and the edits of the project's files."""
         found = [self._found[_bare(place.query)] for place in places]
         decided = [
             self._decide(place_id, _candidates(place, one))
@@ -393,8 +393,8 @@ class FillTask:
     def verify(
         self, plan: FillPlan, progress: Progress = no_progress, cancel: Cancel | None = None
     ) -> FillPlan:
-        """The plan with what the language model says of each cited paper's abstract, where the
-        setting `llm.verify` asks for it; that changes nothing. Raises only `Cancelled`."""
+        """The plan with the language model's opinion of each cited paper's abstract, if the setting
+        `llm.verify` is on; the outcomes stay. Raises only `Cancelled`."""
         if not self._verifies:
             return plan
         fills: list[PlaceholderFill] = []
@@ -432,7 +432,7 @@ class FillTask:
         return msgspec.structs.replace(found, hit=hit, reason=reason)
 
     def _choice(self, place_id: PlaceId, found: PlaceholderFill) -> tuple[Hit | None, str]:
-        """The paper for a placeholder, or why it is left open."""
+        """The paper for a placeholder, or the reason why it is left open."""
         if not found.placeholder.certain:
             return None, NOT_CLOSED
         assert self._chosen is not None
@@ -445,7 +445,7 @@ class FillTask:
         return (None, reason) if reason else (found.candidates[0], "")
 
     def _doubt(self, found: PlaceholderFill) -> str:
-        """Why the best candidate is not taken unattended; empty where it is."""
+        """Why the best candidate is not taken unattended, or ""."""
         if not found.query.typed and not self._options.fill.unattended:
             return UNTYPED
         least = self._found[_bare(found.query)].least_confidence(self._options, self._threshold)
@@ -455,7 +455,7 @@ class FillTask:
 
 
 def with_unattended(options: Options, *, unattended: bool) -> Options:
-    """The settings with `fill.unattended` switched on, if that is asked for."""
+    """The settings with `fill.unattended` switched on, if requested."""
     if not unattended:
         return options
     return replace(options, fill=replace(options.fill, unattended=True))
@@ -481,7 +481,7 @@ def _check(cancel: Cancel | None) -> None:
 
 
 def _candidates(place: FillQuery, found: Found) -> PlaceholderFill:
-    """A placeholder with what was found for it, still undecided."""
+    """A placeholder with its search results, still undecided."""
     document, span = place.document, place.placeholder.span
     line_start = document.text.rfind("\n", 0, span.start) + 1
     reason = "" if found.hits else why_none(found.result)

@@ -1,7 +1,7 @@
-"""Papers to cite: a search for each place, then the language model's choice where one is named.
+"""Papers to cite: a search for each place, then the language model's choice if configured.
 
-A passage becomes one query for each of its places; what is found for a query says how sure it is,
-and whether that is enough.
+A passage becomes one query for each of its places; a result includes its confidence and the
+required one.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ SEARCHING = "searching"
 ASKING = "asking the language model"
 ASKING_SOURCES = "asking the sources"
 _TAGGED = re.compile(r"(?i)(?<![\w*])<\s{0,3}((?:cite|citation|ref|reference)\b[\w ?!]{0,20})>")
-"""A mark of prose that a document would take for HTML: "<citation needed>"."""
+"""A mark in prose that would be parsed as HTML: "<citation needed>"."""
 _SPOKEN = re.compile(r"[^\W\d_]{2}")
 _END = re.compile(r"\s*([.!?]?)\s*$")
 
 Status = Literal["found", "nothing_found", "not_checked"]
-"""`nothing_found`: all was searched and holds no such paper; `not_checked`: a part failed."""
+"""`nothing_found`: everything was searched without a match; `not_checked`: a part failed."""
 Progress = Callable[[str, int, int], None]
-"""Called with the current step, the amount done and the total, on the thread of the work."""
+"""Called with the current step, the amount done and the total, on the working thread."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """For callers that show no progress."""
+    """Show no progress."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     query: Query
     result: SearchResult
-    """Best first; the language model's choice before all others, where it made one."""
+    """Best first; the language model's choice before all others, if it made one."""
     confidence: float = 0.0
-    """How likely an author would cite the first paper."""
+    """Probability that an author would cite the first paper."""
     picked: Picked | None = None
-    """The language model's answer, where it was asked."""
+    """The language model's answer, if it was asked."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -67,13 +67,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def queries(self) -> tuple[str, ...]:
         """The texts that were searched for, each once: the typed words, the sentence, and those
-        that rules or the language model added."""
+        added by rules or the language model."""
         texts = (self.query.text, self.query.sentence, *self.result.queries)
         return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
 
     @property
     def confidences(self) -> tuple[float | None, ...]:
-        """For each paper how likely an author would cite it, in three decimals, where it is
+        """For each paper the probability that an author would cite it, with three decimals, if
         known."""
         own = [hit.confidence for hit in self.hits]
         known = [self.confidence, *own[1:]] if own else []
@@ -81,7 +81,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def by_model(self) -> bool:
-        """True when the language model answered: with one of the papers, or with none."""
+        """True when the language model answered: with a paper, or with none."""
         return self.picked is not None and self.picked.by == "model"
 
     @property
@@ -91,22 +91,20 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> str:
-        """Who chose and why; empty where the language model did not answer."""
+        """The chooser and the reason; "" if the language model did not answer."""
         if self.picked is None or not self.by_model:
             return ""
         return f"{'none fits, ' if self.none_fits else ''}{who_chose(self.picked)}"
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What went wrong in the search and with the choice."""
+        """The problems of the search and of the choice."""
         failed = self.picked.problem if self.picked is not None else None
         return (*self.result.problems, *self.result.dropped, *((failed,) if failed else ()))
 
     def least_confidence(self, options: Options, threshold: float | None = None) -> float:
-        """How certain the first paper must be to be taken: less where the model chose it.
-
-        `threshold` stands for the settings `fill.typed_threshold` and `fill.threshold`.
-        """
+        """The minimum confidence for taking the first paper: lower if the model chose it.
+        `threshold` replaces the settings `fill.typed_threshold` and `fill.threshold`."""
         least = threshold
         if least is None:
             fill = options.fill
@@ -114,7 +112,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return min(least, options.llm.pick_threshold) if self.by_model else least
 
     def sure_id(self, options: Options) -> str:
-        """The id of the first paper where it is likely enough to be cited; else empty."""
+        """The id of the first paper if it is likely enough to be cited, else ""."""
         if not self.hits or self.none_fits or self.confidence < self.least_confidence(options):
             return ""
         return self.hits[0].work.id
@@ -130,10 +128,8 @@ def find_papers(
     progress: Progress = no_progress,
     cancel: Cancel | None = None,
 ) -> list[Found]:
-    """The best `count` papers for each query, in order.
-
-    With `pick` the language model chooses among the papers of each. Raises only `Cancelled`.
-    """
+    """The best `count` papers for each query, in order. With `pick` the language model chooses
+    among the papers of each. Raises only `Cancelled`."""
     total = len(queries) * (2 if pick else 1)
     results: list[SearchResult] = []
     for number, query in enumerate(queries):
@@ -150,10 +146,8 @@ def find_papers(
 def choose(
     engine: Engine, query: Query, result: SearchResult, *, pick: bool, cancel: Cancel | None = None
 ) -> Found:
-    """What was found for a query, after the language model's choice where it is to `pick`.
-
-    Raises only `Cancelled`.
-    """
+    """The results for a query, after the language model's choice if it is to `pick`. Raises only
+    `Cancelled`."""
     picked = None
     if pick and result.hits:
         picked = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
@@ -168,8 +162,8 @@ def choose(
 
 
 def suffix_of(text: str) -> str:
-    """The suffix of a file whose text is like this one: ".tex" or ".md", which has formulas with
-    backslashes, too."""
+    """The suffix of files with this kind of text: ".tex" or ".md" (which may also contain formulas
+    with backslashes)."""
     markdown = text.startswith("---\n") or "[@" in text
     return ".tex" if "\\" in text and not markdown else ".md"
 
@@ -177,14 +171,14 @@ def suffix_of(text: str) -> str:
 def passage_queries(
     text: str, suffix: str, options: Options, paper: CitingPaper | None = None
 ) -> list[Query]:
-    """What is asked for each `[CITATION]` or other placeholder, `MAX_PLACES` at most; a passage
-    without any wants a citation at its end; one that ends in a comment or in code has no place. One
-    that is an identifier asks for what it names."""
+    """The queries for each `[CITATION]` or other placeholder, at most `MAX_PLACES`. A passage
+    without any needs a citation at its end, unless it ends in a comment or in code. A passage that
+    is an identifier is looked up."""
     if identifier_of(text) is not None:
         return [Query(text=text.strip(), paper=paper or CitingPaper())]
     name = f"passage{suffix}"
     document = scan_document(name, text, options.documents)
-    # After a comma, too: right after a Markdown key, brackets hold its page numbers.
+    # Also after a comma: brackets right after a Markdown key contain its page numbers.
     for mark in (" [CITATION]", ", [CITATION]"):
         if document.placeholders:
             break
@@ -196,8 +190,8 @@ def passage_queries(
 
 
 def in_sentence(query: Query, options: Options) -> Query:
-    """The query; where its words are a passage with a placeholder, such as `[CITATION]`, that of
-    the first of its places. Its filters stay."""
+    """The query; if its words are a passage with a placeholder, such as `[CITATION]`, the query of
+    the first of its places. Filters stay."""
     text = _TAGGED.sub(r"[\1]", query.text)
     document = scan_document(f"passage{suffix_of(text)}", text, options.documents)
     if not document.placeholders:
@@ -217,8 +211,8 @@ def in_sentence(query: Query, options: Options) -> Query:
 
 
 def status_of(results: Sequence[SearchResult]) -> Status:
-    """Whether an empty answer means that nothing is there. Raises `CitewellError` when no search
-    could be made at all."""
+    """Whether an empty answer means that there is no match. Raises `CitewellError` when no search
+    could be made."""
     if any(result.hits for result in results):
         return "found"
     for result in results:
@@ -227,21 +221,21 @@ def status_of(results: Sequence[SearchResult]) -> Status:
     return "not_checked" if any(result.dropped for result in results) else "nothing_found"
 
 
-# Cursors: where the next page of a list begins, for one request and no other.
+# Cursors: the start of the next page of a list, for one request only.
 
 
 def digest(*parts: object) -> str:
-    """A short name of a request, so that a cursor cannot be used with another one."""
+    """A short hash of a request, so that a cursor cannot be used with another one."""
     return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
 
 
 def to_cursor(name: str, offset: int) -> str:
-    """Where the next page of a request begins."""
+    """The cursor of the next page of a request."""
     return base64.urlsafe_b64encode(f"{name}:{offset}".encode()).decode().rstrip("=")
 
 
 def from_cursor(cursor: str, name: str | None = None) -> tuple[str, int]:
-    """The request and the offset. Raises `CitewellError` for what is no cursor of this request."""
+    """The request and the offset. Raises `CitewellError` for an invalid cursor."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
         of, _, number = text.partition(":")
@@ -259,25 +253,25 @@ def from_cursor(cursor: str, name: str | None = None) -> tuple[str, int]:
     return of, offset
 
 
-# The papers beside one or several in the citation graph: what most of them share comes first.
+# The neighbours of one or several papers in the citation graph: those of most papers come first.
 
 DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 LINKS = 400
-"""Papers read in one direction from one paper, unless a later page needs more."""
+"""Number of papers read in one direction from one paper, unless a later page needs more."""
 DATED_LINKS = 4_000
-"""Papers read so where only those of some years are wanted."""
+"""Number of papers read instead if only some years are requested."""
 
 
 class PaperRelation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One relation between a given paper and a listed one."""
 
     id: str
-    """Of the given paper."""
+    """Id of the given paper."""
     direction: Direction
     """`cites`: the given paper cites the listed one; `cited_by`: is cited by it; `cocited`: others
     cite both."""
     together: int = 1
-    """For `cocited` how many papers cite both."""
+    """For `cocited`, the number of papers that cite both."""
 
 
 class Neighbour(msgspec.Struct, frozen=True):
@@ -288,16 +282,16 @@ class Neighbour(msgspec.Struct, frozen=True):
 
 
 class Neighbours(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The papers beside the given ones."""
+    """The neighbours of the given papers."""
 
     papers: tuple[Neighbour, ...] = ()
     total: int = 0
-    """Papers of the library that are known to be linked, of which `papers` are some."""
+    """Number of linked papers in the library; `papers` is a part of them."""
     elsewhere: int = 0
-    """Linked papers that the library does not hold; one that several of the given papers lead to
-    counts as often."""
+    """Number of linked papers missing from the library; one linked to several of the given papers
+    counts repeatedly."""
     unknown: tuple[str, ...] = ()
-    """Ids of given papers of which no citation is known, which is not the same as none."""
+    """Ids of given papers without any known citation, which differs from having none."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -312,8 +306,8 @@ def related_works(
     cancel: Cancel | None = None,
 ) -> Neighbours:
     """The `k` papers, from the one at `offset`, with links to most of the given ones, then with
-    most links, then those that are cited most often with one of them; only those of the `years`
-    from the first to the last, where these are given. Raises `Cancelled`."""
+    most links, then with most citations together with one of them; within the `years`, if given.
+    Raises `Cancelled`."""
     given = {work.id for work in works}
     found: dict[str, Work] = {}
     links: dict[str, list[PaperRelation]] = {}
@@ -361,16 +355,16 @@ def related_works(
     )
 
 
-# The papers of a map: how they cite each other, which are alike, and which belong together.
+# The papers of a map: their citations, similarities and groups.
 
 MAX_PAPERS = 150
-"""More cannot be read on a map."""
+"""More would be unreadable on a map."""
 MOST_GROUPS = 8
 MOST_ALIKE = 3
-"""Links of likeness that start from one paper."""
+"""Number of similarity links that start from one paper."""
 LEAST_LIKENESS = 0.1
 _NEIGHBOURS = 200
-"""Papers read in one direction from one paper."""
+"""Number of papers read in one direction from one paper."""
 _DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by")
 
 
@@ -378,11 +372,11 @@ class MapLink(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line between two papers of a map."""
 
     first: str
-    """Id of the citing paper; of two that are alike, of the earlier in the list."""
+    """Id of the citing paper; of two similar ones, of the first in the list."""
     second: str
     likeness: float = 0.0
-    """For papers that are alike, the share of their citations that they have in common: over 0, at
-    most 1. 0: the first cites the second."""
+    """For similar papers, the share of their citations in common: above 0, at most 1. 0: the first
+    cites the second."""
 
 
 class PaperMap(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -390,7 +384,7 @@ class PaperMap(msgspec.Struct, frozen=True, omit_defaults=True):
 
     works: tuple[Work, ...] = ()
     groups: tuple[int, ...] = ()
-    """For each paper the number of its group by the likeness of its vector, from 0; -1: none."""
+    """For each paper the number of its group by vector similarity, from 0; -1: none."""
     links: tuple[MapLink, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -398,8 +392,7 @@ class PaperMap(msgspec.Struct, frozen=True, omit_defaults=True):
 def paper_map(
     engine: Engine, works: Sequence[Work], k: int, *, cancel: Cancel | None = None
 ) -> PaperMap:
-    """The map of the works and of papers linked to them, until it has `k` papers. Raises
-    `Cancelled`."""
+    """The map of the works and of papers linked to them, up to `k` papers. Raises `Cancelled`."""
     given = list({work.id: work for work in works}.values())[:MAX_PAPERS]
     problems: tuple[Problem, ...] = ()
     if len(given) < k:
@@ -429,7 +422,7 @@ def paper_map(
 
 
 def _alike(around: Sequence[set[str]]) -> list[tuple[int, int, float]]:
-    """The pairs with the most citations in common, a few for each paper, by their places."""
+    """The pairs with the most citations in common, a few for each paper, by their indices."""
     pairs: list[tuple[float, int, int]] = []
     for a, b in combinations(range(len(around)), 2):
         shared = len(around[a] & around[b])

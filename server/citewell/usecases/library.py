@@ -1,4 +1,4 @@
-"""An open library of papers: what the command line and programs in Python work with.
+"""An open library of papers, the interface of the command line and of Python programs.
 
 `citewell.open_library` makes one with the settings of the command line; a command with its own.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,14 @@ from citewell.usecases.fill import (
     learn_fill,
     with_unattended,
 )
-from citewell.usecases.find import Found, Progress, find_papers, in_sentence, no_progress
+from citewell.usecases.find import (
+    Found,
+    Progress,
+    choose,
+    find_papers,
+    in_sentence,
+    no_progress,
+)
 from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
@@ -63,9 +70,9 @@ if TYPE_CHECKING:
     from citewell.usecases.explore.contract import Exploration, ExploreQuery
 
 LOADING_SECONDS = 120.0
-"""How long the first search waits for models that are still being loaded."""
+"""Seconds that the first search waits for models being loaded."""
 SOURCES_SECONDS = 30.0
-"""How long `find` waits for the sources; what has not come by then is left out."""
+"""Seconds that `find` waits for the sources; later answers are left out."""
 
 
 def open_library(
@@ -86,9 +93,7 @@ def open_library(
 
 class Library(Closing):
     """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
-
-    Indexes are opened by the first search; a check needs none.
-    """
+    Indexes are opened by the first search; a check needs none."""
 
     def __init__(self, options: Options, *, online: bool = False) -> None:
         """Open nothing yet. Raises `CitewellError` where sources are wanted and none is allowed."""
@@ -107,7 +112,8 @@ class Library(Closing):
 
     @cached_property
     def engine(self) -> LocalEngine:
-        """Searches in this process; a library that cannot be opened is a problem of its answers."""
+        """An engine in this process; a library that cannot be opened is a problem of its
+        answers."""
         from citewell.engine.local import LocalEngine
 
         sources = replace(self.options.sources, search=self.online)
@@ -161,8 +167,9 @@ class Library(Closing):
         paper without a stated language passes `language` unless `strict_language`. With `pick` the
         language model chooses one, which comes first.
         """
-        query = Query(
-            text=text,
+        return self.find_many(
+            [text],
+            limit,
             author=author,
             venue=venue,
             kind=kind,
@@ -170,11 +177,27 @@ class Library(Closing):
             strict_language=strict_language,
             year_from=year_from,
             year_to=year_to,
-        )
-        query = in_sentence(query, self.options)
-        if self.online:
-            self.engine.wait_online(query, SOURCES_SECONDS)
-        return find_papers(self.engine, [query], limit, pick=pick)[0]
+            pick=pick,
+        )[0]
+
+    def find_many(
+        self, texts: Iterable[str], limit: int = 10, *, pick: bool = False, **filters: Any
+    ) -> list[Found]:
+        """Return the answer of `find` to each text, in order, in one pass over the index; `filters`
+        are those of `find`. An online library asks the sources for one text after the other."""
+        queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
+        if not self.online and len(queries) > 1:
+            results = self.engine.find_batch(queries, limit, tier="deep")
+            return [
+                choose(self.engine, query, result, pick=pick)
+                for query, result in zip(queries, results, strict=True)
+            ]
+        found: list[Found] = []
+        for query in queries:
+            if self.online:
+                self.engine.wait_online(query, SOURCES_SECONDS)
+            found += find_papers(self.engine, [query], limit, pick=pick)
+        return found
 
     def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:
         """A literature search: the list after each pass. See `usecases.explore.passes.explore`."""
@@ -194,8 +217,8 @@ class Library(Closing):
         return "\n".join(texts)
 
     def accept(self, works: Sequence[Work]) -> tuple[Problem, ...]:
-        """Keep those of the works that a source gave, so that they are found without network from
-        now on (`sources.keep`); why they could not be kept."""
+        """Store those of the works that came from a source, so that they are found without network
+        from then on (`sources.keep`); return problems."""
         return self.engine.keep([work.id for work in works])
 
     # -- fill ----------------------------------------------------------------------------------
@@ -242,10 +265,10 @@ class Library(Closing):
     def write(
         self, plan: FillPlan | FixPlan | ChangePlan, through: Through = "fill"
     ) -> tuple[Problem, ...]:
-        """Write the edits of a plan, all or none, and learn from it; why that failed.
+        """Write the edits of a plan, all or none, and learn from it; return problems.
 
-        Where a file has changed since, the plan is made again for what it holds now. Raises
-        `CitewellError` where it changes all the time, and nothing is written then.
+        If a file has changed, the plan is repeated for its current content. Raises `CitewellError`,
+        and writes nothing, if the file changes constantly.
         """
         plan = write_plan(plan, plan.again)
         return learn_fill(self.engine, plan, through) if isinstance(plan, FillPlan) else ()
@@ -255,7 +278,7 @@ class Library(Closing):
     def check(self, *paths: str | Path, text: str = "", every: bool = False) -> Checks:
         """The verdicts on the references of .bib files, papers, lists and folders, and of a text.
 
-        Of a paper, those that it cites; with `every` all of its .bib. A file that cannot be read
+        For a paper, the cited references; with `every`, all of its .bib. A file that cannot be read
         is a problem. Raises `CitewellError` where the library is missing.
         """
         read = claims_in_files(
@@ -284,11 +307,11 @@ class Library(Closing):
         found = task.run(progress, cancel)
         if not self.online:
             return found
-        # Without a library the sources alone were asked.
+        # Without a library, only the sources were queried.
         return replace(found, problems=(*self.checker.status().problems, *found.problems))
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
-        """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
+        """Plan corrections of the checked .bib files; each is checked again (`write`)."""
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks
@@ -300,11 +323,11 @@ class Library(Closing):
         return plan()
 
     def changes(self, paths: Sequence[str | Path], changes: Mapping[str, str]) -> ChangePlan:
-        """Plan what becomes of entries of .bib files, by key: "mark" as checked, "remove" with its
-        citations, "record" for the record that the check found, or the id of the paper that was
-        meant (`write`). `paths` are .bib files, papers or folders.
+        """Plan changes of entries of .bib files, by key: "mark" as checked, "remove" with its
+        citations, "record" for the record that the check found, or the id of the intended paper
+        (`write`). `paths` are .bib files, papers or folders.
 
-        Raises `CitewellError` where a change cannot be made.
+        Raises `CitewellError` if a change is impossible.
         """
 
         def citing(bib: BibFile, key: str) -> Mapping[Path, Document]:

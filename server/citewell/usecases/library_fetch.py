@@ -1,7 +1,7 @@
-"""Fetching many works of a source into the library, for every front end.
+"""Bulk download of works from a source into the library, for every front end.
 
-The work is done by `citewell library fetch` in a process of its own: it may be ended at any time,
-and the same request resumes it. Whoever has the library open sees the new works.
+`citewell library fetch` does the work in a separate process: it may be killed at any time, and the
+same request resumes it. Processes with the library open see the new works.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ERROR = re.compile(r"^(?:error|Error): (.+?)(?: \[([\w-]+)\])?$")
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which works of which source are wanted; see `citewell library fetch`."""
+    """The works to download from a source; see `citewell library fetch`."""
 
     source: str = PLANNED_SOURCE
     paper: str = msgspec.field(name="for", default="")
@@ -96,7 +96,7 @@ class _Built(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fetch brought."""
+    """The result of a download."""
 
     source: str
     new: int
@@ -109,15 +109,13 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def works(self) -> int:
-        """Works of the library now."""
+        """Number of works in the library afterwards."""
         return self.built.works
 
 
 def request_of(words: str) -> FetchRequest:
-    """The request in words of the command line: `arxiv --category cs.CL --since 2024`.
-
-    Raises `CitewellError` for words that are none.
-    """
+    """Parse a request in words of the command line: `arxiv --category cs.CL --since 2024`. Raises
+    `CitewellError` for invalid words."""
     found: dict[str, Any] = {}
     try:
         parts = shlex.split(words.removeprefix(_PREFIX))
@@ -149,10 +147,8 @@ _EMPTY = FetchRequest()
 
 
 def measure(options: Options, request: FetchRequest, cancel: Cancel | None = None) -> FetchSize:
-    """How much a fetch would bring. Asks the source for one page; writes nothing.
-
-    Raises `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer.
-    """
+    """Estimate the size of a download. Requests one page of the source; writes nothing. Raises
+    `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer."""
     _see_permission(options, request)
     arguments = ["library", "fetch", "--dry-run", "--json", *request.arguments]
     return _run(options, arguments, FetchSize, no_progress, cancel)
@@ -164,8 +160,8 @@ def fetch(
     progress: Progress = no_progress,
     cancel: Cancel | None = None,
 ) -> Fetched:
-    """Fetch the works and build the library with them. Raises as `measure` does; what was fetched
-    before a cancel is kept."""
+    """Download the works and build the library with them. Raises as `measure` does; works
+    downloaded before a cancellation are kept."""
     _see_permission(options, request)
     progress(FETCHING, 0, 100)
     arguments = ["library", "fetch", "--yes", "--json", *request.arguments]
@@ -196,8 +192,8 @@ def offer_of(paper: Path, held: int, references: int, options: Options) -> Probl
 
 
 def suggestions(options: Options, paper: Path, cancel: Cancel | None = None) -> list[str]:
-    """Requests in words that would bring what a paper or `.bib` cites and the library lacks, the
-    most useful one first. Asks no source. Raises as `measure` does."""
+    """Requests in words for works that a paper or `.bib` cites and the library lacks, the most
+    useful one first. Queries no source. Raises as `measure` does."""
     arguments = ["library", "coverage", "--json", "--", str(paper)]
     found = _run(options, arguments, _Coverage, no_progress, cancel)
     return [command.removeprefix(_PREFIX) for command in found.commands]
@@ -221,7 +217,7 @@ def _see_permission(options: Options, request: FetchRequest) -> None:
 def _run(
     options: Options, arguments: list[str], kind: type[T], progress: Progress, cancel: Cancel | None
 ) -> T:
-    """Run a command to its end; its JSON as a `kind`."""
+    """Run a command to its end; return its JSON as a `kind`."""
     process = start_command([*command_line(options), *arguments], environment=worker_environment())
     output: list[str] = []
     errors: list[str] = []
@@ -266,7 +262,7 @@ def _reading(stream: IO[bytes], take: Callable[[str], object]) -> threading.Thre
 
 
 def _problem_in(lines: list[str]) -> Problem:
-    """The error that a command has written, with the hint on the next line."""
+    """The error written by a command, with the hint on the next line."""
     for number, line in enumerate(lines):
         if (found := _ERROR.match(line)) is not None:
             hint = lines[number + 1].strip() if number + 1 < len(lines) else ""

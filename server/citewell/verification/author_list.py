@@ -1,8 +1,8 @@
-"""The authors of a printed reference: where their list ends, and who is in it.
+"""The authors of a printed reference: the end of their list, and their names.
 
-Styles differ in the order of given name and surname, in initials and in separators; some invert the
-first name alone ("Ash, Ann, and Ben Beech"). The list is parted at its separators first; the kinds
-of its parts decide which style it is in.
+Styles differ in the order of given name and surname, in initials and in separators; some invert
+only the first name ("Ash, Ann, and Ben Beech"). The list is split at its separators first; the
+kinds of its parts determine the style.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _capitals() -> str:
 
 
 UPPER = f"[{_capitals()}]"
-"""A letter that may begin a name."""
+"""A letter that can begin a name."""
 _PARTICLE = (
     r"(?:(?:van|von|vom|zu|zur|de|den|der|des|di|da|das|del|della|dela|dos|do|du|la|le|las|los|ten|ter|te"
     r"|al|el|bin|ibn|ben|af|av|und|y|e|'t|op)(?=[\s'’])|d['’](?=\w)|al-(?=\w))"
@@ -61,31 +61,31 @@ _STOPPED = re.compile(
     r"|\s+[-–—|]+\s|\s*//|\.(?=\s)"
 )
 _TITLE = re.compile(rf"\s+(?:{UPPER}|\d|[\"“‘«(\['])")
-"""What follows the full stop of an initial that ends a list."""
+"""Text after the full stop of an initial that ends a list."""
 _HEAD_OF_TITLE = re.compile(r"\s*:\s|\s+[-–—]+\s|\s*\(")
-"""Follows the coined name at the head of a title: "Ash, A. BERT: Rivers"."""
+"""Text after a coined name at the start of a title: "Ash, A. BERT: Rivers"."""
 _WITH_SMALL_WORD = re.compile(
     rf"{UPPER}[\w'’-]*(?:\s(?!{_AND}\b)[a-z]{{2,8}}){{1,2}}(?:\s{UPPER}[\w'’-]+)?(?=,\s|\s+(?:and|&)\s)"
 )
-"""A name with a part in small letters: "Ju yeong Ji"."""
+"""A name with a lower-case part: "Ju yeong Ji"."""
 _WITHOUT_CAPITAL = re.compile(rf"[^\w\s]?[a-z]\w{{2,}}\s{UPPER}[\w'’-]+(?=,\s|\s+(?:and|&)\s|\.)")
-"""A name whose first letter a PDF lost."""
+"""A name that lost its first letter in a PDF."""
 _FEW = 3
-"""Names before which such a part is more likely a title."""
+"""Number of names below which such a part is more likely a title."""
 _LONGEST_PART = 200
-"""Characters of one name that are read, and of the first words of a title behind it."""
+"""Maximum number of characters read of one name, and of the title's first words after it."""
 MOST_NAMES = 400
-"""Names that are read of one reference; collaborations have thousands."""
+"""Maximum number of names read from one reference; collaborations have thousands."""
 
 
 class NameList(NamedTuple):
-    """The authors at the head of a text."""
+    """The authors at the start of a text."""
 
     authors: tuple[Author, ...]
     others: bool
-    """More authors follow, who are not named."""
+    """Whether more authors follow, without names."""
     end: int
-    """Where in the text the list ends, what follows it not included."""
+    """Offset of the end of the list."""
 
 
 class _NamePart(NamedTuple):
@@ -93,11 +93,11 @@ class _NamePart(NamedTuple):
     begin: int
     end: int
     mark: str
-    """What precedes it: "", ",", ";", "and", ", and" or "…"."""
+    """The separator before it: "", ",", ";", "and", ", and" or "…"."""
 
 
 def leading_names(text: str) -> NameList | None:
-    """The longest list of authors at the head of a text; None where none begins it."""
+    """The longest list of authors at the start of a text, or None."""
     begin = len(text) - len(text.lstrip(" \t([{*_\"'"))
     if organisation := _organisation(text[begin:]):
         return organisation._replace(end=organisation.end + begin)
@@ -116,15 +116,15 @@ def leading_names(text: str) -> NameList | None:
             if authors is None or _is_headed(authors[-1], text, stop):
                 continue
             if count == 1 and not authors[0].given and not others and text[stop : stop + 1] == ":":
-                return None  # the coined name at the head of a title: "BERT: ..."
+                return None  # a coined name at the start of a title: "BERT: ..."
             more = bool(others) or any(part.mark == "…" for part in parts[:count])
             return NameList(tuple(authors), more, stop)
     return None
 
 
 def names_within(text: str) -> NameList | None:
-    """The authors of a text that holds names and nothing else; parts that are no name in any style
-    are read as they stand. None for a text that is no list of names."""
+    """The authors of a text made of names only; parts that are a name in no style are kept as
+    written. None for a text that is not a list of names."""
     bare = text.strip(' \t.,;:()[]*_"“”-–—|')
     found = leading_names(bare)
     if found is not None and not re.search(r"\w", _REST.sub("", bare[found.end :])):
@@ -148,7 +148,7 @@ _REST = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b")
 
 
 def _organisation(text: str) -> NameList | None:
-    """An organisation in the place of authors: "World Health Organization. Title"."""
+    """An organisation in place of authors: "World Health Organization. Title"."""
     end = re.match(
         rf"((?:The\s+)?{UPPER}[\w&'’-]*(?:\s+(?:of|for|and|the|{UPPER}[\w&'’-]*))*?\s+[A-Z]\w+)\s*(?=[.:(]|,\s*(?:\d|[\"“]))",
         text,
@@ -159,7 +159,8 @@ def _organisation(text: str) -> NameList | None:
 
 
 def _parts(text: str, begin: int) -> list[_NamePart]:
-    """What may be names or halves of names at the head of a text, as far as separators go on."""
+    """Possible names, or halves of names, at the start of a text, as far as the separators
+    reach."""
     found: list[_NamePart] = []
     mark, at = "", begin
     while len(found) < 2 * MOST_NAMES:
@@ -192,7 +193,7 @@ def _parts(text: str, begin: int) -> list[_NamePart]:
 
 
 def _is_headed(author: Author, text: str, stop: int) -> bool:
-    """True for a word behind the initials of the last name that is the first of a title."""
+    """True when the word after the initials of the last name is the first of a title."""
     words = author.given.split()
     return (
         len(words) > 1
@@ -203,7 +204,7 @@ def _is_headed(author: Author, text: str, stop: int) -> bool:
 
 
 def _ends(text: str, part: _NamePart) -> list[int]:
-    """Where the last part of a list may end: at its own end, or behind an initial inside it."""
+    """Possible ends of the last part of a list: its own end, or the end of an initial inside it."""
     inner = [
         part.begin + token.end()
         for token in _TOKEN.finditer(part.text)
@@ -213,7 +214,7 @@ def _ends(text: str, part: _NamePart) -> list[int]:
 
 
 def _authors(parts: Sequence[_NamePart]) -> list[Author] | None:  # noqa: PLR0911 - one for each style
-    """The authors of the parts, in the first style that all parts are in."""
+    """The authors of the parts, in the first style that fits all of them."""
     if any(len(part.text.split()) > 7 for part in parts):
         return None
     marks = [part.mark for part in parts]
@@ -253,7 +254,7 @@ def _authors(parts: Sequence[_NamePart]) -> list[Author] | None:  # noqa: PLR091
 def _pairs(  # noqa: PLR0911 - one for each other style
     texts: Sequence[str], marks: Sequence[str]
 ) -> list[Author] | None:
-    """Each name inverted: "Ash, A., Beech, B. C., & Cedar, D."; "Ash, Ann; Beech, Ben"."""
+    """Parse inverted names: "Ash, A., Beech, B. C., & Cedar, D."; "Ash, Ann; Beech, Ben"."""
     if len(texts) % 2:
         return None
     families, given = texts[::2], texts[1::2]
@@ -264,10 +265,10 @@ def _pairs(  # noqa: PLR0911 - one for each other style
     sure = [mark == ";" or mark.endswith("and") for mark in marks[2::2]]
     initials = sum(map(_is_initials, given))
     if initials == len(given) - 1 > 0 and not _is_initials(given[-1]):
-        return None  # the word behind the last initials is the title's first
+        return None  # the word after the last initials is the title's first
     capitals = all(_is_capitals(family) for family in families)
     if initials < len(given) and not all(sure) and not capitals:
-        # Given names that are no initials, parted by commas: "Ash, Ann, Ben Beech" is no pair.
+        # Full given names, separated by commas: "Ash, Ann, Ben Beech" is no pair.
         if any(len(family.split()) > 1 for family in families[1:]):
             return None
         if not initials and len(given) > 1 and not (sure and sure[-1]):
@@ -280,7 +281,7 @@ def _pairs(  # noqa: PLR0911 - one for each other style
 def _first_inverted(
     texts: Sequence[str], marks: Sequence[str], ands: Sequence[int]
 ) -> list[Author] | None:
-    """The first name alone inverted: "Ash, Ann, Ben Beech, and Cara Cedar"."""
+    """Parse a list with only the first name inverted: "Ash, Ann, Ben Beech, and Cara Cedar"."""
     if len(ands) > 1 or (ands and ands[0] != len(texts) - 1) or ";" in marks:
         return None
     rest, given = texts[2:], texts[1]
@@ -312,7 +313,7 @@ def _has_initials(text: str) -> bool:
 
 
 def _is_given(text: str) -> bool:
-    """Initials or given names."""
+    """True for initials or given names."""
     if _is_initials(text):
         return True
     tokens = _TOKEN.findall(text)
@@ -324,7 +325,7 @@ def _is_given(text: str) -> bool:
 
 
 def _is_surname(text: str) -> bool:
-    """One surname, with its particles or a second part, and no initial."""
+    """True for one surname, with its particles or a second part, and without initials."""
     words = text.split()
     if len(words) > 4 or text.endswith("."):
         return False
@@ -351,7 +352,7 @@ _TRAILING = re.compile(
 
 
 def _is_surname_with_initials(text: str) -> bool:
-    """ "Ash A", "van der Beech BC", "Cedar C. D."."""
+    """True for "Ash A", "van der Beech BC", "Cedar C. D."."""
     found = _TRAILING.match(text)
     return found is not None and _is_surname(found["family"])
 
@@ -366,14 +367,14 @@ def _surname_with_initials(text: str) -> Author:
 
 
 def _is_whole(text: str) -> bool:
-    """Given name or initials, and a surname: "Ann Ash", "B. C. Beech"."""
+    """True for given name or initials, and a surname: "Ann Ash", "B. C. Beech"."""
     tokens = [token for token in _TOKEN.findall(text) if token]
     if len(tokens) < 2:
         return re.fullmatch(r"[\u3040-\ud7a3]{2,4}", text) is not None
     last = tokens[-1]
     if tokens[0][0].islower() or re.fullmatch(_INITIAL, last) or not re.search(r"\w\w", last):
         return False
-    # Behind initials stands one surname, or one with particles; two where they come first.
+    # One surname, or one with particles, follows initials; two if they come first.
     initial = [n for n, token in enumerate(tokens) if re.fullmatch(_INITIAL, token)]
     if not initial:
         return True
@@ -402,10 +403,10 @@ def _in_reading_order(text: str) -> Author:
 
 
 def _spaced(text: str) -> str:
-    """Initials apart: "A.B.Ash" is "A. B. Ash"."""
+    """The text with separate initials: "A.B.Ash" is "A. B. Ash"."""
     return re.sub(rf"(?<={UPPER}\.)(?={UPPER})", " ", text)
 
 
 def _cased(family: str) -> str:
-    """A surname in capitals as it is usually written."""
+    """An all-caps surname in its usual capitalisation."""
     return family.title() if _is_capitals(family) and len(family) > 3 else family

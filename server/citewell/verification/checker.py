@@ -27,11 +27,12 @@ from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, 
 from citewell.verification.version_check import PLACEHOLDER
 
 BATCH = 256
-"""Claims that are looked up together: few enough to show progress and to stop soon."""
+"""Claims looked up together: few enough to show progress and to stop soon."""
 FOREIGN = frozenset({"author-added", "author-replaced", "author-unrelated", "author-unread"})
-"""Names that no record has: where the record may be to blame, the reference is not verified."""
+"""Codes for names that no record has: the reference is not verified even if the record may be
+wrong."""
 _OF_HEARSAY = frozenset({"title-differs", "author-missing", "author-order"})
-"""Codes that leave a reference unsettled if its record comes from reference lists alone."""
+"""Codes that leave a reference undecided if its record comes from reference lists alone."""
 _IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "author-placeholder"})
 
 
@@ -42,8 +43,8 @@ def in_parts(
     progress: Callable[[int], None] | None,
     cancel: Cancel | None,
 ) -> list[Check]:
-    """The verdicts in order, `size` claims at a time; `progress(n)` reports n more. Raises
-    `Cancelled` between two parts."""
+    """Check claims in parts of `size`, in order; `progress(n)` reports n more. Raises `Cancelled`
+    between two parts."""
     checks: list[Check] = []
     for start in range(0, len(claims), size):
         if cancel is not None:
@@ -58,8 +59,8 @@ def in_parts(
 class Checker:
     """Checks references against one or more providers of records.
 
-    All providers are asked about all claims and their answers are combined; if one does not answer,
-    a reference that the others do not hold is `unchecked`, never `not-found`.
+    All providers are queried for all claims and their answers are combined. If one does not answer,
+    a reference that the others lack is `unchecked`, never `not-found`.
     """
 
     def __init__(self, records: Sequence[Records], *, today: datetime.date | None = None) -> None:
@@ -81,7 +82,7 @@ class Checker:
             yield judge(claim, candidates, self.year, sources)
 
     def find(self, part: Sequence[Claim]) -> list[tuple[Claim, ClaimCandidates]]:
-        """Claims with their candidates; these may cause a claim of free text to be parsed again."""
+        """The claims with their candidates; free text may be parsed again in view of these."""
         claims = list(part)
         answers = [records.candidates(claims) for records in self.records]
         found = [_together([answer[n] for answer in answers]) for n in range(len(claims))]
@@ -103,7 +104,7 @@ class Checker:
         return list(zip(claims, found, strict=True))
 
     def _find_subtitles(self, claims: Sequence[Claim], found: list[ClaimCandidates]) -> None:
-        """Add the works whose subtitle a printed reference has behind the title of another."""
+        """Add the works with the subtitle that a printed reference has after another title."""
         tails = [
             (n, Claim(title=tail))
             for n, claim in enumerate(claims)
@@ -115,7 +116,7 @@ class Checker:
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
 
     def _reread(self, claims: list[Claim], found: list[ClaimCandidates]) -> None:
-        """Free text that was taken apart wrongly: is any part of it the title of a known work?"""
+        """Parse free text again if another part of it is the title of a known work."""
         for n, claim in enumerate(claims):
             if claim.raw and not found[n].by_title:
                 for work in (*found[n].by_doi, *found[n].by_arxiv):
@@ -134,7 +135,7 @@ class Checker:
                     found[n] = msgspec.structs.replace(found[n], by_title=works)
 
     def _meeting(self, claim: Claim) -> Meeting | None:
-        """The meeting that the claim names, as the place knows it that holds most of its papers."""
+        """The meeting that the claim names, from the provider with most of its papers."""
         named = meeting_of(claim)
         if named is None:
             return None
@@ -157,7 +158,8 @@ def _together(answers: Sequence[ClaimCandidates]) -> ClaimCandidates:
 def with_title_inside(
     claim: Claim, found: ClaimCandidates, works: Sequence[Work]
 ) -> tuple[Claim, ClaimCandidates]:
-    """Free text with the whole title of one of the works, where another part was read as it."""
+    """Free text with the whole title of one of the works, if another part was parsed as its
+    title."""
     if not claim.raw or found.by_title:
         return claim, found
     text = title_key(claim.raw)
@@ -188,10 +190,10 @@ def judge(
     *,
     online: bool = False,
 ) -> Check:
-    """The verdict on one claim, given all that was found for it.
+    """The verdict on one claim, given its candidates.
 
-    `online`: scholarly sources were asked, so that an unknown title with the identifier of another
-    work is proof; a library alone may lack the work.
+    `online`: scholarly sources were queried, so that an unknown title with the identifier of
+    another work is proof; a library alone may lack the work.
     """
     if not (claim.title or claim.doi or claim.arxiv):
         why = "The reference has neither a title nor an identifier."
@@ -240,10 +242,8 @@ def _verdict(match: Match, findings: Sequence[FieldFinding]) -> tuple[Verdict, f
 
 
 def _namesake(claim: Claim, match: Match) -> bool:
-    """True when the record is likely another work of the same short title.
-
-    Two papers called "Deep Learning" are no evidence against each other.
-    """
+    """True when the record is probably another work with the same short title. Two papers called
+    "Deep Learning" are no evidence against each other."""
     difference = match.people.difference
     if claim.doi and claim.doi in (work.doi for work in match.works):
         return False
@@ -253,9 +253,9 @@ def _namesake(claim: Claim, match: Match) -> bool:
     venue = any(venue_ids(claim.venue) & work_venues(work) for work in match.works)
     book = any(kind in claim.kind for kind in ("thesis", "book", "report"))
     if difference is Difference.MISSING and len(claim.authors) == 1 and _is_thesis(claim):
-        return all("thesis" not in work.kind for work in match.works)  # its author's paper
+        return all("thesis" not in work.kind for work in match.works)  # its author's own paper
     if difference is not Difference.UNRELATED:
-        # A book, a tutorial and a survey by the same people have the same title too.
+        # A book, a tutorial and a survey by the same people may share the title.
         other_people = difference in (Difference.REPLACED, Difference.MISSING, Difference.ADDED)
         paper = all("book" not in work.kind for work in match.works)
         return other_people and words <= 4 and not year and not venue and paper
@@ -282,7 +282,8 @@ def _is_thesis(claim: Claim) -> bool:
 def _unknown(
     claim: Claim, found: ClaimCandidates, year_now: int, sources: tuple[str, ...], *, online: bool
 ) -> Check:
-    """No record is the work: only the reference's own contradictions can speak against it."""
+    """The check of a claim without a matching record: only its own contradictions count against
+    it."""
     findings = fields.check_alone(claim, found, year_now)
     counted = [one for one in findings if one.confidence >= SURE]
     codes = {one.code for one in counted}
@@ -297,7 +298,7 @@ def _unknown(
         sure = max(one.confidence for one in counted)
         unknown = claim.year is not None and claim.year >= PLACEHOLDER
         proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE)
-        # A wrong DOI is a slip as often as an invention while the title may be known elsewhere.
+        # A wrong DOI is a slip as often as a fabrication if the title may exist elsewhere.
         slips = ("assistant-",) if online else ("doi-", "url-", "assistant-")
         telling = {code for code in codes if not code.startswith(slips)}
         proven = proven or telling & {"doi-other-work", "arxiv-other-work"}

@@ -1,4 +1,4 @@
-"""What references claim, read from entries, from a `thebibliography`, or from pasted text."""
+"""Claims of references, read from entries, from a `thebibliography`, or from pasted text."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _YEAR = re.compile(r"(?<!\d)(?:((?:19|20)\d\d)|['’](\d\d))(?!\d)")
 _PIECE = re.compile(r"\S(?:.|\n(?!\n))*")
 _LABEL = re.compile(r"\[([^\]\n]{1,40})\]\s+")
 LONGEST_REFERENCE = 4_000
-"""Characters of one reference of a PDF that are read; a list of 300 authors has 6,000."""
+"""Maximum number of characters read of one reference in a PDF; a list of 300 authors has 6,000."""
 _WITH_IDENTIFIERS = (
     "doi", "url", "eprint", "venue", "howpublished", "note", "ee", "link", "pdf")  # fmt: skip
-"""Fields that hold addresses of the work itself."""
+"""Fields with addresses of the work itself."""
 _IN_BRACES = re.compile(
     r"([^\W\d_][^\s,]*(?: [^\W\d_][^\s,]*)?),\s*"
     r"((?!Inc|Ltd|LLC|Corp|Co\b|GmbH)[^\W\d_][\w-]*\.?(?:[ -]?[^\W\d_][\w-]*\.?){0,2})"
@@ -58,10 +58,10 @@ _TRACE = re.compile(
     r"grok_render\w*|[\ue200-\ue202]",
     re.IGNORECASE,
 )
-"""Marks that chat assistants leave in what is copied from them."""
+"""Traces that chat assistants leave in copied text."""
 _NOT_CITED = with_trait("private")
 _LONGEST_TEXT = 40_000
-"""Characters of one plain-text reference that are read; some have thousands of authors."""
+"""Maximum number of characters read of one plain-text reference; some have thousands of authors."""
 
 
 def claims_of_bib(bib: BibFile) -> list[Claim]:
@@ -75,7 +75,7 @@ def claims_of_bib(bib: BibFile) -> list[Claim]:
 
 
 def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Claim:
-    """The fields of an entry, `crossref` and `xdata` included."""
+    """The claim of an entry, with `crossref` and `xdata` fields included."""
     values = inherited(bib.by_key, entry)
     body = author_source(bib.by_key, entry).body
     title = plain_title(values.get("title", ""))
@@ -112,7 +112,8 @@ def make_claim(
     spans: Mapping[str, Span] | None = None,
     mark: Mark | None = None,
 ) -> Claim:
-    """A claim from plain field values; `author` may still hold LaTeX, `venue` is the venue."""
+    """Make a claim from plain field values; `author` may still contain LaTeX, `venue` is the
+    venue."""
     authors = values.get("author", "")
     raw_doi = values.get("doi", "").strip()
     doi = normalise_doi(raw_doi) or normalise_doi(values.get("url", ""))
@@ -158,7 +159,7 @@ def make_claim(
 def _further_identifiers(
     texts: Mapping[str, str], doi: str, arxiv: str
 ) -> tuple[GivenIdentifier, ...]:
-    """The identifiers in the texts of some fields, each once, without the two that are known."""
+    """The identifiers in the fields, each once, without the two known ones."""
     found: dict[tuple[str, str], GivenIdentifier] = {}
     for field, text in texts.items():
         marked = arxiv_id(text)
@@ -169,7 +170,7 @@ def _further_identifiers(
 
 
 def _trace(texts: Mapping[str, str]) -> tuple[str, str]:
-    """The first mark of a chat assistant in the texts, and the name of its field."""
+    """The first trace of a chat assistant in the texts, and the name of its field."""
     for name, text in texts.items():
         plain = unquote(text.replace("\\", "")) if name not in _NOT_CITED else ""
         if found := _TRACE.search(plain):
@@ -187,8 +188,8 @@ def _years_of(values: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _named(author: Author) -> Author:
-    """The author without an "et al." that was typed as a part of the name; of a name in braces of
-    its own, "{{Eckel-Passow}, J.}", the two parts."""
+    """The author without an "et al." typed as a part of the name; a partly braced name, as in
+    "{{Eckel-Passow}, J.}", is split in two."""
     if not author.given and (parts := _IN_BRACES.fullmatch(author.family)):
         return Author(parts[1], parts[2])
     if _ET_AL.search(author.display) is None:
@@ -224,7 +225,7 @@ def claims_of_text(text: str, path: str = "") -> list[Claim]:
 
 
 def _parsed(text: str, before: Sequence[Claim]) -> Claim:
-    """The claim of one reference; a dash at its head stands for the authors of the one before."""
+    """Parse one reference; a dash at its start stands for the previous one's authors."""
     words = joined(_with_names_apart(text[:_LONGEST_TEXT]))
     dash = SAME_AUTHORS.match(words)
     if dash is not None and before and (names := leading_names(before[-1].raw)):
@@ -233,7 +234,7 @@ def _parsed(text: str, before: Sequence[Claim]) -> Claim:
 
 
 def _with_names_apart(text: str) -> str:
-    """The text with full stops around a second line that holds the names and nothing else."""
+    """The text with full stops around a second line that consists of names."""
     lines = text.split("\n", 2)
     if len(lines) < 2 or lines[0].rstrip()[-1:] in ".,;:-":
         return text
@@ -245,10 +246,8 @@ def _with_names_apart(text: str) -> str:
 
 
 def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
-    """One claim per reference of a PDF, in order, with its page and its number or label.
-
-    A reference without either has its place in the list, from 1, as its number.
-    """
+    """One claim per reference of a PDF, in order, with its page and its number or label. A
+    reference without either is numbered by its position, from 1."""
     if paper.claims:
         return list(paper.claims)
     text = "\n".join(page.text for page in paper.references)
@@ -273,7 +272,7 @@ def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
 
 
 def _parted(text: str) -> list[Piece]:
-    """The pieces between empty lines, each with the label that it begins with."""
+    """The pieces between empty lines, each with its leading label."""
     found = []
     for piece in _PIECE.finditer(text):
         label = _LABEL.match(piece.group())
@@ -288,7 +287,7 @@ def _placed(claim: Claim, path: str, starts: list[int], span: Span, key: str = "
 
 
 def _with_marks(claim: Claim) -> Claim:
-    """A claim of free text with its further identifiers and the marks of an assistant."""
+    """A free-text claim with its further identifiers and traces of an assistant."""
     further = _further_identifiers({"url": claim.raw}, claim.doi, claim.arxiv)
     trace, field = _trace({"note": claim.raw})
     return msgspec.structs.replace(claim, identifiers=further, trace=trace, trace_field=field)

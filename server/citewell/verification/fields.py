@@ -1,4 +1,4 @@
-"""Field by field: what an identified reference says against what the records of its work say."""
+"""Comparison of an identified reference with the records of its work, field by field."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compare(
     people = check_people(claim, match)
     added = match.people.difference is Difference.ADDED
     if venue and people and (added or venue[0].confidence < 0.7):
-        # Other people and another venue: likely another version of the work, unknown here.
+        # Other people and another venue: probably another version of the work, unknown here.
         people = [_doubted(one) for one in people if one.code != "author-unrelated"] or people
         venue = [_doubted(one) for one in venue]
     findings = [
@@ -65,14 +65,14 @@ _OF_ITSELF = frozenset(
     {"year-future", "doi-other-work", "doi-impossible", "doi-unlikely", "doi-malformed",
      "arxiv-other-work", "arxiv-impossible", "url-other-work", "assistant-trace"}
 )  # fmt: skip
-"""Codes that rest on the reference itself, or on the owner of an identifier."""
+"""Codes that depend only on the reference, or on the owner of an identifier."""
 
 
 def _by_hearsay(one: FieldFinding, claim: Claim, match: Match) -> FieldFinding:
-    """The finding as far as references of other papers support it: who cites copies slips.
+    """The finding as far as reference lists of other papers support it: authors copy errors.
 
-    The reference's own identifier, if it is that of the record, is the second witness; but for the
-    people of a work whose list was cut there is none.
+    The reference's own identifier, if it is the record's, is the second witness, except for the
+    authors of a work with a truncated list.
     """
     edition = one.code == "doi-differs" and (claim.kind in BOOKS or match.work.kind == "book")
     if edition or one.code == "year-differs":
@@ -88,19 +88,19 @@ _SMALL = frozenset(
     {"author-added", "author-given", "author-order", "year-differs", "pages-differ",
      "volume-differs", "doi-differs", "title-spelling"}
 )  # fmt: skip
-"""Differences that are a slip of the record as often as of the reference, each by itself."""
+"""Differences that are a slip of the record as often as of the reference, each taken alone."""
 
 
 def _together(findings: Sequence[FieldFinding], match: Match) -> list[FieldFinding]:
-    """The findings; small differences in two fields of one version count as one finding."""
+    """The findings, with small differences in two fields of one version counted as one finding."""
     pairs = (*match.people.other_given, *match.people.misspelt)
     other_given = any(fold(given.family) == fold(known.family) for given, known in pairs)
     codes = _SMALL | {"author-spelling"} if other_given else _SMALL
     if match.people.renamed:
-        codes |= {"author-replaced"}  # one name, of which part is the record's
+        codes |= {"author-replaced"}  # one name, partly the record's
     small = {_PLACES.get(one.field, one.field) for one in findings if one.code in codes}
     if any(one.code == "author-order" for one in findings):
-        small -= {"pages"}  # an index may have order and pages of a version of its own
+        small -= {"pages"}  # an index may have the order and pages of another version
     if len(small) < 2:
         return list(findings)
     return [
@@ -114,17 +114,17 @@ def _together(findings: Sequence[FieldFinding], match: Match) -> list[FieldFindi
 
 
 _PLACES = {"volume": "pages"}
-"""Volume and pages count as one difference."""
+"""Fields that count as one difference."""
 TOGETHER = 0.72
 """Confidence of two small differences."""
 
 
 _OF_RECORDS = {"title": "title", "author": "authors", "year": "year", "venue": "venue"}
-"""By the beginning of a code: the field of the records that disagree."""
+"""From the prefix of a code to the field of the disagreeing records."""
 
 
 def _with_sources(one: FieldFinding, works: Sequence[Work]) -> FieldFinding:
-    """The finding with the names of the sources whose records disagree, where it has none yet."""
+    """The finding with the names of the disagreeing sources, if it has none."""
     field = _OF_RECORDS.get(one.code.partition("-")[0])
     if field is None or not one.expected:
         return one
@@ -151,7 +151,7 @@ def _doubted(one: FieldFinding) -> FieldFinding:
 
 
 def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[FieldFinding]:
-    """Silent on case, punctuation, accents and markup."""
+    """Findings on the title; case, punctuation, accents and markup are ignored."""
     expected = match.work.title
     given = claim.title
     if added := added_subtitle(claim, expected):
@@ -174,7 +174,7 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
         code, words = "title-spelling", f"The record spells the title “{expected}”."
         severity = Severity.WARNING
     elif match.title is TitleLike.OTHER and _is_piece(claim, match.work):
-        return []  # cut out of the text or lost with its markup
+        return []  # truncated, or lost with its markup
     else:
         code, words, severity, sure = (
             "title-differs", f"The work is titled “{expected}”.", Severity.WARNING, 0.85
@@ -191,14 +191,14 @@ def check_title(claim: Claim, match: Match, near: Sequence[Work] = ()) -> list[F
 
 
 _LEAST_TAIL = 4
-"""Words of a subtitle that two works do not share by chance."""
+"""Minimum number of words of a subtitle that two works do not share by chance."""
 
 
 _TITLE_END = re.compile(r"[.“”\"]|,[”’\"']|, (?:in:?|In:?) ")
 
 
 def added_subtitle(claim: Claim, known: str) -> str:
-    """Return the words that a printed reference has behind the known title and a colon, if any."""
+    """Return the words that a printed reference has after the known title and a colon, if any."""
     head, colon, tail = claim.title.partition(":")
     if not colon:
         head = claim.title
@@ -220,11 +220,11 @@ def _joined(claim: Claim, match: Match, near: Sequence[Work]) -> Work | None:
 
 
 _SAME_START = 30
-"""Letters at the head of two titles of one preprint, of which one has an abbreviation."""
+"""Letters at the start of two titles of one preprint if one of them has an abbreviation."""
 
 
 def _is_piece(claim: Claim, work: Work) -> bool:
-    """True for a title that was read in part, or a text that holds the work's title elsewhere."""
+    """True for a partly read title, or for a text with the work's title elsewhere in it."""
     given, known = title_key(claim.title), title_key(work.title)
     return len(claim.title.split()) < 3 or (
         bool(claim.raw) and (given in known or known in title_key(claim.raw))
@@ -232,13 +232,14 @@ def _is_piece(claim: Claim, work: Work) -> bool:
 
 
 def _same_preprint(claim: Claim, match: Match) -> bool:
-    """True when the arXiv identifier and all authors are those of the work."""
+    """True when the arXiv identifier and all authors match the work."""
     same = match.people.difference is Difference.SAME and not claim.others
     return same and match.by == "arxiv"
 
 
 _ICLR_PROCEEDINGS = 2017
-"""Before, the papers of ICLR appeared on arXiv alone, and indices have the title of any version."""
+"""The first year with proceedings: before, ICLR papers appeared only on arXiv, and indexes have the
+title of any version."""
 
 
 def _on_arxiv_alone(works: Sequence[Work]) -> bool:
@@ -249,7 +250,7 @@ def _on_arxiv_alone(works: Sequence[Work]) -> bool:
 
 
 def check_alone(claim: Claim, found: ClaimCandidates, year_now: int) -> list[FieldFinding]:
-    """What speaks against a reference whose work is not known: its own contradictions."""
+    """Findings against a reference of an unknown work: its own contradictions."""
     return [
         *check_placeholders(claim),
         *check_year(claim, (), year_now),
@@ -262,7 +263,8 @@ def check_alone(claim: Claim, found: ClaimCandidates, year_now: int) -> list[Fie
 
 
 def _check_trace(claim: Claim) -> list[FieldFinding]:
-    """A mark of a chat assistant: the reference was copied from one, and may be its invention."""
+    """A finding for a trace of a chat assistant: the reference was copied from one, and may be
+    fabricated."""
     if not claim.trace:
         return []
     mark = claim.trace if claim.trace.isprintable() else f"U+{ord(claim.trace[0]):04X}"
@@ -274,7 +276,7 @@ def _check_trace(claim: Claim) -> list[FieldFinding]:
 
 
 def _check_pages(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
-    """First page or volume other than the record's, where the venue is the record's."""
+    """Findings on first page and volume, if the venue matches the record's."""
     ids = venue_ids(claim.venue)
     same = [work for work in works if ids & work_venues(work)]
     findings = []
@@ -292,7 +294,7 @@ def _check_pages(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
 
 
 def _check_kind(claim: Claim, work: Work) -> list[FieldFinding]:
-    """An article that is a paper of a meeting, or the other way round, where the venue is right."""
+    """A finding on an article that is a conference paper, or the reverse, if the venue matches."""
     if not {claim.kind, work.kind} <= _PAPERS or claim.kind == work.kind:
         return []
     if not venue_ids(claim.venue) & work_venues(work):

@@ -1,4 +1,4 @@
-"""How a finding is made, and how names and addresses are written in one."""
+"""Construction of a finding, and the wording of names and addresses in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
 
 SURE = 0.7
-"""A finding below this confidence is shown and changes no verdict."""
+"""A finding below this confidence is shown without changing the verdict."""
 
 
 def finding(  # noqa: PLR0917 - called in one shape only
@@ -23,7 +23,7 @@ def finding(  # noqa: PLR0917 - called in one shape only
     expected: str = "",
     url: str = "",
 ) -> FieldFinding:
-    """A finding on a field of the claim, at the place of its value."""
+    """A finding on a field of the claim, at the range of its value."""
     return FieldFinding(
         code=code,
         field=field,
@@ -38,12 +38,12 @@ def finding(  # noqa: PLR0917 - called in one shape only
 
 
 def names(authors: Sequence[Author]) -> str:
-    """Names as a reader writes them."""
+    """Names in the usual display form."""
     return ", ".join(author.display for author in authors)
 
 
 def listed(authors: Sequence[Author], most: int = 3) -> str:
-    """Names in a sentence, the rest of a long list counted."""
+    """Names in a sentence; the rest of a long list is counted."""
     if not authors:
         return ""
     shown = [author.display for author in authors[:most]]
@@ -53,7 +53,7 @@ def listed(authors: Sequence[Author], most: int = 3) -> str:
 
 
 def address(work: Work) -> str:
-    """The page of a work, of its DOI or of its preprint; empty where none is known."""
+    """The page of a work, of its DOI or of its preprint; empty if none is known."""
     if work.url.startswith(("https://", "http://")):
         return work.url
     if work.doi:
@@ -61,7 +61,7 @@ def address(work: Work) -> str:
     return f"https://arxiv.org/abs/{work.arxiv}" if work.arxiv else ""
 
 
-# What each finding of the check means, in one sentence: for reports, hovers and the manual.
+# The meaning of each finding in one sentence: for reports, hovers and the manual.
 
 # ruff: noqa: E501 - one line each
 

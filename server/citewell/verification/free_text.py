@@ -1,4 +1,4 @@
-"""A reference written out, taken apart by tolerant rules: names, year, title, venue, identifiers.
+"""A tolerant parser of free-text references: names, year, title, venue, identifiers.
 
 The styles of the field are enough: "A. Author and B. Other. Title. In Venue, 2020.", "Author, A.,
 & Other, B. (2020). Title. Venue, 3(2), 1-9.", 'A. Author, "Title," in Proc. Venue, 2020.', and the
@@ -52,7 +52,7 @@ _SENTENCE = re.compile(
 _GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _SMALL_CAPS = re.compile(rf"\s*{_GROUP}\s*[,.]?\s*(?:\\emph\s*)?{_GROUP}\s*,?(.*)", re.S)
 _TYPE = re.compile(r"\s*\[(?:[JCMDRSPNGAZ]|DB|CP|EB)(?:/(?:OL|CD|MT|DK))?\](?:\s*//)?[\s.,]*")
-"""The type of document behind a title of GB/T 7714: [J] for a journal, [C]// for a volume."""
+"""The document type after a title in GB/T 7714: [J] for a journal, [C]// for a volume."""
 _PAGES = re.compile(
     r"(?:\b(?:pages?|pp?)\b\.?\s*|(?<=[\d)]):\s*)[\w.:]*\d\s*(?:[-–—]+\s*[\w.:]*\d+)?|\d+\s*[–—-]+\s*\d+"
 )
@@ -80,7 +80,7 @@ _BARE_YEAR = re.compile(rf"\s{_YEAR_TEXT}[a-z]?\s\w")
 _VENUE_TAIL = re.compile(r"\s*(?:[,.;](?!\w)|\bpages?\b|\bpp\b|\bvol\b|\(|\d).*$", re.S)
 _WHICH = re.compile(r"^(.{0,40}?)\b(?:\d{4}|\d+(?:st|nd|rd|th))\s+(?=\w+ )")
 _AFTER_TITLE = re.compile(r"\s+[-–—|]+\s+|\s*[(\[]\s*(?=\D)|[.?!]\s+|,?\s+by:?\s+|[,:;]\s+")
-"""Where a title that comes first may end and the names begin."""
+"""Possible separators between a title in first place and the names."""
 _BETWEEN = re.compile(r"^[\s.,:;|–—-]*(?:[(\[]\s*)?(?:(?:by|authors?:?|von|par|de)\s+)?", re.I)
 _NO_NAMES = re.compile(
     r"(?:in|proceedings|proc|journal|advances|transactions|conference|international|annual|arxiv|corr|"
@@ -92,9 +92,9 @@ _FIELD = re.compile(
     r"\s*(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*",
     re.I,
 )
-"""A field that is named before its value."""
+"""A labelled field before its value."""
 _DATED = re.compile(rf"^[(\[]?(?:[\w’']+\s)?{_YEAR_TEXT}[)\]]?\s*[-–—.,:]*\s+(?={UPPER})")
-"""A year, or a venue and a year, before all else."""
+"""A year, or a venue and a year, before everything else."""
 _LINK = re.compile(r"\[([^\[\]]+(?:\[[^\[\]]*\][^\[\]]*)*)\]\(\s*<?([^()\s]+)>?\s*\)")
 _ANCHOR = re.compile(r"<a\b[^>]*\bhref=[\"']?([^\"'\s>]+)[\"']?[^>]*>(.*?)</a>", re.I | re.S)
 _STRONG = re.compile(
@@ -129,9 +129,9 @@ _SITE = re.compile(
 
 
 _LONGEST_TITLE = 400
-"""Characters in which a title that comes first must end."""
+"""Maximum number of characters of a title in first place."""
 _LONG_TITLE = 36
-"""Letters of a title that is no other's."""
+"""Letters of a title long enough to be unique."""
 _ABOUT = re.compile(
     r"\b(?:comment\w*|repl(?:y|ies)|response|review\w*|discussion|errat\w+|corrigend\w+|correction|retraction|letter)\b",
     re.I,
@@ -139,18 +139,18 @@ _ABOUT = re.compile(
 
 
 class _Split(NamedTuple):
-    """A reference taken apart."""
+    """The parts of a reference."""
 
     names: NameList | None
     title: str
     tail: str
-    """What follows the title, or title and names."""
+    """The text after the title, or after title and names."""
     unread: str = ""
-    """Words in the place of the names that are not read for sure."""
+    """Words in the names' place that could not be parsed with certainty."""
 
 
 def parse_reference(text: str, *, latex: bool = False) -> Claim:
-    """The claim of one written reference; `raw` is its plain text, empty for an empty reference."""
+    """Parse one written reference; `raw` of the claim is its plain text, empty for an empty one."""
     blocks = _blocks(text) if latex else []
     plain = " ".join((". ".join(blocks) if blocks else _unmarked(text)).split())
     doi, arxiv = normalise_doi(plain), arxiv_id(plain) or arxiv_before(plain)
@@ -166,14 +166,14 @@ def parse_reference(text: str, *, latex: bool = False) -> Claim:
 
 
 def undecorated(title: str) -> str:
-    """A title without the marks of search engines and sites: "[PDF]", "[1810.04805]", a number in
-    a list, "- ScienceDirect"."""
+    """A title without additions of search engines and sites: "[PDF]", "[1810.04805]", a list
+    number, "- ScienceDirect"."""
     bare = _SITE.sub("", _DECORATION.sub("", title))
     return bare if len(title_key(bare)) >= 4 else title
 
 
 def arxiv_before(title: str) -> str:
-    """The arXiv identifier that decorates a title: "[1810.04805] BERT: ..."."""
+    """The arXiv identifier before a title: "[1810.04805] BERT: ..."."""
     found = _ARXIV_BEFORE.match(title)
     return arxiv_id(f"arXiv:{found[1]}") if found else ""
 
@@ -192,8 +192,7 @@ def _filled(claim: Claim, split: _Split, text: str) -> Claim:
 
 
 def with_title(claim: Claim, title: str) -> Claim:
-    """A claim of free text whose title is known. The names precede it or, where nothing does,
-    follow it."""
+    """A free-text claim with a known title. The names precede it or, if nothing does, follow it."""
     text = _bare(claim.raw)
     place = _place_of(title, text)
     if place is None:
@@ -206,7 +205,7 @@ def with_title(claim: Claim, title: str) -> Claim:
 
 
 def _place_of(title: str, text: str) -> tuple[int, int] | None:
-    """Where in a text the letters and digits of a title stand."""
+    """The range of a title in a text, compared by letters and digits."""
     key = title_key(title)
     places, letters = [], []
     for at, char in enumerate(text):
@@ -218,7 +217,8 @@ def _place_of(title: str, text: str) -> tuple[int, int] | None:
 
 
 def _names_of_head(head: str) -> tuple[NameList | None, str]:
-    """The names in the words before a title; and those words where they are not read for sure."""
+    """The names in the words before a title; or those words if they cannot be parsed with
+    certainty."""
     head = re.sub(rf"[\s.,:;(\[–—-]*(?:{_YEAR_TEXT}[a-z]?)?[\s.,:;)\]\"“”‘'`*_–—-]*$", "", head)
     head = _DATED.sub("", _DECORATION.sub("", head))
     if not re.search(r"[^\W\d_]{2}", head) or (
@@ -232,7 +232,7 @@ def _names_of_head(head: str) -> tuple[NameList | None, str]:
 
 
 def stands_alone(title: str, raw: str) -> bool:
-    """True for a long title that is a part of a reference by itself, not a work it speaks about."""
+    """True for a long title that is a separate part of a reference, not a work mentioned in it."""
     text = _bare(raw)
     place = _place_of(title, text)
     if place is None or len(title_key(title)) < _LONG_TITLE or _VENUE_HEAD.match(title):
@@ -242,10 +242,8 @@ def stands_alone(title: str, raw: str) -> bool:
 
 
 def title_guesses(raw: str) -> list[str]:
-    """Every part of a written reference that may be its title, where it was taken apart wrongly.
-
-    Runs of what commas, full stops and brackets part, of four words and more, longest first.
-    """
+    """Every part of a written reference that may be its title, for one that was parsed wrongly.
+    Runs of at least four words between commas, full stops and brackets, longest first."""
     text = _TYPE.sub(". ", _bare(raw))
     parts = [part for part in _PART.split(text) if part and part.strip()]
     found: dict[str, None] = {}
@@ -258,12 +256,12 @@ def title_guesses(raw: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """Without addresses and identifiers."""
+    """The text without addresses and identifiers."""
     return " ".join(_ONLINE.sub("", _URL.sub(" ", _DOI_TEXT.sub(" ", text))).split())
 
 
 def _unmarked(text: str) -> str:
-    """Without the markup of Markdown and HTML; a title that it sets off is quoted."""
+    """The text without Markdown and HTML markup; a marked-up title is quoted."""
     if not re.search(r"[*_`<&\[\\]", text):
         return text
     text = _ANCHOR.sub(lambda found: f"[{_TAG.sub('', found[2])}]({found[1]})", text)
@@ -283,7 +281,8 @@ def _first_of(found: re.Match[str]) -> str:
 
 
 def _set_off(words: str) -> str:
-    """Words in quotation marks, if they may be a title: no names, no year, no whole reference."""
+    """The words in quotation marks, if they can be a title: no names, no year, no whole
+    reference."""
     if len(words.split()) < 3 or _QUOTED.search(words) or _YEAR.search(words):
         return words
     found = leading_names(words)
@@ -295,10 +294,8 @@ def _set_off(words: str) -> str:
 
 
 def _blocks(text: str) -> list[str]:
-    """The parts of a \\bibitem as plain text, as far as its style marks them.
-
-    \\newblock ends the names and the title; `{\\sc Names}, {\\em Title}, ...` does so without.
-    """
+    r"""The parts of a \bibitem as plain text, as far as its style marks them. \newblock ends the
+    names and the title; `{\sc Names}, {\em Title}, ...` marks them without it."""
     text = re.sub(r"\\(?:url|href)\s*\{([^{}]*)\}", r" \1 ", text)
     marked = _SMALL_CAPS.match(text) if re.match(r"\s*\{\s*\\sc\b", text) else None
     if marked and "\\newblock" not in text:
@@ -313,7 +310,7 @@ def _plain(latex: str) -> str:
 
 
 def _of_blocks(blocks: list[str]) -> _Split:
-    """The split that the bibliography's style marks."""
+    """The split marked by the bibliography style."""
     title, tail = blocks[1], ". ".join(blocks[2:])
     if quoted := _QUOTED.match(title):
         title = quoted[1]
@@ -328,14 +325,14 @@ def _year_of(text: str) -> int | None:
 
 
 def _parts(text: str) -> _Split:  # noqa: PLR0911 - one for each form
-    """Names, title and what follows: names first, then title first, then whatever is marked."""
+    """Split into names, title and rest: names first, then title first, then whatever is marked."""
     text = _DATED.sub("", text)
     if re.match(r"\d{1,4}\s+[^\W\d_]", text) and leading_names(text.partition(" ")[2]):
         text = text.partition(" ")[2]
     if names := leading_names(text):
         title, tail = _title_at_head(text[names.end :])
         if text[names.end :].startswith(",") and _ends_with_name(title):
-            # A name that is written like none stopped the list.
+            # A name in an unusual form ended the list.
             head = f"{text[: names.end]}, {title}"
             return _Split(names_within(head), *_title_at_head(tail), head)
         if _IN_VENUE.match(title):
@@ -369,7 +366,7 @@ def _parts(text: str) -> _Split:  # noqa: PLR0911 - one for each form
 
 
 def _ends_with_name(title: str) -> bool:
-    """True for "... and Ann Ash" in the place of a title."""
+    """True for "... and Ann Ash" in the title's place."""
     _, last_and, name = title.rpartition(" and ")
     found = leading_names(f"{name}.") if last_and and "," in title else None
     if found is None or found.end < len(name) or not found.authors[0].given:
@@ -390,7 +387,7 @@ def _labelled(text: str) -> _Split | None:
 
 
 def _title_at_head(rest: str) -> tuple[str, str]:
-    """The title at the head of what follows the names, and what follows it."""
+    """The title at the start of the text after the names, and the rest."""
     by_commas = rest.startswith(",")
     text = _LEADING_YEAR.sub("", rest)
     dated = text != rest and bool(_LEADING_YEAR.match(rest))
@@ -409,7 +406,8 @@ def _title_at_head(rest: str) -> tuple[str, str]:
 
 
 def _title_first(text: str) -> _Split | None:
-    """ "Title - Names (year)", "Title (Names, year)", "Title. Names. Venue": names beyond doubt."""
+    """Split "Title - Names (year)", "Title (Names, year)", "Title. Names. Venue" if the names are
+    certain."""
     for end in _AFTER_TITLE.finditer(text, 0, _LONGEST_TITLE):
         if len(text[: end.start()].split()) < 2:
             continue
@@ -420,7 +418,7 @@ def _title_first(text: str) -> _Split | None:
 
 
 def _names_behind(text: str, *, sure: bool = True) -> tuple[NameList | None, str]:
-    """The names that follow a title, and what follows them; a venue is none."""
+    """The names after a title, and the rest; a venue does not count as names."""
     between = _BETWEEN.match(text)
     text = text[between.end() :] if between else text
     if _NO_NAMES.match(text) or not re.match(UPPER, text):
@@ -440,7 +438,7 @@ def _names_behind(text: str, *, sure: bool = True) -> tuple[NameList | None, str
 
 
 def _until_comma(text: str) -> tuple[str, str]:
-    """The title in a style that parts all by commas: up to "in", a venue, or a number."""
+    """The title in a style that separates all parts by commas: up to "in", a venue, or a number."""
     for comma in re.finditer(r",\s+", text):
         if _is_venue(text[comma.end() :]):
             return text[: comma.start()], text[comma.end() :]
@@ -458,7 +456,7 @@ def _is_venue(text: str) -> bool:
 def _first_sentence(text: str) -> tuple[str, str]:
     found = _SENTENCE.search(text)
     if found is not None and (further := _SENTENCE.search(text, found.end())):
-        # A sentence between the title's first and "In Proceedings" is the title's second.
+        # A sentence between the title's first one and "In Proceedings" belongs to the title.
         between = text[found.end() : further.start()]
         venue = bool(re.search(r"\d", between) or venue_ids(between) or names_preprint(between))
         venue = venue or bool(_IN.match(between) or _VENUE_HEAD.match(between))

@@ -1,4 +1,4 @@
-"""Do the DOI and the arXiv identifier of a reference point to its work, and can they exist?"""
+"""Checks of DOI and arXiv identifier: whether they exist, and point to the reference's work."""
 
 from __future__ import annotations
 
@@ -18,33 +18,32 @@ from citewell.verification.identify import ClaimCandidates, Match
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
 
-# Facts in the form of a DOI or an arXiv identifier, without any look-up.
+# Facts contained in a DOI or an arXiv identifier, without any look-up.
 #
-# Many publishers put the venue and the year into the DOI; an arXiv identifier begins with the
-# month of its first submission. Where that contradicts the reference, the reference contradicts
-# itself.
+# Many publishers put the venue and the year into the DOI; an arXiv identifier begins with the month
+# of its first submission. A reference that contradicts them contradicts itself.
 
 
 class IdentifierFacts(msgspec.Struct, frozen=True):
-    """Facts about a work in the form of its identifier."""
+    """Facts about a work contained in its identifier."""
 
     venues: frozenset[str] = frozenset()
     year: int | None = None
     slack: int = 1
-    """By how many years `year` may differ from the year of publication."""
+    """Number of years by which `year` and the year of publication may differ."""
     preprint: bool = False
     early: int = 0
-    """By how many years more the publication may be later than `year`."""
+    """Number of further years by which the publication may be later than `year`."""
 
     def allows(self, year: int) -> bool:
-        """True when a work of this year may have the identifier."""
+        """True when a work of this year can have the identifier."""
         assert self.year is not None
         return self.year - self.slack <= year <= self.year + self.slack + self.early
 
 
 _NOTHING = IdentifierFacts()
 _EARLY = 3
-"""IEEE prints papers in an issue years after it has accepted and numbered them."""
+"""IEEE prints papers in an issue years after accepting and numbering them."""
 _ACL_LETTERS = {
     "P": "acl", "N": "naacl", "D": "emnlp", "E": "eacl", "C": "coling", "Q": "tacl", "J": "cl",
     "K": "conll", "I": "ijcnlp", "L": "lrec", "S": "semeval",
@@ -83,7 +82,7 @@ def _of_meeting(doi: str) -> IdentifierFacts | None:
         return IdentifierFacts(frozenset({"interspeech"}), int(found[1]), 0)
     if found := _CODE.match(doi):
         year = int(found[3] or 0)
-        # A journal's code is followed by the year of acceptance, a meeting's by its own.
+        # The year of acceptance follows a journal's code, that of the meeting a meeting's.
         known = not found[2] and 1980 < year < 2100
         return IdentifierFacts(
             venue_ids(found[1]), year if known else None, 1, early=_EARLY if known else 0
@@ -116,24 +115,24 @@ def _acl(anthology: str) -> IdentifierFacts:
         return IdentifierFacts(venue_ids(volume.partition("-")[0]), int(meeting), 0)
     year = int(anthology[1:3])
     name = _ACL_LETTERS.get(anthology[0], "")
-    # One letter covers what met together ("D19" holds EMNLP and its workshops).
+    # One letter covers all meetings at one place ("D19" is EMNLP and its workshops).
     return IdentifierFacts(venue_ids(name), (1900 if year > 50 else 2000) + year, 0)
 
 
 def registrant(doi: str) -> str:
-    """The prefix of a DOI without "10.": who registered it."""
+    """The registrant: the prefix of a DOI without "10."."""
     return doi.partition("/")[0].removeprefix("10.").partition(".")[0]
 
 
 _TEST_PREFIXES = frozenset({"1234", "12345", "123456", "9999", "99999", "0000", "00000", "11111"})
 _NO_NUMBER = re.compile(r"^10\.1109/(?:cvpr|iccv|wacv|icra|iros|icassp|ijcnn|icpr)\.20[2-9]\d\.")
-"""Since 2020 IEEE writes a number after the name of a meeting: "cvpr52688.2022"."""
+"""Since 2020, IEEE has a number after the name of a meeting: "cvpr52688.2022"."""
 HIGHEST_PREFIX = 80_000
-"""No agency had handed out a prefix as high as this by 2026 (the highest seen is 10.7xxxx)."""
+"""Higher than any prefix assigned by 2026 (the highest known is 10.7xxxx)."""
 
 
 def impossible_doi(doi: str) -> bool:
-    """True for an unassigned prefix, or a form that the prefix's publisher does not use."""
+    """True for an unassigned prefix, or a form that its publisher does not use."""
     if doi.startswith("10.48550/arxiv.") and not arxiv_id(doi):
         return True
     if _NO_NUMBER.match(doi):
@@ -146,13 +145,13 @@ _PATTERN = re.compile(r"(\d)\1{3}|^(?:1234|2345|3456|4567|5678|6789|9876|8765|76
 
 
 def fake_registrant(doi: str) -> bool:
-    """True for a prefix that reads like an invented one ("10.88880") and is not in common use."""
+    """True for a prefix that looks made up ("10.88880") and is not in common use."""
     prefix = registrant(doi)
     return _PATTERN.search(prefix) is not None and prefix not in _KNOWN
 
 
 def known_registrant(doi: str) -> bool:
-    """True when the prefix is one that scholarly works are commonly found under."""
+    """True for a prefix under which scholarly works are commonly registered."""
     return registrant(doi) in _KNOWN
 
 
@@ -168,8 +167,8 @@ _PUBLISHERS = {
 def unlikely_registrant(doi: str, venues: frozenset[str]) -> bool:
     """True when a work of these venues has no reason to have a DOI of this registrant.
 
-    Only for venues whose publisher is known, and never for a prefix under which scholarly works
-    are common: universities and archives register the papers of their authors.
+    Only for venues with a known publisher, and never for a common scholarly prefix: universities
+    and archives register the papers of their authors.
     """
     expected = {prefix for venue in venues for prefix in _PUBLISHERS.get(venue, ())}
     if not expected and not venues & _NO_DOI:
@@ -181,7 +180,7 @@ _BAD_ARXIV = re.compile(r"^\s*(?:arxiv\s*:?\s*)?(\d{2})(\d{2})\.([\w?]{3,6})(?:v
 
 
 def impossible_arxiv(text: str, this_year: int) -> bool:
-    """True for an arXiv identifier that cannot exist: month 13, letters, a year to come."""
+    """True for an arXiv identifier that cannot exist: month 13, letters, a future year."""
     found = _BAD_ARXIV.match(text)
     if found is None:
         return False
@@ -191,7 +190,7 @@ def impossible_arxiv(text: str, this_year: int) -> bool:
     return not 1 <= month <= 12 or 2000 + year > this_year or year < 7
 
 
-# Prefixes under which works of the sources' records and of real bibliographies are registered.
+# Prefixes of works in the sources' records and in real bibliographies.
 _KNOWN = frozenset(
     """1000 1001 1002 1003 1004 1005 1006 1007 1012 1013 1016 1017 1021 1023 1024 1027 1029 1037
     1038 1039 1040 1042 1044 1046 1049 1051 1053 1055 1056 1057 1061 1063 1067 1071 1073
@@ -244,17 +243,17 @@ _KNOWN = frozenset(
 
 
 Against = tuple[str, str, float]
-"""Code, sentence and confidence of what speaks against an identifier."""
+"""Code, sentence and confidence of a finding against an identifier."""
 
 
 def check_doi(claim: Claim, match: Match, found: ClaimCandidates) -> list[FieldFinding]:
-    """Does the DOI point to this work? By the records, then by what its own form says."""
+    """Check whether the DOI points to this work: by the records, then by its own form."""
     if not claim.doi:
         return check_form(claim)
     works = match.works
     known = [doi for work in works for doi in dois_of(work)]
     if claim.doi in known or (claim.raw and any(doi.startswith(claim.doi) for doi in known)):
-        return []  # in a text it may be cut where the line ends
+        return []  # in a text, it may be cut at the line end
     against = _against_records(claim, match, found, known) or _against_form(claim, works)
     if against is None:
         return []
@@ -287,7 +286,8 @@ def _against_records(
 
 
 def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Against:
-    """Another DOI of the same publisher: the work's own is wrong here, or that of a version."""
+    """The finding for another DOI of the same publisher: it is wrong, or that of another
+    version."""
     message = f"The work's DOI is {known[0]}."
     if any(claim.doi.startswith(f"{doi}/") for doi in known):
         return "doi-differs", f"{message} Something was appended to it.", 0.6
@@ -299,10 +299,10 @@ def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Against:
 
 
 def _one_witness(claim: Claim, match: Match) -> bool:
-    """True when all but the DOI agrees, and one record alone says what the DOI should be.
+    """True when everything but the DOI agrees, and one record alone contradicts the DOI.
 
-    Collections of records have DOIs that slipped by a line; then the record is as likely to be
-    wrong as the reference. An identifier of the ACL Anthology is a part of its DOI, and no slip.
+    Some collections have DOIs shifted by a line; then the record is as likely to be wrong as the
+    reference. An identifier of the ACL Anthology is a part of its DOI, and no slip.
     """
     work = match.work
     if work.id.startswith("acl:") or match.title is not TitleLike.SAME:
@@ -317,7 +317,7 @@ def _one_witness(claim: Claim, match: Match) -> bool:
 
 
 def _sources_of_doi(match: Match) -> set[str]:
-    """Independent sources that give the work the DOI of its merged record."""
+    """Independent sources of the merged record's DOI."""
     return {
         family(origin.source)
         for record in statements(match.work)
@@ -341,7 +341,7 @@ def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Against | None:
 
 
 def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
-    """Findings of the form of the DOI against venue, year and publisher of the records."""
+    """The finding if venue, year or publisher in the DOI contradict the records."""
     facts, venues = doi_says(claim.doi), _venues(works)
     if facts.preprint:
         return None
@@ -374,7 +374,7 @@ def _impossible(claim: Claim) -> Against:
 
 
 def check_form(claim: Claim) -> list[FieldFinding]:
-    """A `doi` field that holds no DOI."""
+    """The finding for a `doi` field without a DOI."""
     if claim.doi or not claim.raw_doi:
         return []
     return [
@@ -385,7 +385,7 @@ def check_form(claim: Claim) -> list[FieldFinding]:
 
 
 def check_doi_alone(claim: Claim, found: ClaimCandidates) -> list[FieldFinding]:
-    """Findings of the DOI against a reference whose work is not known."""
+    """Findings on the DOI of a reference to an unknown work."""
     if not claim.doi:
         return check_form(claim)
     facts, given = doi_says(claim.doi), venue_ids(claim.venue)
@@ -412,7 +412,7 @@ def check_doi_alone(claim: Claim, found: ClaimCandidates) -> list[FieldFinding]:
 def check_arxiv(
     claim: Claim, works: Sequence[Work], found: ClaimCandidates, year_now: int
 ) -> list[FieldFinding]:
-    """Does the arXiv identifier point to this work, and can it exist?"""
+    """Check whether the arXiv identifier exists and points to this work."""
     if claim.raw_arxiv and impossible_arxiv(claim.raw_arxiv, year_now):
         message = f"{claim.raw_arxiv} is not a possible arXiv identifier."
         return [
@@ -434,7 +434,7 @@ def check_arxiv(
         code, sure = "arxiv-other-work", DOUBTED if doubted else 0.95
         message = f"The arXiv identifier belongs to another work: “{others[0].title}”."
     elif facts.year and years and facts.year > max(years) + 2 and not in_doi:
-        # Whole old proceedings were put there years later.
+        # Whole old proceedings were submitted years later.
         code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
         message = f"The arXiv identifier is from {facts.year}, after the work appeared."
     else:
@@ -450,10 +450,8 @@ def check_arxiv(
 def check_further(
     claim: Claim, works: Sequence[Work], found: ClaimCandidates
 ) -> list[FieldFinding]:
-    """Do the other identifiers, such as an address of the ACL Anthology, point to this work?
-
-    An address of several works, such as that of a volume, says nothing.
-    """
+    """Check whether other identifiers, such as an address of the ACL Anthology, point to this work.
+    An address shared by several works, such as that of a volume, is no evidence."""
     findings = []
     for given in claim.identifiers:
         one = given.identifier
@@ -476,7 +474,7 @@ def check_further(
 
 
 def _same_people(claim: Claim, others: Sequence[Work]) -> bool:
-    """True when an author of the other works is named: they may have this title in a version."""
+    """True when an author of the other works is named: they may have a version with this title."""
     unlike = (Difference.UNRELATED, Difference.UNKNOWN)
     return any(
         compare_people(claim.authors, work.authors).difference not in unlike for work in others
@@ -495,10 +493,10 @@ def may_be_cut(claim: Claim, identifier: str) -> bool:
 
 
 def _contradicts(facts: IdentifierFacts, year: int) -> bool:
-    """True when a work of that year cannot have the identifier, a year of tolerance added."""
+    """True when a work of that year cannot have the identifier, with one year of tolerance."""
     assert facts.year is not None
     if facts.preprint:
-        return facts.year > year + 1  # it may be much older than its paper, but not younger
+        return facts.year > year + 1  # it may be much older than its publication, but not younger
     return not msgspec.structs.replace(facts, slack=facts.slack + 1).allows(year)
 
 

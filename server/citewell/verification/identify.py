@@ -1,4 +1,4 @@
-"""Which work a reference means: among the candidates, the one whose authors, venue and year fit."""
+"""Identification of a reference's work: the candidate with matching authors, venue and year."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from citewell.verification.people import (
 )
 from citewell.verification.proceedings import Meeting
 
-# Where the check looks for works: one contract for a library, for memory, and for sources.
+# Providers of works for the check: a library, memory, or sources, under one contract.
 
 
 class ClaimCandidates(msgspec.Struct, frozen=True):
-    """What one claim brought up, by how it was found. Abstracts may be left out."""
+    """The candidates for one claim, by how they were found. Abstracts may be left out."""
 
     by_doi: tuple[Work, ...] = ()
     by_arxiv: tuple[Work, ...] = ()
     by_identifier: tuple[Work, ...] = ()
-    """By the further identifiers of the claim."""
+    """Works with the further identifiers of the claim."""
     by_title: tuple[Work, ...] = ()
-    """Works whose normalised title is the claim's."""
+    """Works with the claim's normalised title."""
     near: tuple[Work, ...] = ()
-    """Works with a similar title, most similar first; sought only where the rest is empty."""
+    """Works with a similar title, most similar first; looked up only if the rest is empty."""
     meeting: Meeting | None = None
-    """What is known of the meeting that the claim names; sought only where the rest is empty."""
+    """The meeting that the claim names; looked up only if the rest is empty."""
     answered: bool = True
-    """False when this place could not be asked: then absence means nothing."""
+    """False when this provider could not be queried: absence then means nothing."""
     problem: Problem | None = None
 
 
@@ -59,19 +59,19 @@ class Records(Protocol):
     """A provider of works: a scholarly source or a library; several may be combined."""
 
     name: str
-    """How the evidence calls it: "library", "crossref"."""
+    """Its name in the evidence: "library", "crossref"."""
 
     def candidates(self, claims: Sequence[Claim]) -> list[ClaimCandidates]:
         """Exact look-ups for many claims at once: by DOI, arXiv identifier and title; no `near`."""
         ...
 
     def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
-        """Works with similar titles, most similar first, ten at most."""
+        """Works with similar titles, most similar first, at most ten."""
         ...
 
 
 class MemoryRecords:
-    """A few thousand works in memory, such as what the sources answered or a trusted .bib."""
+    """A few thousand works in memory, such as answers of sources or a trusted .bib."""
 
     def __init__(self, works: Iterable[Work], name: str = "records") -> None:
         self.name = name
@@ -108,7 +108,7 @@ class MemoryRecords:
         ]
 
     def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
-        """By the rarest words of the title, then by edit distance."""
+        """Works that share the title's rarest words, ordered by edit distance."""
         return [self._near(claim) for claim in claims]
 
     def _near(self, claim: Claim) -> tuple[Work, ...]:
@@ -132,7 +132,7 @@ class MemoryRecords:
 
 
 def title_keys(work: Work) -> set[str]:
-    """The `title_key` of every record of the work, empty ones left out."""
+    """The `title_key` of every record of the work, without empty ones."""
     titles = (work.title, *(variant.title for variant in work.variants))
     return {key for title in titles if (key := title_key(title))}
 
@@ -144,8 +144,8 @@ def rank_by_title(title: str, works: Sequence[Work]) -> tuple[Work, ...]:
 
 
 def most_similar(title: str, titles: Sequence[str]) -> list[int]:
-    """Places of the ten most similar normalised titles, best first; edit ratio of at least 60 of
-    100. A few that begin with the same words before the colon follow."""
+    """Indices of the ten most similar normalised titles, best first, with an edit ratio of at least
+    60 of 100. A few with the same words before the colon follow."""
     from rapidfuzz import fuzz, process
 
     wanted = normalise_title(title)
@@ -158,21 +158,20 @@ def most_similar(title: str, titles: Sequence[str]) -> list[int]:
 
 
 _BY_HEAD = 5
-"""Titles with the same words before the colon that are compared, too."""
+"""Number of titles with the same words before the colon that are also compared."""
 
 
 # A reference is no evidence for itself.
 #
-# A `.bib` may be a part of the library (`citewell library add refs.bib`). When it is checked, the
-# records that it alone gave are its own entries: they would verify every invention, and hide what
-# other records say.
+# A `.bib` may be a part of the library (`citewell library add refs.bib`). When it is checked, its
+# own records must be ignored: they would verify every fabrication, and hide other records.
 
 _BIB = "bibtex:"
-"""Before the path of a `.bib`, in the name of a source."""
+"""Prefix of the path of a `.bib` in the name of a source."""
 
 
 def is_from_own_bib(claim: Claim, work: Work) -> bool:
-    """True for a record that comes from nothing but the `.bib` that is checked."""
+    """True for a record that comes only from the checked `.bib`."""
     if not claim.path or not work.provenance:
         return False
     return all(
@@ -183,7 +182,7 @@ def is_from_own_bib(claim: Claim, work: Work) -> bool:
 
 
 def without_own_bib(claim: Claim, found: ClaimCandidates) -> ClaimCandidates:
-    """The candidates of a claim without the records that its own `.bib` gave."""
+    """The candidates of a claim without the records from its own `.bib`."""
 
     def others(works: tuple[Work, ...]) -> tuple[Work, ...]:
         return tuple(work for work in works if not is_from_own_bib(claim, work))
@@ -207,14 +206,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The work that a reference means."""
+    """The work identified for a reference."""
 
     work: Work
     """The merged record."""
     record: Work
-    """The record of it that fits the claim best; `people` and `title` compare with this one."""
+    """Its record that fits the claim best; `people` and `title` are compared with this one."""
     works: tuple[Work, ...]
-    """All records of it (a preprint, the paper): a detail is right when one of them agrees."""
+    """All its records (a preprint, the paper): a detail is right when one of them agrees."""
     people: AuthorComparison
     title: TitleLike
     by: str
@@ -222,10 +221,10 @@ class Match(msgspec.Struct, frozen=True):
 
 
 def identify(claim: Claim, found: ClaimCandidates) -> Match | None:
-    """The work of a claim, or None when no candidate is it.
+    """The work of a claim, or None if no candidate matches.
 
-    An equal title decides, then an identifier with a title or authors that fit, then a similar
-    title with the same authors and nothing that speaks against it.
+    An equal title decides, then an identifier with a matching title or authors, then a similar
+    title with the same authors and no contradiction.
     """
     if found.by_title:
         return _best(claim, found.by_title, "title")
@@ -242,7 +241,7 @@ def identify(claim: Claim, found: ClaimCandidates) -> Match | None:
 
 def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
     records = [(work, record) for work in works for record in records_of(work)]
-    # Records have the same names for the most part.
+    # Most records have the same names.
     compared: dict[tuple[tuple[Author, ...], bool], AuthorComparison] = {}
     for _, record in records:
         if (record.authors, record.others) not in compared:
@@ -288,9 +287,9 @@ def _nearest(claim: Claim, works: Sequence[Work]) -> Match | None:
 
 
 def _supported(claim: Claim, work: Work, people: AuthorComparison, likeness: TitleLike) -> bool:
-    """True when a similar title is this work's, and not a sibling's by the same authors."""
+    """True when a similar title is this work's, not that of another work by the same authors."""
     if people.difference not in {Difference.SAME, Difference.CUT, Difference.MISSING}:
-        # A misspelt title may be cited with a slip in the names too, but then all else must fit.
+        # A misspelt title may come with a slip in the names, but then everything else must match.
         alike = people.difference in {Difference.ADDED, Difference.ORDER, Difference.REPLACED}
         same = bool(venue_ids(claim.venue) & work_venues(work))
         if not (alike and same and people.shared >= 0.6 and len(claim.authors) >= 3):
@@ -303,7 +302,7 @@ def _supported(claim: Claim, work: Work, people: AuthorComparison, likeness: Tit
         return near_year or same_venue
     if likeness is TitleLike.HEAD or (len(claim.authors) < 2 and not claim.others):
         return near_year and same_venue
-    # In another place the same people may have written another paper with such a title.
+    # At another venue, the same people may have a paper with a similar title.
     journal = in_journal(claim) and work.kind == "inproceedings"
     elsewhere = other_venue or (
         bool(claim.venue) and not same_venue and (journal or not _similar_venue_name(claim, work))
@@ -317,10 +316,10 @@ def _similar_venue_name(claim: Claim, work: Work) -> bool:
 
 
 def compare_authors(claim: Claim, work: Work) -> AuthorComparison:
-    """The claim's names against a record's.
+    """Compare the claim's names with a record's.
 
-    Where the names of free text are not read for sure, the record's surnames are looked for in the
-    words before the title: all of them, and no fewer names than words, are the same people.
+    If the names of free text are uncertain, the record's surnames are searched in the words before
+    the title: the people match if all occur, and if there are no fewer names than words.
     """
     result = compare_people(
         without_anonymous(claim.authors), work.authors, others=claim.others, more=work.others

@@ -1,4 +1,4 @@
-"""How much of a title is another's: the same, a subtitle more, a slip, some words, or nothing."""
+"""Similarity of two titles: equal, one with a subtitle, a spelling slip, some words, or none."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SMALL = frozenset(
 class TitleLike(StrEnum):
     SAME = "same"
     SUBTITLE = "subtitle"
-    """One of them has a subtitle that the other leaves out."""
+    """One of them has a subtitle that the other lacks."""
     SPELLING = "spelling"
-    """A letter or two, a plural, a joined word."""
+    """They differ in a letter or two, a plural, or a joined word."""
     WORDS = "words"
-    """A word or a few replaced, added or dropped: most of the title is the same."""
+    """One or a few words are replaced, added or dropped: most of the title is the same."""
     HEAD = "head"
-    """They begin with the same words before the colon, and end differently."""
+    """They share the words before the colon, and differ after it."""
     OTHER = "other"
 
 
 def title_likeness(given: str, known: str) -> TitleLike:
-    """How much of a title is the other's; numbers must be the same, for a "Part II" is no typo."""
+    """Classify the similarity; numbers must be equal, since "Part II" is no typo."""
     if not given or title_key(given) == title_key(known):
         return TitleLike.SAME
     return _likeness(given, known) if known else TitleLike.OTHER
@@ -64,18 +64,18 @@ def _likeness(given: str, known: str) -> TitleLike:
 
 
 def head_of(title: str) -> str:
-    """Return the words before the colon of a title, normalised; empty if many titles share them."""
+    """Return the normalised words before the colon of a title; empty if many titles share them."""
     head, colon, tail = title.partition(":")
     words = normalise_title(head)
     return words if colon and tail.strip() and len(words) >= _LEAST_HEAD else ""
 
 
 _LEAST_HEAD = 6
-"""Letters of a head that few titles share."""
+"""Minimum number of letters of a head that few titles share."""
 
 
 def begins_alike(given: str, known: str) -> TitleLike:
-    """HEAD for another tail behind the same head, else the likeness of the titles."""
+    """HEAD for the same head with another tail, else the similarity of the titles."""
     likeness = title_likeness(given, known)
     if likeness is TitleLike.OTHER and (head := head_of(given)) and head == head_of(known):
         return TitleLike.HEAD
@@ -92,7 +92,7 @@ def _same_name(given: str, known: str) -> bool:
 
 
 def _same_words_spelt(a: Sequence[str], b: Sequence[str]) -> bool:
-    """True when the words that differ are the same words: a plural, a typo, a hyphen."""
+    """True when the differing words are variants of each other: a plural, a typo, a hyphen."""
     from rapidfuzz.distance import OSA
 
     ours, theirs = [w for w in a if w not in b], [w for w in b if w not in a]
@@ -109,7 +109,8 @@ _BRITISH = (("our", "or"), ("ise", "ize"), ("isa", "iza"), ("isi", "izi"), ("yse
 
 
 def same_english(a: str, b: str) -> bool:
-    """True when two titles differ as British and American spelling do, or by a double letter."""
+    """True when two titles differ only as British and American spelling do, or by a double
+    letter."""
 
     def plain(text: str) -> str:
         key = title_key(text)
@@ -132,13 +133,13 @@ _EDITION = re.compile(
 
 
 def _without_edition(given: str, known: str) -> bool:
-    """True when one title ends with its edition, which has a field of its own."""
+    """True when one title ends with its edition, which has its own field."""
     short, long = _EDITION.sub("", given), _EDITION.sub("", known)
     return (short, long) != (given, known) and title_key(short) == title_key(long)
 
 
 def _without_acronyms(given: str, known: str) -> bool:
-    """True when the titles differ by acronyms alone: "(GPCA)" at the end, "WSD" for its words."""
+    """True when the titles differ only in acronyms: "(GPCA)" at the end, "WSD" for its words."""
     short, long = _TAIL.sub("", given), _TAIL.sub("", known)
     if (short, long) != (given, known) and title_key(short) == title_key(long):
         return True
@@ -156,9 +157,9 @@ def _without_acronyms(given: str, known: str) -> bool:
 
 
 def _cut(ours: str, theirs: str) -> bool:
-    """True when one title is the long beginning of the other: cut, or with something appended."""
+    """True when one title is a long prefix of the other: cut, or with an addition."""
     short, long = sorted((ours, theirs), key=len)
-    # A letter or two more is a plural.
+    # One or two more letters are a plural.
     return len(short) >= 36 and long.startswith(short) and len(long) - len(short) > 2
 
 
@@ -175,14 +176,14 @@ def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> boo
 
 
 def telling_words(title: str) -> int:
-    """How many words of a title say something: a few may be shared by chance."""
+    """Number of distinctive words in a title: a few may be shared by chance."""
     return sum(word not in _SMALL for word in normalise_title(title).split())
 
 
-# Whether two texts name the same venue, and what a text says of publication.
+# Comparison of venues, and statements about publication.
 #
-# What the table of `model/venues` does not hold is compared by words, so that an unknown venue is
-# never taken for a wrong one by mistake.
+# Venues outside the table of `model/venues` are compared by words, so that an unknown venue is
+# never taken for a wrong one.
 
 _PUBLISHED = re.compile(
     r"\b(?:conference|symposium|proceedings|proc|journal|transactions|meeting|congress|colloquium|"
@@ -191,12 +192,12 @@ _PUBLISHED = re.compile(
 
 
 def names_preprint(text: str) -> bool:
-    """True for a text that names a preprint server, or says that nothing is published yet."""
+    """True for a text that names a preprint server, or says that the work is unpublished."""
     return PREPRINTS.search(normalise_title(text)) is not None
 
 
 def means_preprint(claim: Claim) -> bool:
-    """True when a preprint is cited: its server stands as the venue, or only its identifier."""
+    """True when a preprint is cited: the venue is its server, or only its identifier is given."""
     return names_preprint(claim.venue) if claim.venue else bool(claim.arxiv)
 
 
@@ -209,7 +210,7 @@ _JOURNAL = re.compile(r"\b(?:journal|transactions|trans|letters|magazine)\b")
 
 
 def in_journal(claim: Claim) -> bool:
-    """True when the reference gives a journal, in whatever field."""
+    """True when the reference names a journal, in any field."""
     if claim.venue_field in JOURNAL_FIELDS:
         return True
     return _JOURNAL.search(normalise_title(claim.venue)) is not None
@@ -221,7 +222,7 @@ def is_journal(ids: frozenset[str]) -> bool:
 
 
 def same_words(given: str, known: str, share: float = 0.6) -> bool:
-    """True when one text is likely another spelling of the other: words, stems or initials agree.
+    """True when the texts are probably variants of one name: words, stems or initials agree.
 
     `share` of the given text's words must be among the known one's.
 
@@ -231,7 +232,7 @@ def same_words(given: str, known: str, share: float = 0.6) -> bool:
     ours, theirs = content_words(given), content_words(known)
     ours = [word for short in ours for word in _written_out(short, theirs)]
     if not ours:
-        # All words were generic ("Transactions of the ACM"): nothing speaks against it.
+        # All words were generic ("Transactions of the ACM"): no contradiction.
         return True
     if not theirs:
         return False
@@ -245,7 +246,7 @@ def same_words(given: str, known: str, share: float = 0.6) -> bool:
 
 
 def _written_out(short: str, words: Sequence[str]) -> Sequence[str]:
-    """The words in a row of which the short one is the initials: "mt" of "machine translation"."""
+    """The consecutive words with these initials: "mt" of "machine translation"."""
     size = len(short)
     if size < 2 or short in words:
         return (short,)
@@ -254,7 +255,7 @@ def _written_out(short: str, words: Sequence[str]) -> Sequence[str]:
 
 
 def misspelt(given: str, known: str) -> bool:
-    """True when the telling words differ in a few letters: "Neutral Information Processing"."""
+    """True when the distinctive words differ in a few letters: "Neutral Information Processing"."""
     from rapidfuzz import fuzz
 
     ours, theirs = content_words(given), content_words(known)

@@ -1,4 +1,4 @@
-"""The check with scholarly sources behind it, for what the library alone cannot settle.
+"""The check with scholarly sources, for references that the library alone cannot settle.
 
 A source that did not answer leaves a reference unchecked, never "not found". No reference is
 reported as wrong on the evidence of a single source: an index that serves a wrong title under a
@@ -34,7 +34,7 @@ from citewell.verification.likeness import TitleLike, title_likeness
 # agree, for every field.
 
 _REGISTRIES = frozenset({"crossref", "datacite", "doi"})
-"""doi.org answers with what Crossref and DataCite registered: they are one witness."""
+"""doi.org answers with the data of Crossref and DataCite: they are one witness."""
 _SELF_EVIDENT = frozenset(
     {
         "year-future", "arxiv-impossible", "doi-impossible", "doi-unregistered", "doi-unlikely",
@@ -42,18 +42,16 @@ _SELF_EVIDENT = frozenset(
         "url-other-work", "assistant-trace",
     }
 )  # fmt: skip
-"""Codes that rest on the reference itself, or whose witnesses are counted elsewhere."""
+"""Codes that depend only on the reference, or with witnesses counted elsewhere."""
 ALONE = 0.6
-"""Confidence of what one source alone says against a reference: a note."""
+"""Confidence of evidence from one source alone: a note."""
 
 
 def corroborated(
     check: Check, found: ClaimCandidates, library: ClaimCandidates, year_now: int
 ) -> Check:
-    """What rests on the record of one source alone becomes a note, whatever the field.
-
-    The library is a judge; of the sources two independent ones must say the same.
-    """
+    """The check with findings that rest on one source's record turned into notes. The library is
+    sufficient; of the sources, two independent ones must agree."""
     doubted = {
         one.code
         for one in check.findings
@@ -96,12 +94,12 @@ def corroborated(
 
 
 def _held(check: Check, found: ClaimCandidates) -> bool:
-    """True when the work of the check was identified, not only met under an identifier."""
+    """True when the work of the check was identified, not only found under an identifier."""
     return check.work is not None and fits(check.claim, check.work)
 
 
 def _by_witness(found: ClaimCandidates, library: ClaimCandidates) -> list[ClaimCandidates]:
-    """What each independent source has, by itself; the library's own left out."""
+    """The candidates of each independent source, without the library's own."""
     held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
     witnesses = dict.fromkeys(
         witness(work)
@@ -125,7 +123,7 @@ def _by_witness(found: ClaimCandidates, library: ClaimCandidates) -> list[ClaimC
 
 
 def _codes_against(claim: Claim, found: ClaimCandidates, year_now: int) -> set[str]:
-    """Codes of the findings that count, were this all that is known."""
+    """Codes of the significant findings if these were the only candidates."""
     return {
         one.code
         for one in judge(claim, found, year_now, online=True).findings
@@ -151,14 +149,14 @@ def source_of(work: Work) -> str:
 
 
 PART = 40
-"""Number of references that are looked up together: few enough to show progress."""
+"""Number of references looked up together: few enough to show progress."""
 _LIBRARY = "library"
 _TELLING = frozenset({"title", "authors", "year", "retracted"})
-"""Fields whose contradictions are reported; a preprint has its own DOI, pages and volume."""
+"""Fields with reported contradictions; a preprint has its own DOI, pages and volume."""
 
 
 class Asker(Protocol):
-    """The allowed sources, as the engine brings them."""
+    """The allowed sources, as the engine provides them."""
 
     names: tuple[str, ...]
 
@@ -179,7 +177,8 @@ class Asker(Protocol):
 
 
 class OnlineChecker:
-    """The library first; then identifiers at the sources; then titles. Raises only `Cancelled`."""
+    """Checks with the library first; then identifiers at the sources; then titles. Raises only
+    `Cancelled`."""
 
     def __init__(self, checker: Checker, asker: Asker) -> None:
         self._checker = checker
@@ -208,7 +207,8 @@ class OnlineChecker:
         notices = self._asker.notices([claims[n].doi for n in settled], cancel) if settled else []
         for n, answers in zip(settled, notices, strict=True):
             checks[n] = with_notice(checks[n], answers)
-        # The library verifies these and does not know their identifiers: dead, or another's?
+        # Verified by the library, which lacks their identifiers: these may be dead, or another
+        # work's.
         strange = [n for n in settled_ids(checks) if n not in unsettled]
         if strange:
             wanted = [_wanted(claims[n]) for n in strange]
@@ -235,7 +235,7 @@ def _settled(check: Check) -> bool:
 
 
 def settled_ids(checks: Sequence[Check]) -> list[int]:
-    """Numbers of the verified references with an identifier that their record does not have."""
+    """Indices of the verified references with an identifier that their record lacks."""
     return [
         n
         for n, check in enumerate(checks)
@@ -277,7 +277,8 @@ def judge_online(
     year_now: int,
     places: tuple[str, ...],
 ) -> Check:
-    """The verdict on a claim, given what the library has and what the sources answered."""
+    """The verdict on a claim, given the candidates of the library and the answers of the
+    sources."""
     failed = failures(answers.all)
     silent = {one.source for one in failed}
     names = [answer.source for answer in answers.all if isinstance(answer, Matched | NoMatch)]
@@ -313,7 +314,7 @@ def judge_online(
 
 
 def _disagreements(check: Check, found: ClaimCandidates) -> list[str]:
-    """The fields in which the records of the work disagree, with the sources of each value."""
+    """The fields in which the records disagree, with the sources of each value."""
     if check.work is None:
         return []
     records = _distinct((check.work, *found.by_title, *found.by_doi, *found.by_arxiv))
@@ -357,14 +358,14 @@ def with_notice(check: Check, answers: Iterable[Answer]) -> Check:
 
 
 def address_of(claim: Claim) -> str:
-    """The web address that a reference gives; empty for one of a DOI or arXiv, which are looked up
+    """The web address in a reference; empty for a DOI or arXiv address, which is looked up
     otherwise."""
     url = literal_url(claim.url) or literal_url(claim.raw)
     return "" if normalise_doi(url) or arxiv_id(url) else url
 
 
 def with_address(check: Check, gone: Mapping[str, int]) -> Check:
-    """The check with a note where the reference's address is among those that are gone."""
+    """The check with a note if the reference's address is among the dead ones."""
     url = address_of(check.claim)
     if url not in gone:
         return check
@@ -383,7 +384,7 @@ def _works(answers: Iterable[Answer]) -> list[Work]:
 
 
 def _distinct(works: Iterable[Work]) -> list[Work]:
-    """Each source's record once."""
+    """The record of each source once."""
     return list({work.id: work for work in works}.values())
 
 
@@ -401,11 +402,12 @@ def _silence(failed: Sequence[Failed]) -> Problem | None:
 def _credible(
     claim: Claim, library: Sequence[Work], found: Sequence[Work], titles: Sequence[Answer]
 ) -> tuple[Work, ...]:
-    """The works of an identifier that may speak: for the claim always, against it in company.
+    """The works of an identifier that count as evidence: for the claim always, against it only if
+    corroborated.
 
-    A record with another title counts when the library or a second, independent source has the
-    same title under the identifier, or when the registry has it and two sources that were asked
-    for the claim's own title know none.
+    A record with another title counts when the library or a second, independent source has the same
+    title under the identifier, or when the registry has it and two sources searched for the claim's
+    title found none.
     """
     agreeing = [work for work in found if fits(claim, work)]
     if agreeing or any(fits(claim, work) for work in library):
@@ -423,10 +425,10 @@ def _credible(
 
 
 def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
-    """A DOI that doi.org does not know: proof only if a second source agrees.
+    """The check with a finding for a DOI unknown to doi.org: proof only if a second source agrees.
 
-    No other status than "there is none" counts, and of another registry's DOI a source knows
-    nothing: only what doi.org says starts this.
+    Only the status "does not exist" counts. A source knows nothing of another registry's DOIs: only
+    doi.org starts this.
     """
     none = {answer.source for answer in answers.doi if isinstance(answer, NoMatch)}
     known = any(isinstance(answer, Matched) for answer in answers.doi)

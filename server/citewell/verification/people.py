@@ -1,7 +1,7 @@
-"""Whether two author lists name the same people, and how they differ if not.
+"""Comparison of two author lists: whether they name the same people, and how they differ.
 
 Sources disagree on accents, particles, hyphens, initials and the order of given and family name;
-none of that is a difference here.
+these do not count as differences.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from citewell.model.names import family_key
 from citewell.model.titles import fold
 from citewell.model.work import Author
 
-# Names of authors, prepared for comparison.
+# Author names, prepared for comparison.
 #
-# Sources disagree on accents, particles, hyphens, initials and the order of given and family
-# name.
+# Sources disagree on accents, particles, hyphens, initials and the order of given and family name.
 
 _WHOLE_NAME = 12
-"""Least letters of a given and family name for which their likeness is meaningful."""
+"""Minimum letters of a full name for a meaningful comparison of likeness."""
 _SOUNDS_LIKE = 82.0
-"""Least likeness (rapidfuzz ratio) of two whole names of one person."""
+"""Minimum likeness (rapidfuzz ratio) of two full names of one person."""
 _SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
 _DIVIDED = re.compile(r"\w[-'’‐]\w")
 _NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
@@ -76,29 +75,28 @@ class AuthorName:
         return len(self.words) > 1 and self.words == other.words
 
     def is_reversed(self, other: AuthorName) -> bool:
-        """Both names are one word, each in the other's place: "Wei, Zhang" for "Zhang, Wei"."""
+        """True when both names are one word, swapped: "Wei, Zhang" for "Zhang, Wei"."""
         if not self.given or len(self.words) != 2 or self.family == self.given:
             return False
         return self.family == other.given and self.given == other.family
 
     def may_be(self, other: AuthorName) -> bool:
-        """True for an equal surname or an equal given name at the same place.
-
-        Bill for William, a name changed by marriage; or another person of that name.
-        """
+        """True for an equal surname or an equal given name at the same position. Bill for William,
+        a name changed by marriage; or another person of that name."""
         if self.family == other.family:
             return not self.is_common or self._initials_agree(other)
         return len(self.given) >= 4 and self.given == other.given
 
     def is_surely(self, other: AuthorName) -> bool:
-        """Another way to write the same name: an umlaut, a double surname, its parts reordered."""
+        """True for another form of the same name: an umlaut, a double surname, its parts
+        reordered."""
         ours, theirs = (frozenset(map(_plain, one.words)) for one in (self, other))
         if ours <= theirs or theirs <= ours or "".join(sorted(ours)) == "".join(sorted(theirs)):
             return True
         return _plain(self.family) == _plain(other.family) and self._initials_agree(other)
 
     def may_be_called(self, other: AuthorName) -> bool:
-        """The first names are initials, forms of one another, or in another order."""
+        """True when the first names are initials, forms of one another, or in another order."""
         if min(len(self.given), len(other.given)) < 3 or self.words & other.words - {self.family}:
             return True
         if self.given.startswith(other.given[:3]) and abs(len(self.given) - len(other.given)) > 1:
@@ -108,7 +106,7 @@ class AuthorName:
         return fuzz.ratio(self.given, other.given) >= 60
 
     def may_be_renamed(self, other: AuthorName) -> bool:
-        """The first names or their initials agree, whatever the surnames."""
+        """True when the first names or their initials agree, whatever the surnames."""
         theirs = other.initials or frozenset(other.family[:1])  # a record without the surname
         return bool(self.initials & theirs)
 
@@ -119,7 +117,8 @@ class AuthorName:
         return len(short) >= 3 and short in long  # "Reza" for "Gholamreza"
 
     def resembles(self, other: AuthorName) -> bool:
-        """Likely the same person: one part of a double surname, or a letter or two amiss."""
+        """True for probably the same person: one part of a double surname, or one or two different
+        letters."""
         if not self.family or not other.family:
             return False
         if self._swapped(other) or other._swapped(self):
@@ -133,7 +132,7 @@ class AuthorName:
         return self._inside(other) or other._inside(self) or self._misspelt(other)
 
     def _sounds_like(self, other: AuthorName) -> bool:
-        """Most letters of both whole names are the same: a pseudonym, another transcription."""
+        """True when most letters of both full names agree: a pseudonym, another transcription."""
         ours, theirs = (f"{one.given} {one.family}" for one in (self, other))
         if not self.given or not other.given or min(len(ours), len(theirs)) < _WHOLE_NAME:
             return False
@@ -153,7 +152,7 @@ class AuthorName:
         return len(short) >= 4 and OSA.distance(short, long, score_cutoff=allowed) <= allowed
 
     def _swapped(self, other: AuthorName) -> bool:
-        """Given and family name in the other's places, one of them an initial."""
+        """True when given and family name are swapped, one of them an initial."""
         if len(other.family) == 2 and self.given == other.family and len(self.family) <= 3:
             return self.family[:1] in other.initials  # "He K", without the comma
         if (
@@ -166,7 +165,8 @@ class AuthorName:
         return self.family in other.words or self.family[0] in other.initials
 
     def _inside(self, other: AuthorName) -> bool:
-        """The surname is one of several names of the other ("Boix" in "Xavier Boix Bosch")."""
+        """True when the surname is one of several names of the other ("Boix" in "Xavier Boix
+        Bosch")."""
         return len(other.words) > 2 and len(self.family) > 2 and self.family in other.words
 
 
@@ -183,7 +183,7 @@ def display_words(author: Author) -> tuple[str, ...]:
 
 
 def joined_words(author: Author) -> frozenset[str]:
-    """The words of a name in which a hyphen or an apostrophe divides one, as surnames are compared:
+    """The words of a name with a hyphen or an apostrophe inside, as surnames are compared:
     "lacostejulien" and "s" of "Lacoste-Julien S"."""
     if _DIVIDED.search(author.display) is None:
         return frozenset()
@@ -191,7 +191,7 @@ def joined_words(author: Author) -> frozenset[str]:
 
 
 def _plain(word: str) -> str:
-    """Without the "e" that stands for two dots."""
+    """The word without the "e" that stands for an umlaut."""
     return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
@@ -200,7 +200,8 @@ def _words(text: str) -> list[str]:
 
 
 LONG_LIST = 8
-"""A list cut after at least this many names reflects a journal style, not an invention."""
+"""A list truncated after at least this many names follows a journal's style and is no
+fabrication."""
 
 
 _GROUPS = frozenset({"collaboration", "collaborations", "consortium", "investigators"})
@@ -209,44 +210,44 @@ _GROUPS = frozenset({"collaboration", "collaborations", "consortium", "investiga
 class Difference(StrEnum):
     SAME = "same"
     CUT = "cut"
-    """A long list, silently cut at its end."""
+    """A long list, truncated without notice."""
     MISSING = "missing"
     ADDED = "added"
     ORDER = "order"
     FIRST = "first"
-    """"And others" follows names that are the record's, but not its first."""
+    """"And others" follows names of the record, but not its first."""
     REPLACED = "replaced"
-    """Some names are correct and some belong to no author in the record."""
+    """Some names are correct; others belong to no author of the record."""
     UNRELATED = "unrelated"
     UNKNOWN = "unknown"
-    """One side names no author, so that no comparison is possible."""
+    """One side names no author: no comparison is possible."""
 
 
 class AuthorComparison(msgspec.Struct, frozen=True, gc=False):
-    """How a given author list differs from a recorded one."""
+    """The differences between a given author list and a recorded one."""
 
     difference: Difference
     shared: float = 0.0
-    """Share of the given names that the record holds."""
+    """Share of the given names that the record has."""
     missing: tuple[Author, ...] = ()
-    """In the record, not given."""
+    """In the record only."""
     added: tuple[Author, ...] = ()
-    """Given, not in the record."""
+    """In the reference only."""
     misspelt: tuple[tuple[Author, Author], ...] = ()
-    """Given and recorded names of one person that differ in a letter or two."""
+    """Given and recorded names of one person that differ in one or two letters."""
     other_given: tuple[tuple[Author, Author], ...] = ()
-    """Given and recorded names with one surname, whose first names are not forms of one name."""
+    """Given and recorded names with the same surname and unrelated first names."""
     renamed: bool = False
-    """Each wrong name is in the position of a recorded name with the same initial: a name that was
-    changed or truncated in the record is as likely as another person."""
+    """Each wrong name has the position and initial of a recorded name: a name that was changed or
+    truncated in the record is as likely as another person."""
     swapped: tuple[tuple[Author, Author], ...] = ()
-    """Given and recorded names of one person with given and family name in each other's place."""
+    """Given and recorded names of one person with given and family name swapped."""
     moved: tuple[Author, ...] = ()
-    """Given names that precede a name which precedes them in the record."""
+    """Given names in front of a name that precedes them in the record."""
     in_place: bool = False
-    """Each given name that the record holds has the same position in both lists."""
+    """Each given name in the record has the same position in both lists."""
     known: int = 0
-    """How many authors the record has."""
+    """Number of authors in the record."""
 
 
 def compare_people(
@@ -254,8 +255,8 @@ def compare_people(
 ) -> AuthorComparison:
     """Compare a reference's authors with a record's, position first, then anywhere.
 
-    `others` follow the given names; with `more`, the record names the first authors only, and
-    names given after those are not compared.
+    `others`: the reference's list ends with "and others". `more`: the record names only the first
+    authors, and later names are not compared.
     """
     if not any(map(is_group, known)):
         # Many records name the people of a collaboration alone; the reference stands for them.
@@ -295,7 +296,7 @@ def compare_people(
         if place is not None and ours[n].is_reversed(theirs[place])
     )
     if not sound and len(given) > 2:
-        # Surnames that many people have, and never the given name: these are other people.
+        # Only frequent surnames match, and no given name: these are other people.
         kind, shared = Difference.UNRELATED, 0.0
     other_given = tuple(
         (given[n], known[place])
@@ -331,7 +332,7 @@ def is_group(author: Author) -> bool:
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:
-    """The names that precede a name which precedes them in the record."""
+    """The names in front of a name that precedes them in the record."""
     places = [(n, place) for n, place in enumerate(partner) if place is not None]
     return tuple(
         given[n]
@@ -341,16 +342,16 @@ def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Auth
 
 
 class NamePair(msgspec.Struct, frozen=True):
-    """A given name and its place among a record's names."""
+    """A given name and its position among a record's names."""
 
     place: int
-    """-1 for a name that the record does not have."""
+    """-1 for a name that the record lacks."""
     alike: bool = True
-    """Both are written alike, initials, accents and particles aside."""
+    """Whether both are spelt alike, apart from initials, accents and particles."""
 
 
 def pair_names(given: Sequence[Author], known: Sequence[Author]) -> list[NamePair]:
-    """For each given name the record's name of the same person."""
+    """For each given name, the record's name of the same person."""
     ours, theirs = (
         [author_name(author) for author in given],
         [author_name(author) for author in known],
@@ -371,7 +372,7 @@ def _written_alike(ours: AuthorName, theirs: AuthorName) -> bool:
 def _parted(
     given: Sequence[Author], known: Sequence[Author], theirs: Sequence[AuthorName]
 ) -> Sequence[Author]:
-    """The given names; those run together for lack of an "and" are split using the record."""
+    """The given names; names run together without an "and" are split by the record."""
     out: list[Author] = []
     for author in given:
         words: set[str] = set()
@@ -393,7 +394,7 @@ def _parted(
 
 
 def _may_be_several(author: Author) -> bool:
-    """True for a name that is long enough for two, without the "and" between them."""
+    """True for a name long enough for two people without the "and" between them."""
     return len(display_words(author)) >= 4
 
 
@@ -416,7 +417,7 @@ def _kind(  # noqa: PLR0911 - one for each
 
 
 def _match(ours: Sequence[AuthorName], theirs: Sequence[AuthorName]) -> list[int | None]:
-    """For each of ours the place of the same person in theirs; each place is taken once."""
+    """For each of our names, the index of the same person in theirs; each index is used once."""
     partner: list[int | None] = [None] * len(ours)
     free = set(range(len(theirs)))
     for test in (AuthorName.equals, AuthorName.resembles, AuthorName.may_be):
@@ -452,7 +453,7 @@ _SAMPLE_SURNAMES = frozenset(
     surname
     """.split()
 )
-"""Invented surnames in the samples of templates, such as those of xampl.bib."""
+"""Invented surnames in sample entries, such as those of xampl.bib."""
 
 
 _ANY_AUTHOR = re.compile(
@@ -461,12 +462,12 @@ _ANY_AUTHOR = re.compile(
 
 
 def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
-    """Authors that stand for no person: "John Doe", "Firstname Lastname", "Author One"."""
+    """Names of no real person: "John Doe", "Firstname Lastname", "Author One"."""
     return tuple(author for author in authors if _is_placeholder(author))
 
 
 def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
-    """The authors without "Anonymous": a paper under review has authors, and does not say which."""
+    """The authors without "Anonymous": a paper under review does not name its authors."""
     return tuple(author for author in authors if display_words(author)[:1] != ("anonymous",))
 
 

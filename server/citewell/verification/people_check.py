@@ -1,8 +1,8 @@
-"""Are the authors that a reference gives those of the records?
+"""Checks of a reference's authors against the records.
 
-A record may be wrong too: proceedings pages sort names, split them and drop them. So an order
-counts only when independent sources agree on it, and names of a preprint, whose versions differ,
-are a note.
+A record may be wrong too: proceedings pages sort names, split them and drop them. Therefore an
+order counts only when independent sources agree on it, and names of a preprint, with differing
+versions, are a note.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from citewell.verification.people import (
 )
 
 LONG = 10
-"""Lists so long differ between a preprint, its later versions and the proceedings."""
+"""Length from which lists differ between a preprint, its later versions and the proceedings."""
 PREPRINT_SHARE = 0.5
-"""Share of the names given from which a preprint's list is another version of the paper's."""
+"""Minimum share of the given names for taking a preprint's list as another version of the
+paper's."""
 _INITIALS = re.compile(r"\s+(?:\w\.\s*)*")
 _UNORDERED = 2013
-"""Until then the pages of NeurIPS often began with another author than the paper; later pages still
-change the order of those who follow."""
+"""Last year in which NeurIPS pages often began with another author than the paper; later pages
+still reorder the others."""
 _TELLING = 4
-"""Names from which an alphabetical order is no chance."""
+"""Number of names from which an alphabetical order is no coincidence."""
 DOUBTFUL = 0.6
-"""Confidence of a difference for which the record is as likely to blame: a note."""
+"""Confidence of a difference that may equally be the record's fault: a note."""
 
 
 _FOREIGN = frozenset({Difference.UNRELATED, Difference.REPLACED, Difference.ADDED})
@@ -56,7 +57,8 @@ class _Difference(NamedTuple):
 
 
 def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
-    """Missing, added, replaced and reordered names; initials, accents and particles are none."""
+    """Findings for missing, added, replaced and reordered names; initials, accents and particles
+    are ignored."""
     people, record = match.people, match.record
     if claim.unread and people.difference is Difference.UNKNOWN:
         message = "The authors could not be read: compare them with the record's."
@@ -73,7 +75,7 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
         if people.difference is not Difference.UNRELATED and _another_version(claim, match):
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if claim.raw and people.difference not in _FOREIGN:
-            # Printed lists are cut and reordered more often than they are wrong.
+            # Printed lists are truncated and reordered more often than they are wrong.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if record.others and people.difference in (Difference.ADDED, Difference.REPLACED):
             # The names may be those that the record lacks.
@@ -90,7 +92,7 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
             # Two references to one work differ: either may be wrong.
             found = found._replace(confidence=min(found.confidence, DOUBTFUL))
         if _is_organisation_alone(record.authors) and people.added:
-            # Whether the reference names its people, the record does not say.
+            # The record does not show whether the reference names the right people.
             message = f"The record names {record.authors[0].display} alone."
             found = found._replace(message=message, severity=Severity.INFO, confidence=DOUBTFUL)
         if is_malformed(claim.authors) or is_malformed(record.authors):
@@ -106,31 +108,32 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
 
 
 def _own_identifier(claim: Claim, match: Match) -> bool:
-    """True for a reference with the identifier of the work: a second witness to which it means."""
+    """True for a reference with the identifier of the work: a second witness."""
     return bool(claim.arxiv and claim.arxiv in (work.arxiv for work in match.works)) or bool(
         claim.doi and claim.doi in (work.doi for work in match.works)
     )
 
 
 def _names_others(people: AuthorComparison) -> bool:
-    """True for names that the record lacks, beside some of its own; a single one is a slip."""
+    """True for several names that the record lacks, beside some of its own; a single one is a
+    slip."""
     if people.difference is Difference.ADDED:
         return len(people.added) > 1
     return people.difference is Difference.REPLACED
 
 
 def _is_organisation_alone(authors: Sequence[Author]) -> bool:
-    """True for one author, "OpenAI" or "Gemma Team", that may stand for people."""
+    """True for a single author, "OpenAI" or "Gemma Team", that may stand for people."""
     return len(authors) == 1 and (not authors[0].given or is_organisation(authors[0]))
 
 
 def _another_version(claim: Claim, match: Match) -> bool:
-    """True when a preprint, or a publication with a DOI of its own, is cited: names may differ."""
+    """True when a preprint, or a publication with its own DOI, is cited: names may differ."""
     people = match.people
     if means_preprint(claim) and people.shared >= PREPRINT_SHARE:
         wrong = len(people.added) + len(people.other_given)
         enough = bool(people.missing) and people.known >= len(claim.authors)
-        # No version gives those who stay other first names, or each newcomer the place of another.
+        # No version changes the first names of authors who stay, or replaces each by a newcomer.
         others = len(people.other_given) > 1
         return not (wrong > 1 and (others or (enough and (people.other_given or people.in_place))))
     if not claim.doi or not known_registrant(claim.doi) or arxiv_id(claim.doi):
@@ -156,7 +159,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
         message = f"The list stops after {count} names without “and others”."
         return _Difference("author-cut", message, Severity.INFO, 0.9)
     if people.difference is Difference.ADDED:
-        # One name more than the record has: the record may be the one that lacks it.
+        # One name more than in the record: the record may lack it.
         slip = len(people.added) == 1 and people.shared >= 0.6
         message = f"{added} {is_added} not among the record's authors."
         sure = 0.65 if slip or _versions(people, claim) else 0.8
@@ -177,7 +180,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
 
 
 def _end(claim: Claim, record: Work) -> _Difference | None:
-    """A note on a list that ends where the record's was cut: nothing shows that it is whole."""
+    """A note on a list that ends where the record's was truncated: it may be incomplete."""
     if not record.others or claim.others or len(claim.authors) != len(record.authors):
         return None
     message = f"The record has only the first {len(record.authors)} authors: there may be others."
@@ -185,7 +188,7 @@ def _end(claim: Claim, record: Work) -> _Difference | None:
 
 
 def _order(claim: Claim, match: Match) -> _Difference:
-    """Names in another order: sure when two independent sources have it, or another is first."""
+    """Names in another order: certain when two independent sources agree, or the first differs."""
     people, record = match.people, match.record
     sources = supporting_sources(record, match.works)
     who = f" ({', '.join(source_titles(sources))})" if sources else ""
@@ -202,7 +205,7 @@ def _order(claim: Claim, match: Match) -> _Difference:
     site = "neurips" in work_venues(record) and (old or families[:1] == known[:1])
     doubted = site or families == known or was_sorted(record.authors, claim.authors)
     if doubted or _neighbours_swapped(families, known):
-        pass  # undecidable, or the record's order may differ from the paper's
+        pass  # undecidable; or the record's order may differ from the paper's
     elif len(sources) > 1 or families[:1] != known[:1]:
         sure = 0.8
     return _Difference("author-order", message, Severity.WARNING, sure)
@@ -212,7 +215,7 @@ def _neighbours_swapped(given: Sequence[str], known: Sequence[str]) -> bool:
     """True when the lists differ only in swapped neighbours.
 
     Indexes copy the order from the publisher's form, which differs from the paper in this way as
-    often as references do, above all where the two authors contributed equally.
+    often as references do, especially for two authors who contributed equally.
     """
     if len(given) != len(known):
         return False
@@ -227,7 +230,7 @@ def _neighbours_swapped(given: Sequence[str], known: Sequence[str]) -> bool:
 
 
 def was_sorted(known: Sequence[Author], given: Sequence[Author]) -> bool:
-    """True when the record's list is in the order of its surnames, and the given one is not."""
+    """True when the record's list is sorted by surname, and the given one is not."""
     if len(known) < _TELLING:
         return False  # three names are in order by chance
     return _rising(known) == len(known) and _rising(given) < len(given)
@@ -236,8 +239,8 @@ def was_sorted(known: Sequence[Author], given: Sequence[Author]) -> bool:
 def _rising(authors: Sequence[Author]) -> int:
     """Length of the longest sequence of names in alphabetical order.
 
-    By surname as recorded, or by all after the first names: of "Della Pietra" records often have
-    the last word alone.
+    By surname as recorded, or by everything after the first names: for "Della Pietra", records
+    often have only the last word.
     """
     families = [family_key(author.family) for author in authors]
     endings = [" ".join(_INITIALS.split(author.display.lower())[1:]) for author in authors]
@@ -245,7 +248,7 @@ def _rising(authors: Sequence[Author]) -> int:
 
 
 def _longest_rising(names: Sequence[str]) -> int:
-    ends: list[str] = []  # the least last name of a sequence, by its length
+    ends: list[str] = []  # the smallest last name of a sequence, by its length
     for name in names:
         at = bisect_right(ends, name)
         ends[at : at + 1] = [name]
@@ -253,10 +256,8 @@ def _longest_rising(names: Sequence[str]) -> int:
 
 
 def supporting_sources(record: Work, works: Sequence[Work]) -> list[str]:
-    """Names of the independent sources that have the authors in the record's order.
-
-    Parts of one source ("mlanthology:cvf", "mlanthology:pmlr") count once.
-    """
+    """Independent sources with the authors in the record's order. Parts of one source
+    ("mlanthology:cvf", "mlanthology:pmlr") count once."""
     order = [family_key(author.family) for author in record.authors]
     return sources_of(
         [w for w in works if [family_key(author.family) for author in w.authors] == order]
@@ -295,7 +296,7 @@ def _all(pairs: Sequence[tuple[Author, Author]], side: int) -> str:
 
 
 def _versions(people: AuthorComparison, claim: Claim) -> bool:
-    """True for long lists that are mostly the same: another version of the paper has another."""
+    """True for long lists that mostly agree: they belong to different versions of the paper."""
     return (
         people.known >= LONG
         and people.shared >= 0.75

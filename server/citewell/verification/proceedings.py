@@ -1,4 +1,5 @@
-"""Detects references to papers that are not in the proceedings named, if these are held in full.
+"""Detects references to papers that are missing from the named proceedings, if the library has
+these in full.
 
 A library that holds every paper of a meeting permits a stronger verdict than "not found": a title
 and authors that are not among them did not appear there. Whether it holds them all is inferred from
@@ -41,13 +42,14 @@ _NAMES = {
     "aistats": "artificial intelligence statistics aistats",
     "uai": "uncertainty artificial intelligence uai",
 }
-"""Telling words of the meetings' own names: with any other, a text names something else."""
+"""Distinctive words of the meetings' own names: with any other word, a text names something
+else."""
 _REGIONS = frozenset("african asia asian european iberian latin pacific world".split())
-"""Words with which the name of a meeting names another one."""
+"""Words that turn the name of a meeting into that of another one."""
 WITH_WORKSHOPS = frozenset({"neurips", "icml", "iclr", "cvpr", "iccv", "eccv"})
-"""Meetings whose workshop papers are in no proceedings, and are cited as the meeting's."""
+"""Meetings with workshop papers outside the proceedings that are cited as the meeting's."""
 LIKE_AUTHORS = 0.6
-"""Least share of either author list that must be in the other."""
+"""Minimum share of either author list that must be in the other."""
 _CODED = re.compile(r"^([a-z]+)\d+$")
 _OTHER = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|findings|companion|student|tutorials?|abstracts?|"
@@ -56,34 +58,34 @@ _OTHER = re.compile(
 
 
 _TALK = re.compile(r"\((?:\w+ )?(?:tutorial|talk|keynote|demo|poster|abstract|paper)\)")
-"""What is in no volume of papers: "(invited talk)" behind a title."""
+"""A contribution outside the volumes of papers: "(invited talk)" after a title."""
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """What a place knows of one meeting."""
+    """The knowledge of a provider about one meeting."""
 
     papers: int = 0
-    """Papers of the main volume that are held."""
+    """Number of its papers of the main volume."""
     whole: bool = False
-    """No paper of the main volume is missing, nor of those of the years beside it."""
+    """Whether no paper of the main volume is missing, nor of those of adjacent years."""
     by_authors: tuple[Work, ...] = ()
-    """Papers of the meeting by most of the authors that were asked for."""
+    """Papers of the meeting by most of the given authors."""
 
 
 @runtime_checkable
 class Proceedings(Protocol):
-    """A place that can say how many papers of a meeting it holds, and which are by whom."""
+    """Counts a provider's papers of a meeting, and finds those by some authors."""
 
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
-        """The meeting of that venue id ("neurips") and year."""
+        """The meeting with this venue id ("neurips") and year."""
         ...
 
 
 def meeting_of(claim: Claim) -> tuple[str, int] | None:
-    """The meeting whose whole proceedings would have to hold the claimed paper.
+    """The meeting with the claimed paper in its proceedings, if they are complete.
 
-    None for a workshop, for a preprint that has an identifier of its own, and for a meeting whose
-    full name is not known here.
+    None for a workshop, for a preprint with its own identifier, and for a meeting with an unknown
+    full name.
     """
     ids = venue_ids(claim.venue)
     if len(ids) != 1 or claim.year is None or claim.arxiv or names_preprint(claim.venue):
@@ -91,7 +93,7 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
     (venue,) = ids
     if venue not in _NAMES or _OTHER.search(normalise_title(claim.venue)):
         return None
-    # What follows a comma is the acronym, the date and the city.
+    # The acronym, the date and the city follow a comma.
     words = content_words(claim.venue.partition(",")[0])
     words = [found[1] if (found := _CODED.match(word)) else word for word in words]
     own = _NAMES[venue].split()
@@ -101,16 +103,16 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
 
 
 _WHOLE = 16
-"""Letters of a title that another contains by no chance."""
+"""Letters of a title long enough not to be contained in another by chance."""
 
 
 def check_meeting(  # noqa: PLR0911 - one for each doubt
     claim: Claim, held: Meeting | None, near: Sequence[Work] = ()
 ) -> list[FieldFinding]:
-    """A finding when the proceedings are held whole and nothing in them is the claimed paper.
+    """A finding when the proceedings are complete and the claimed paper is not in them.
 
-    A work among `near`, those with similar titles, by the same people is likely the one that is
-    meant: it appeared elsewhere, and what is wrong with the reference is not known.
+    A work among `near`, those with similar titles, by the same people is probably the intended one:
+    it appeared elsewhere, and the error in the reference is unknown.
     """
     named = meeting_of(claim)
     if named is None or held is None or not held.whole or not claim.title or not claim.authors:
@@ -125,9 +127,9 @@ def check_meeting(  # noqa: PLR0911 - one for each doubt
     works = [work for work in held.by_authors if _same_people(claim, work)]
     given = title_key(claim.title)
     if any(len(key := title_key(work.title)) >= _WHOLE and key in given for work in works):
-        return []  # its title, with something before or behind it
+        return []  # its title, with text before or after it
     if claim.raw and (works or len(claim.authors) < 2 or len(claim.title.split()) < 4):
-        return []  # the text may have been taken apart wrongly
+        return []  # the text may have been parsed wrongly
     if not works:
         message += ", and none is by these authors (workshops not counted)."
         # One person may have given an invited talk.
@@ -146,13 +148,14 @@ def check_meeting(  # noqa: PLR0911 - one for each doubt
 
 
 def _by_acronym(claim: Claim) -> bool:
-    """True for "NeurIPS" or "ICML 2020" without pages, as workshop papers are cited, too."""
+    """True for "NeurIPS" or "ICML 2020" without pages, which is also how workshop papers are
+    cited."""
     words = [word for word in content_words(claim.venue) if not word.isdigit()]
     return len(words) < 2 and not claim.pages
 
 
 def retitled(claim: Claim, held: Meeting) -> tuple[Work, ...]:
-    """Papers of the meeting by the same people whose titles are like the one given."""
+    """Papers of the meeting by the same people with titles like the given one."""
     return tuple(w for w in held.by_authors if _same_people(claim, w) and _similar(claim, w))
 
 
@@ -169,25 +172,25 @@ def _same_people(claim: Claim, work: Work) -> bool:
     return found >= 2 and (claim.others or found >= LIKE_AUTHORS * people.known)
 
 
-# Whether all papers of a meeting's main volume are held, judged by their numbering.
+# Completeness of a meeting's main volume, judged by its numbering.
 #
 # Publishers number the papers of a volume, in the identifier, in the DOI or by their pages. A
-# volume without a gap is held completely; with a gap, or without numbers, this cannot be
-# determined.
+# volume without a gap is complete; with a gap, or without numbers, completeness is unknown.
 
 LEAST_PAPERS = 40
 """With fewer papers, the absence of a paper is no evidence that it does not exist."""
 WITHOUT_GAPS = 0.985
-"""Least share of the numbers from the first to the last that must be held; some are withdrawn."""
+"""Minimum share of the numbers from the first to the last that must be present; some are
+withdrawn."""
 _FIRST = 20
-"""Front matter takes the numbers and pages before this one."""
+"""Front matter has the numbers and pages before this one."""
 WITH_FINDINGS = frozenset({"acl", "emnlp", "naacl", "eacl", "aacl"})
-"""Meetings of the ACL print further papers in their Findings."""
+"""ACL meetings with further papers in their Findings."""
 FIRST_FINDINGS = 2020
 
 
 class MainVolume(msgspec.Struct, frozen=True):
-    """The papers of a meeting that are held, workshops, demonstrations and the like left out."""
+    """The papers of a meeting, without workshops, demonstrations and the like."""
 
     papers: int = 0
     whole: bool = False
@@ -202,19 +205,18 @@ PUBLISHED = {
     "icml": {2012: 243, 2013: 283},
     "eccv": {2018: 776, 2020: 1358, 2022: 1645, 2024: 2387},
 }  # fmt: skip
-"""How many papers appeared at meetings that do not number them, or not in one volume."""
+"""Number of papers of meetings that do not number them, or print several volumes."""
 WITH_TRACK = {("neurips", 2021): 2508}
-"""How many it were with those of a track that has proceedings of its own and is cited as the
-meeting."""
+"""The number including a track that has its own proceedings but is cited as the meeting."""
 BIENNIAL = frozenset({"eccv", "iccv"})
-"""Meetings of every other year: none is cited with the year of the next."""
+"""Biennial meetings: none is cited with the following year."""
 HELD = 0.99
-"""Least share of them that must be held: sources split and join a few."""
+"""Minimum share of them that must be present: sources split and join a few."""
 
 
 def main_volume(places: Volumes, published: int = 0) -> MainVolume:
-    """The main volume among the papers of one meeting and year, of which `published` are known to
-    have appeared."""
+    """The main volume among the papers of one meeting and year; `published` is its known number of
+    papers."""
     main = places.take(~places.minor)
     papers = _distinct(main)
     if papers < LEAST_PAPERS:
@@ -225,7 +227,7 @@ def main_volume(places: Volumes, published: int = 0) -> MainVolume:
 
 
 def _distinct(places: Volumes) -> int:
-    """Number of papers, each once: a library and the one below it may both hold a paper."""
+    """Number of distinct papers: a library and the one below it may share some."""
     numbered, paged = places.volume != 0, places.last_page > 0
     columns = (
         (places.volume[numbered], places.number[numbered]),
@@ -236,7 +238,7 @@ def _distinct(places: Volumes) -> int:
 
 
 def volume_is_whole(places: Volumes, volume: str) -> bool:
-    """True when the papers hold one volume of the ACL Anthology ("2021.findings-acl") whole."""
+    """True when one volume of the ACL Anthology ("2021.findings-acl") is complete."""
     numbers = set(places.number[places.volume == np.uint64(volume_key(volume))].tolist())
     return len(numbers) >= LEAST_PAPERS and _without_gaps(numbers)
 
@@ -247,7 +249,7 @@ def _numbers_whole(places: Volumes) -> bool:
     numbered = places.take(places.volume != 0)
     for volume, number in zip(numbered.volume.tolist(), numbered.number.tolist(), strict=True):
         volumes.setdefault(volume, set()).add(number)
-    # A few papers whose identifier slipped form volumes of their own.
+    # A few papers with a wrong identifier form volumes of their own.
     large = [numbers for numbers in volumes.values() if len(numbers) >= LEAST_PAPERS // 2]
     if len(numbered) < 0.95 * len(places) or not large:
         return False
@@ -266,7 +268,7 @@ def _pages_whole(places: Volumes) -> bool:
         return False
     last = int(paged.last_page.max())
     if last < 4 * len(places):
-        return False  # several volumes, each with pages of its own
+        return False  # several volumes, each with its own pages
     covered = np.zeros(last + 1, np.bool_)
     for begin, end in zip(paged.first_page.tolist(), paged.last_page.tolist(), strict=True):
         covered[begin : end + 1] = True

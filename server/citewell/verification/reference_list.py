@@ -1,4 +1,4 @@
-"""Where the references of a pasted list begin and end, and how their lines are joined.
+"""Splits a pasted list into references, and joins the lines of each.
 
 Lists come from PDF viewers, word processors, web pages, language models and other people's papers:
 numbered, with bullets, as table rows, separated by empty lines, with hanging lines, one per line,
@@ -43,7 +43,7 @@ _NUMBER = re.compile(
     r"|\(?([a-z])\)|\(?([ivx]{1,5})[.)])[ \t]*(?=\S)",
     re.M,
 )
-"""A number, letter or Roman number at the head of a line, each form in a group of its own."""
+"""A number, letter or Roman number at the start of a line, each form in its own group."""
 _INLINE = re.compile(
     r"(?:^|(?<=[\s.;,)\]]))(?:\[(\d{1,4})\][:.]?|\((\d{1,3})\)|(\d{1,3})[.)])[ \t]*(?=[^\W\d_]"
     r"|[\"“‘*_\[])"
@@ -60,7 +60,7 @@ _ENDS = re.compile(r"(?:[.)\]”\"]|\d|https?://\S+|\bdoi\S*)\s*$")
 _PARTICLE = r"(?:(?:van|von|de|den|der|di|da|del|la|le|du|ten|ter|al|el|bin)\s+)*"
 _DASHES = r"(?:[-–—_―⸺⸻]{2,}|[—―⸺⸻])"
 SAME_AUTHORS = re.compile(rf"^\s*{_DASHES}[.,:;]?\s*(?=\S)")
-"""Dashes that stand for the authors of the reference above."""
+"""Dashes for the authors of the previous reference."""
 _STARTS = re.compile(
     rf"^\s*(?:{_PARTICLE}{UPPER}[\w'’-]+(?:[ -]{UPPER}[\w'’-]+)?,\s+{UPPER}"  # Ash, A.   Ash, Ann
     rf"|(?:{UPPER}\.[ -]?){{1,4}}\s*{_PARTICLE}{UPPER}[\w'’-]+"  # A. Ash
@@ -75,28 +75,28 @@ _NAMES = re.compile(
     rf"|(?:{UPPER}\.[ -]?){{1,4}}\s*{_PARTICLE}{UPPER}[\w'’-]+"
     rf"|{_FULL}(?:,\s+|\s+and\s+){_FULL}(?:,|\.|\s+and\s))"
 )
-"""Names beyond doubt: initials, or two full names in a row."""
+"""Certain names: initials, or two full names in a row."""
 _STOP = re.compile(r"(?:[^\W\d_]{3}|[\d)])\.\s*$")
 _TALK = re.compile(
     r"\b(?:here|these|those|this|following|below|above|I|you|your|we|our|let|please|note|hope|provided?|relevant|listed|"
     r"some|key|recommend\w*|sources?|papers?|references?|citations?|bibliography|verify|check)\b",
     re.I,
 )
-"""Words of a sentence around a list."""
+"""Words in sentences around a list."""
 _BETWEEN = re.compile(
     r"(?:(?<=[\d)\]a-z/])|(?<=\d[a-z]))[.;]\s+(?=[A-Z\[])|\s+(?=\[\d{1,3}\]\s)|\s+[/|]\s+(?=[A-Z])"
 )
-"""Where one reference of a line may end and the next begin."""
+"""Possible boundaries between two references on one line."""
 _MOST_BETWEEN = 60
 _MOST_WHOLE = 500
-"""Lines that are read to see whether each is a reference."""
+"""Maximum number of lines examined for whole references."""
 _PLAIN = str.maketrans("\r\u00a0\u2007\u202f\u2028［］（）【】，；：、．", "    \n[]()[],;:..")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def without_list_marks(text: str) -> str:
     """The text with the marks of a plain list instead of those of quotations, HTML, LaTeX, tables
-    and data files; every other character keeps its place."""
+    and data files; every other character keeps its offset."""
     text = text.translate(_PLAIN)
     for pattern, put in _MARKS:
         if pattern.search(text):
@@ -107,7 +107,7 @@ def without_list_marks(text: str) -> str:
 
 
 def _put(words: str) -> Callable[[re.Match[str]], str]:
-    """Words, in which {0} is the first group, instead of what was matched, as long as that was."""
+    """A replacement of the same length, with {0} as the first group."""
 
     def padded(found: re.Match[str]) -> str:
         out = words.format(*((one or "").translate(_SUPERSCRIPTS) for one in found.groups()))
@@ -139,11 +139,12 @@ _MARKS = (
     (re.compile(r"^[ \t]*(?:\*\*|__)(\[?\d{1,3}[.)\]])(?:\*\*|__)", re.M), _put("{0}")),
     (re.compile(r"^[ \t]*#(\d{1,3})[:.)]?(?=\s)", re.M), _put("{0}.")),
 )  # fmt: skip
-"""What is replaced by what; the rest of its place is filled with blanks."""
+"""Patterns and their replacements; the rest of the match is filled with blanks."""
 
 
 def _without_table(text: str) -> str:
-    """Rows of a Markdown table as items, their cells as sentences; head and ruler go."""
+    """The rows of a Markdown table as items, with cells as sentences, and without head and
+    ruler."""
     lines, rows = text.split("\n"), text.split("\n")
     ruler = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-|: \t]*$")
     for n, line in enumerate(lines):
@@ -206,7 +207,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _without_talk(text: str) -> str:
-    """The text, with blanks for headings and sentences that belong to no reference."""
+    """The text with headings and unrelated sentences blanked."""
     out, at = list(text), 0
     paragraphs = re.split(r"(\n[ \t]*\n)", text)
     for paragraph in paragraphs:
@@ -225,7 +226,7 @@ def _without_talk(text: str) -> str:
 
 
 def _is_talk(words: str) -> bool:
-    """True for a heading, a page number or a sentence that belongs to no reference."""
+    """True for a heading, a page number or an unrelated sentence."""
     bare = words.strip(" \t\n*_#=-")
     if not bare or bare.isdigit() or HEADING.match(bare):
         return True
@@ -240,7 +241,7 @@ _MARKED = re.compile(rf"(?:{_NUMBER.pattern}|{_LABEL.pattern}|{_BULLET.pattern})
 
 
 def _before(text: str, first: int) -> list[Piece]:
-    """The references before the first mark of a list: mostly none."""
+    """The references before the first mark of a list: usually none."""
     words = text[:first]
     if not _YEAR.search(words):
         return []
@@ -253,7 +254,7 @@ def _is_reference(words: str) -> bool:
 
 
 def _run_on(text: str, start: int, end: int, key: str) -> Iterator[Piece]:
-    """The references of one piece: two where one ran into the next."""
+    """The references of one piece: two if one runs into the next."""
     words = text[start:end]
     for number, between in enumerate(_BETWEEN.finditer(words)):
         if number > _MOST_BETWEEN:
@@ -271,8 +272,8 @@ def _run_on(text: str, start: int, end: int, key: str) -> Iterator[Piece]:
 
 
 def _is_whole(words: str, *, marked: bool = True) -> bool:
-    """True for names, a title of some words and a year, in this order. Without a mark before them
-    the names must be sure: several, all with given names."""
+    """True for names, a title of some words and a year, in this order. Without a mark before them,
+    the names must be certain: several, all with given names."""
     bare = " ".join(words.split())
     names = leading_names(bare)
     if names is None or not all(author.given or marked for author in names.authors):
@@ -296,14 +297,14 @@ _PLACE = re.compile(
     r"London|Paris|Germany|China|Canada|Italy|Spain|Japan|Morgan|Kaufmann|Conference|Proceedings|Journal|International|"
     r"Report|Retrieved|Accessed|Available|Machine|Learning|Association|Society)\b"
 )
-"""Words of publishers, places and venues, which look like names."""
+"""Words of publishers, places and venues that look like names."""
 
 
 def joined(text: str) -> str:
     """The text of one reference on one line, with ligatures split and hyphenated words joined.
 
-    A hyphen at the end of a line goes when a small letter follows; whether it belonged to the
-    word does not matter to a comparison by letters.
+    A hyphen at the end of a line is dropped before a small letter; comparisons are by letters, so
+    that it does not matter whether the word has one.
     """
     text = unicodedata.normalize("NFC", text.replace("\u00ad\n", "").replace("\u00ad", ""))
     for ligature in "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06":
@@ -315,7 +316,7 @@ def joined(text: str) -> str:
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
-    """Start and end of each line that is neither empty nor a heading nor a page number."""
+    """Start and end of each line, without empty lines, headings and page numbers."""
     found = []
     for line in _LINE.finditer(text):
         words = line.group()
@@ -325,7 +326,7 @@ def _lines(text: str) -> list[tuple[int, int]]:
 
 
 def _numbered(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """References with rising numbers of one form; a year at the head of a line is no number."""
+    """References with rising numbers of one form; a year at the start of a line is no number."""
     best: list[tuple[int, int, str]] = []
     marks = list(_NUMBER.finditer(text))
     for form in range(1, 7):
@@ -340,7 +341,7 @@ def _numbered(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
                 number == 1
                 and not text[: mark.start()].rpartition("\n")[0].rpartition("\n")[2].strip()
             )
-            if chain and begins:  # the next list, under a heading of its own
+            if chain and begins:  # the next list, under its own heading
                 last = step = 1
             if (
                 (number <= (999 if form < 4 else 1))
@@ -351,7 +352,7 @@ def _numbered(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
                 last = number
         best = max(best, chain, key=len)
     same = [mark for mark in marks if mark[3] == "1"]
-    if len(same) > len(best):  # "1." before each, as Markdown allows
+    if len(same) > len(best):  # "1." before each, which Markdown allows
         best = [(mark.start(), mark.end(), str(n)) for n, mark in enumerate(same, 1)]
     if not best or (len(best) == 1 and (best[0][0] > lines[0][1] or _inline(text, lines))):
         return []
@@ -370,7 +371,7 @@ def _labelled(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
 
 
 def _bulleted(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """References behind bullets; of nested items the outer ones."""
+    """References after bullets; of nested items, the outer ones."""
     found = list(_BULLET.finditer(text))
     indents = [len(mark.group()) - len(mark.group().lstrip()) for mark in found]
     marks = [(mark.start(), mark.end(), "") for mark, indent in zip(found, indents, strict=True)
@@ -400,7 +401,7 @@ def _inline(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
 
 
 def _by_semicolons(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """References in one paragraph with semicolons between them, each of them whole."""
+    """References in one paragraph, separated by semicolons, each complete."""
     start, end = lines[0][0], lines[-1][1]
     ends = [mark.end() for mark in re.finditer(r";[ \t]*\n?[ \t]*(?=\S)", text[start:end])]
     found: list[Piece] = []
@@ -431,12 +432,12 @@ def _parted(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
     found = [_trimmed(text, a, b, "") for a, b in zip(starts, ends, strict=True)]
     found = [one for one in found if text[one[0] : one[1]].strip()]
     dated = sum(_YEAR.search(text, a, b) is not None for a, b, _ in found)
-    # Empty lines between a few paragraphs of wrapped references part nothing.
+    # Empty lines between a few paragraphs of wrapped references are no separators.
     return found if dated >= 0.5 * len(found) or len(found) == len(lines) else []
 
 
 def _hanging(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """References of which all lines but the first stand further in."""
+    """References with all lines but the first indented."""
     indents = [len(text[a:b]) - len(text[a:b].lstrip()) for a, b in lines]
     least = min(indents)
     first = [n for n, indent in enumerate(indents) if indent <= least + 1]
@@ -448,7 +449,7 @@ def _hanging(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
 
 
 def _by_line(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """One reference a line, or lines that go on until one begins like names."""
+    """One reference a line, or several lines until one begins like names."""
     dated = sum(_YEAR.search(text, a, b) is not None for a, b in lines)
     starts = [_STARTS.match(text[a:b]) is not None for a, b in lines]
     each = sum(starts) >= 0.8 * len(lines) and dated >= 0.6 * len(lines)
@@ -477,7 +478,7 @@ def _by_line(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
 
 
 def _undated(so_far: str, line: str) -> bool:
-    """True when a reference that has no year is over: a full stop, and names on the next line."""
+    """True when a reference without a year has ended: a full stop, and names on the next line."""
     return len(so_far) > 60 and _STOP.search(so_far) is not None and bool(_NAMES.match(line))
 
 

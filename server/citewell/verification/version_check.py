@@ -1,4 +1,4 @@
-"""Are the venue and the year of a reference those of the version that it names?"""
+"""Checks of a reference's venue and year against the version that it names."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from citewell.verification.likeness import (
 
 
 def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
-    """A finding when the venue is another than that of every record of the work.
+    """A finding when the venue differs from that of every record of the work.
 
-    The entry's own DOI speaks for its venue where its form names one; a preprint, a workshop or a
-    later journal version of the same title may be cited with right, and is not accused.
+    The entry's own DOI supports its venue if it names one. A preprint, a workshop or a later
+    journal version with the same title is a legitimate citation, and not reported.
     """
     works = match.works
     if names_preprint(claim.venue):
         return _published(claim, works)
     if not claim.venue or all(is_preprint(work) for work in works):
-        return []  # a preprint may have been published since
+        return []  # the preprint may have been published
     names = [name for work in works for name in (work.venue, work.booktitle, work.journal) if name]
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     given = venue_ids(claim.venue)
@@ -49,7 +49,7 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
         return []
     full = [venue.name for work in works if (venue := venue_named(work.venue))]
     telling = [name for name in names if content_words(name)]
-    # All the spellings of a venue that is known by name are known: another word is another venue.
+    # All spellings of a known venue are known: another word is another venue.
     share = 1.0 if known else 0.6
     own = not telling or any(same_words(claim.venue, name, share) for name in telling)
     own = own or any(misspelt(claim.venue, name) for name in full)
@@ -86,7 +86,7 @@ _MINOR = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|student|companion|abstracts?|tutorials?)\b"
 )
 _PRINTED_IN = tuple(map(frozenset, (("siggraph", "tog"), ("icra", "ral"), ("iros", "ral"))))
-"""Meetings whose papers are printed in a journal, which is cited as often."""
+"""Meetings with papers printed in a journal, which is cited as often."""
 _SEMANTIC = frozenset({"semeval", "starsem"})
 """The shared tasks of one are held at the other."""
 _PMLR = frozenset({"icml", "aistats", "colt", "uai", "acml", "corl", "alt", "l4dc"})
@@ -101,16 +101,16 @@ def named_version(claim: Claim, works: Sequence[Work]) -> list[Work]:
 
 
 def is_minor(venue: str) -> bool:
-    """True for a workshop, a demonstration or another small part of a meeting."""
+    """True for a workshop, a demonstration or another minor part of a meeting."""
     return _MINOR.search(normalise_title(venue)) is not None
 
 
 def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
-    """True when what is cited may be a workshop, journal or demonstration version of the record."""
+    """True when a workshop, journal or demonstration version of the record may be cited."""
     words = normalise_title(claim.venue)
     if _MINOR.search(words) or "book" in claim.kind or "thesis" in claim.kind:
         return True
-    # The paper may have a demonstration or a talk of the same title, and only that is known.
+    # The known record may be a demonstration or a talk with the paper's title.
     if all(_minor(work) or _is_abstract(work) for work in works):
         return True
     if _other_publisher(claim, works):
@@ -123,7 +123,7 @@ def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset
 
 
 def _other_publisher(claim: Claim, works: Sequence[Work]) -> bool:
-    """True when the reference has a DOI of its own that another publisher has registered."""
+    """True when the reference has its own DOI, registered by another publisher."""
     if not claim.doi or not known_registrant(claim.doi) or arxiv_id(claim.doi):
         return False
     own = {registrant(work.doi) for work in works if work.doi}
@@ -131,11 +131,11 @@ def _other_publisher(claim: Claim, works: Sequence[Work]) -> bool:
 
 
 def _earlier_or_later(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
-    """True for a journal version a year or more after the meeting, or the other way round."""
+    """True for a journal version at least a year after the meeting, or the reverse."""
     years = [work.year for work in works if work.year]
     journal = is_journal(given) or in_journal(claim)
     if journal and claim.volume and claim.pages:
-        return True  # with volume and pages of its own
+        return True  # with its own volume and pages
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     if given == {"jmlr"} and known & _PMLR:
         return True  # the proceedings series of the journal
@@ -156,7 +156,7 @@ def _minor(work: Work) -> bool:
 
 
 def _published(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
-    """A preprint is cited though the work has appeared."""
+    """A finding for a cited preprint that has been published."""
     known = [work for work in works if work_venues(work) - {"arxiv"}]
     if not known or len(known) < len(works):
         return []
@@ -189,17 +189,17 @@ def _expected(works: Sequence[Work]) -> str:
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 BOOKS = frozenset({"book", "inbook", "incollection", "collection", "mvbook"})
 _PRINTED = 3
-"""Years after the meeting in which its proceedings may be published."""
+"""Years after the meeting within which its proceedings may be published."""
 PLACEHOLDER = 2100
-"""Programs write such a year (9999) where they know none."""
+"""Least placeholder year: programs write one (9999) for an unknown year."""
 
 
 def check_year(
     claim: Claim, works: Sequence[Work], year_now: int, venue: Sequence[FieldFinding] = ()
 ) -> list[FieldFinding]:
-    """A finding for two years and more, a note for the year beside that of a meeting.
+    """A finding for a difference of two years or more, a note for a year adjacent to a meeting's.
 
-    `venue` are the findings on the venue: a version that the records do not hold has its own year,
+    `venue` holds the findings on the venue: a version missing from the records has its own year,
     and is not judged.
     """
     if claim.year is None:
@@ -218,7 +218,7 @@ def check_year(
 def _against_records(
     claim: Claim, works: Sequence[Work], years: Sequence[int], venue: Sequence[FieldFinding]
 ) -> list[FieldFinding]:
-    """The year against that of the version which the reference names."""
+    """Findings on the year, against the version that the reference names."""
     assert claim.year is not None
     own = named_version(claim, works)
     if not own and not any(map(_counts, venue)) and _is_of_version_unknown(claim, works):
@@ -241,7 +241,7 @@ def _against_records(
 
 
 def _is_another_number(claim: Claim, years: Sequence[int]) -> bool:
-    """True when a text has the record's year elsewhere, or the identifier that of the preprint."""
+    """True when a text has the record's year elsewhere, or the identifier the preprint's."""
     assert claim.year is not None
     written = [int(text) for text in _YEAR.findall(claim.raw)]
     if any(abs(one - year) <= 1 for one in written for year in years):
@@ -276,7 +276,7 @@ _PUBLISHER = re.compile(
 
 
 def _is_book(claim: Claim) -> bool:
-    """True for a book, and for a written reference that names a publisher and no known venue."""
+    """True for a book, and for a free-text reference with a publisher and no known venue."""
     written = bool(claim.raw) and not venue_ids(claim.raw)
     return claim.kind in BOOKS or (written and _PUBLISHER.search(claim.raw) is not None)
 
@@ -289,12 +289,12 @@ _OTHER_KIND = re.compile(
     r"thesis|dissertation|diplomarbeit|techreport|technical report|working paper|unpublished",
     re.IGNORECASE,
 )
-"""What a thesis or a report calls itself, of which papers with its title may be known."""
+"""Words for a thesis or a report; papers with the same title may be known."""
 
 
 def _is_of_version_unknown(claim: Claim, works: Sequence[Work]) -> bool:
-    """True when the reference names a venue that no record has, as a version of the work may have:
-    in a journal, a book or a workshop at any time, at a meeting in about the same years."""
+    """True when the reference names a venue that no record has and a version of the work may have:
+    a journal, a book or a workshop at any time, a meeting in about the same years."""
     if _OTHER_KIND.search(f"{claim.kind} {claim.venue} {claim.raw}"):
         return not any(_OTHER_KIND.search(f"{work.kind} {work.booktitle}") for work in works)
     if not claim.venue or means_preprint(claim):
@@ -310,7 +310,7 @@ def _is_of_version_unknown(claim: Claim, works: Sequence[Work]) -> bool:
 
 
 def _year_beside(claim: Claim, own: Sequence[Work], years: Sequence[int]) -> list[FieldFinding]:
-    """A note on the year before or after that of a named meeting, which is held in one year."""
+    """A note on a year adjacent to that of a named meeting, which has only one."""
     assert claim.year is not None
     journal = in_journal(claim) or any(work.journal or is_preprint(work) for work in own)
     named = {*claim.years, *(int(text) for text in _YEAR.findall(claim.raw))}
@@ -324,7 +324,7 @@ def _year_beside(claim: Claim, own: Sequence[Work], years: Sequence[int]) -> lis
 
 
 def _another_version(claim: Claim, works: Sequence[Work], venue: Sequence[FieldFinding]) -> bool:
-    """True when the venue is another than the record's: a longer version, a reprint, a workshop."""
+    """True when the venue differs from the record's: a longer version, a reprint, a workshop."""
     known = [work.year for work in works if work.year]
     journal = in_journal(claim)
     if venue:

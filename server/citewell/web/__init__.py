@@ -1,7 +1,7 @@
 """The web page of `citewell serve`: static files that use the JSON endpoints of their server.
 
-Nothing is generated from records here: the browser sets their text as text, and a policy without
-any exception (`serving/problem_json.py`) keeps it from becoming markup.
+No HTML is generated from records: the browser sets their text as text, and a strict policy
+(`serving/problem_json.py`) prevents it from becoming markup.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def with_page(app: ASGIApp) -> ASGIApp:
 def open_page(url: str, token: str = "") -> None:
     """Open the page in the user's browser, and print its address for a person at a terminal.
 
-    A token is only printed: every user of the machine can read the arguments of a browser that is
-    started. The page asks for it.
+    A token is only printed: every user of the machine can read the arguments of a browser process.
+    The page asks for it.
     """
     import threading
     import webbrowser
@@ -33,5 +33,5 @@ def open_page(url: str, token: str = "") -> None:
     from citewell.serving.run import notice
 
     notice(f"Page: {url}/#{token}" if token else f"Page: {url}/")
-    # A browser in the terminal does not return before it ends.
+    # A browser in the terminal returns only when it ends.
     threading.Thread(target=webbrowser.open, args=(f"{url}/",), daemon=True).start()

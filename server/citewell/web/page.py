@@ -22,7 +22,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 ASSETS = "/assets/"
-# The system's table is not used: on Windows a program may have changed what `.js` is.
+# The system's table is not used: on Windows a program may have changed the type of `.js`.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -68,7 +68,7 @@ class PageApp:
 
 
 class _StaticFile:
-    """The content of a file, and the same compressed."""
+    """The content of a file, uncompressed and compressed."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -85,7 +85,7 @@ class _StaticFile:
 
 
 def words_module() -> bytes:
-    """The module from which the page has its words."""
+    """The module with the words of the page."""
     from citewell.model.words import VERDICTS
 
     verdicts = {verdict.value: words for verdict, words in VERDICTS.items()}

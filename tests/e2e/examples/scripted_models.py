@@ -101,6 +101,50 @@ def langchain() -> Any:
     return Scripted()
 
 
+def llamaindex() -> Any:
+    """A model of LlamaIndex."""
+    from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+    from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+    def answer(messages: Any, **_: Any) -> ChatMessage:
+        results = [one for one in messages if one.role == "tool"]
+        if len(results) < len(SCRIPT):
+            name, arguments = SCRIPT[len(results)]
+            call = ToolCallBlock(
+                tool_call_id=f"call{len(results)}", tool_name=name, tool_kwargs=arguments
+            )
+            return ChatMessage(role="assistant", blocks=[call])
+        return ChatMessage(role="assistant", content="\n".join(f"{one.content}" for one in results))
+
+    return MockFunctionCallingLLM(response_generator=answer)
+
+
+def smolagents() -> Any:
+    """A model of smolagents."""
+    from smolagents.models import (
+        ChatMessage,
+        ChatMessageToolCall,
+        ChatMessageToolCallFunction,
+        MessageRole,
+        Model,
+    )
+
+    class Scripted(Model):
+        def generate(self, messages: Any, **_: Any) -> ChatMessage:
+            results = [one for one in messages if one.role == MessageRole.TOOL_RESPONSE]
+            name, arguments = (
+                "final_answer",
+                {"answer": "\n".join(texts_of(one.content) for one in results)},
+            )
+            if len(results) < len(SCRIPT):
+                name, arguments = SCRIPT[len(results)]
+            function = ChatMessageToolCallFunction(name=name, arguments=arguments)
+            call = ChatMessageToolCall(id=f"call{len(results)}", type="function", function=function)
+            return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[call])
+
+    return Scripted()
+
+
 def texts_of(content: Any) -> str:
     """The text of a result, in whatever form a framework gives it."""
     if isinstance(content, str):
@@ -109,7 +153,10 @@ def texts_of(content: Any) -> str:
     return "\n".join(one["text"] if isinstance(one, dict) else str(one) for one in parts)
 
 
-MODELS = {"pydantic_ai": pydantic_ai, "openai_agents": openai_agents, "langchain": langchain}
+MODELS = {
+    "pydantic_ai": pydantic_ai, "openai_agents": openai_agents, "langchain": langchain,
+    "llamaindex": llamaindex, "smolagents": smolagents,
+}  # fmt: skip
 
 
 def main() -> None:
@@ -120,7 +167,8 @@ def main() -> None:
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     model = MODELS[Path(path).stem.removeprefix("with_")]()
-    print(asyncio.run(example.run(model, folder, command)))
+    found = example.run(model, folder, command)
+    print(found if isinstance(found, str) else asyncio.run(found))
 
 
 if __name__ == "__main__":

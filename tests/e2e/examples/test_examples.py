@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "agents"
+EXAMPLES = Path(__file__).resolve().parents[3] / "clients" / "examples" / "agents"
 SCRIPTED = Path(__file__).with_name("scripted_models.py")
 PYTHON = EXAMPLES / ".venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 FILES = sorted(EXAMPLES.glob("with_*.py"))
@@ -17,7 +17,7 @@ FILES = sorted(EXAMPLES.glob("with_*.py"))
 
 def test_each_example_is_named() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert len(FILES) == 3 and all(f"[{path.name}]({path.name})" in page for path in FILES)
+    assert len(FILES) == 5 and all(f"[{path.name}]({path.name})" in page for path in FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

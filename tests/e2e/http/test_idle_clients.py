@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
-import pytest
 
 PATIENCE = 180.0
 """Seconds until a test gives up waiting; never what it measures."""
@@ -74,7 +73,6 @@ def mcp(env: dict[str, str]) -> Iterator[str]:
 def test_connections_on_which_nothing_happens_are_closed(
     serving: Callable[..., Any], env: dict[str, str]
 ) -> None:
-    pytest.importorskip("mcp")
     kept: dict[str, float] = {}
     with serving(env) as (url, _), mcp(env) as other:
         threads = []

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-
 def test_a_server_says_how_to_end_it_and_that_it_has_ended(
     env: dict[str, str], arguments: tuple[str, ...]
 ) -> None:
-    if arguments[0] == "mcp":
-        pytest.importorskip("mcp")
     import pty
 
     ours, theirs = pty.openpty()

@@ -18,13 +18,6 @@ TOKEN = "a-token"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/mcp")
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Without the protocol's library there is nothing to test here."""
-    import importlib.util
-
-    return True if importlib.util.find_spec("mcp") is None else None
-
-
 @pytest.fixture(scope="session")
 def mcp_command() -> list[str]:
     """The command line of a server on pipes."""

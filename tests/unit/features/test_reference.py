@@ -110,6 +110,14 @@ def test_html_escapes_what_a_record_says():
     assert "<i>&lt;script&gt;alert(1)&lt;/script&gt; &amp; co</i>" in found
 
 
+@pytest.mark.parametrize(
+    ("short", "name"),
+    [("MLA", "modern-language-association"), ("harvard", "harvard-cite-them-right")],
+)
+def test_a_style_may_be_named_as_people_do(short, name):
+    assert style_named(short).reference(items()[2]) == style_named(name).reference(items()[2])
+
+
 def test_another_style_renders_otherwise():
     found = style_named("harvard-cite-them-right").reference(items()[2]).text
     assert found == "Knuth, D.E. (1997) The Art. 3rd ed. AW."

@@ -34,6 +34,18 @@ def test_citations_are_the_papers_of_find_with_key_and_formatted_text(
     assert all("[CITATION]" in query for query in found["queries"])
 
 
+def test_a_context_is_answered_with_results(client: Any) -> None:
+    body = {"context": TEXT, "k": 2, "use_llm_reranker": False}
+    found = client.post("/api/find-citation", json=body).json()
+    assert found["num_results"] == len(found["results"]) == 4 and "citations" not in found
+    first = found["results"][0]
+    assert first["citation"] == "vaswani2017attention" and first["reasoning"]
+    assert 0 < first["score"] < 1
+    assert "@" in first["formatted"]["bibtex"] and first["citation"] in first["formatted"]["bibtex"]
+    assert first["formatted"]["apa"] != first["formatted"]["mla"]
+    assert len(found["expanded_queries"]) == 2
+
+
 def test_the_first_paper_has_the_confidence_of_its_place(client: Any) -> None:
     for place in client.post("/v1/find", json={"text": TEXT}).json()["places"]:
         assert place["papers"][0]["confidence"] == place["confidence"]

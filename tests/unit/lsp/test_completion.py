@@ -1,7 +1,11 @@
+import asyncio
+from types import SimpleNamespace
+
+import pytest
 from lsprotocol import types
 
 from citewell.lsp.protocol.open_document import OpenDocument
-from citewell.lsp.requests.completion import may_complete
+from citewell.lsp.requests.completion import handlers, may_complete
 from citewell.lsp.requests.hover import plain
 
 
@@ -28,3 +32,44 @@ def test_an_authors_own_mark_is_known():
 
 def test_a_card_is_shown_as_plain_text_where_markdown_is_not_understood():
     assert plain("**A\\_b** [doi:1](https://x) `k`") == "A_b doi:1 (https://x) k"
+
+
+class _Prepared:
+    """Records what is prepared and what is dropped, in place of a search."""
+
+    def __init__(self):
+        self.calls = []
+        self.prepared = SimpleNamespace(stop=lambda: self.calls.append("dropped"))
+
+    async def prepare(self, uri, command):
+        self.calls.append(f"{command.start}-{command.end}")
+
+
+async def typed_after(text, letters):
+    """What is prepared and dropped while letters are typed behind a text."""
+    document, citing = OpenDocument("file:///a.tex", text, 1, "latex", "utf-16"), _Prepared()
+    editor = SimpleNamespace(open_document=lambda uri: document)
+    buffers, switches = SimpleNamespace(watchers=[]), SimpleNamespace(is_on=lambda *_, **__: True)
+    handlers(editor, buffers, None, engine=None, citing=citing, lists=None, switches=switches)
+    for letter in letters:
+        at = types.Position(0, len(document.source))
+        change = types.TextDocumentContentChangePartial(types.Range(at, at), letter)
+        document.apply_change(change)
+        for watcher in buffers.watchers:
+            watcher("file:///a.tex")
+        await asyncio.sleep(0)
+    return citing.calls
+
+
+@pytest.mark.asyncio
+async def test_the_list_of_a_place_is_prepared_while_its_command_is_typed():
+    assert await typed_after("as \\ci", "te<") == ["3-7", "3-8"]
+    assert await typed_after("as \\cit", "ep{") == ["3-8", "3-9"]
+    assert await typed_after("as \\text", "cit<") == ["dropped", "dropped", "3-11"]
+
+
+@pytest.mark.asyncio
+async def test_what_was_prepared_is_dropped_when_the_author_types_something_else():
+    assert await typed_after("as \\cit", "e, so") == ["3-8", *["dropped"] * 4]
+    assert await typed_after("as \\cit", "e<w") == ["3-8", "dropped"]
+    assert await typed_after("a \\\\cit", "e") == ["dropped"]

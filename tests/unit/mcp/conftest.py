@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -18,8 +17,6 @@ from citewell.engine.local import LocalEngine
 from citewell.options import Options
 from citewell.options.tree import LearningOptions, LibraryOptions
 
-# A skip cannot be raised here: without the protocol's library nothing of this folder is collected.
-collect_ignore_glob = [] if importlib.util.find_spec("mcp") else ["test_*.py"]
 PAPERS = sorted((Path(__file__).parents[2] / "fixtures").glob("*papers.jsonl"))
 
 

@@ -45,6 +45,43 @@ async def test_paths_outside_of_the_roots_are_refused(agent: Agent, root: Path) 
     assert not (root.parent / "new.bib").exists()
 
 
+GOOD: dict[str, dict[str, Any]] = {
+    "find_citations": {"text": "Attention [CITATION].", "path": "main.tex"},
+    "search_papers": {"query": "attention"},
+    "explore_papers": {"query": "attention"},
+    "get_papers": {"ids": ["fx:1"], "style": "ieee"},
+    "related_papers": {"id": "fx:1"},
+    "check_references": {"path": "refs.bib", "changes": {"a": "remove"}, "write": True},
+    "fill_document": {"path": "main.tex", "choices": {"a": "fx:1"}, "write": True},
+    "add_entry": {"id": "fx:1", "bib": "refs.bib", "write": True},
+    "add_entries": {"ids": ["fx:1"], "bib": "refs.bib", "write": True},
+}
+"""By tool, arguments that it takes."""
+BAD: list[Any] = ["../outside.bib", "/etc/passwd", "a\0b", "x" * 200_000, "", {"$ref": "#"}, -1]
+
+
+async def test_hostile_calls_are_answered_and_write_nothing(agent: Agent, root: Path) -> None:
+    (root / "refs.bib").write_text("@misc{a, title={Nothing}}\n")
+    before = {path: path.read_bytes() for path in root.parent.rglob("*") if path.is_file()}
+    calls = [
+        (tool, good | {name: [bad] if isinstance(good[name], list) else bad})
+        for tool, good in GOOD.items()
+        for name in good
+        if name != "write"
+        for bad in BAD
+        # A bare `path` or `style` is one that is left out.
+        if not (bad == "" and name in ("path", "style", "choices"))
+    ]
+    assert len(calls) >= 60
+    async with agent(root, allow_write=True) as client:
+        for tool, arguments in calls:
+            found = await client.call_tool(tool, arguments)
+            assert found.is_error or not (found.structured_content or {}).get("written"), arguments
+            assert "Secret" not in json.dumps(found.structured_content)
+        assert not (await client.call_tool("get_papers", {"ids": ["fx:1"]})).is_error
+    assert before == {path: path.read_bytes() for path in root.parent.rglob("*") if path.is_file()}
+
+
 @pytest.mark.parametrize("name", ["a" * 300 + ".bib", "folder/" * 1_000 + "a.bib"])
 async def test_a_path_that_the_system_refuses_is_a_missing_file(
     agent: Agent, root: Path, name: str

@@ -142,7 +142,7 @@ async def test_a_hit_for_a_bare_placeholder_is_called_a_guess(agent: Agent, tmp_
 
 
 @pytest.mark.parametrize(
-    ("client_name", "texts"), [("claude-code", 0), ("codex-mcp-client", 0), ("another-client", 1)]
+    ("client_name", "texts"), [("claude-code", 0), ("codex-mcp-client", 0), ("another-client", 2)]
 )
 async def test_a_client_whose_model_reads_structured_content_gets_it_once(
     mcp_options: Options, mcp_engine: LocalEngine, client_name: str, texts: int
@@ -161,6 +161,16 @@ async def test_a_client_whose_model_reads_structured_content_gets_it_once(
         assert found.structured_content["papers"][0]["id"] == "fx:1"
         assert len(found.content) == texts
         assert wrong.is_error and wrong.content[0].text
+
+
+async def test_an_answer_links_the_records_and_the_report_that_it_names(agent: Agent) -> None:
+    async with agent() as client:
+        records = await client.call_tool("get_papers", {"ids": ["fx:1"]})
+        checks = await client.call_tool("check_references", {"text": "@misc{a, title={Nothing}}"})
+        for found in (records, checks):
+            _, link = found.content
+            assert link.type == "resource_link" and link.title
+            assert (await client.read_resource(link.uri)).contents[0].text.startswith(("{", "["))
 
 
 async def test_pages_do_not_repeat_and_miss_nothing(agent: Agent) -> None:

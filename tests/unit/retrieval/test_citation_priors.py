@@ -204,6 +204,19 @@ def test_the_signals_of_some_papers_are_those_of_all() -> None:
     np.testing.assert_allclose(some.of(np.array([5])), every[[5]], rtol=1e-5)
 
 
+@pytest.mark.parametrize("own", [0, 1003])
+def test_the_references_that_others_cite_together_with_a_paper_are_counted(own: int) -> None:
+    made, vectors = many_priors()
+    references = np.array([1, 2, 5, 77])
+    query_vectors = QueryVectors(*np.eye(8, dtype=np.float32)[:2], references, own)
+    signals = CitationPriors(made, vectors, np.ones(400, bool)).ask(query_vectors)
+    parts = np.split(made.list_cited, made.list_starts[1:-1])
+    lists = [set(p.tolist()) for p, key in zip(parts, made.list_key, strict=True) if key != own]
+    for paper in range(0, 400, 7):
+        together = {one for cited in lists if paper in cited for one in cited} - {paper}
+        assert signals.beside(paper) == len(together & set(references.tolist()))
+
+
 def test_the_votes_are_those_of_the_topic_at_hand() -> None:
     made, vectors = many_priors()
     memory = CitationPriors(made, vectors, np.ones(400, bool))

@@ -161,6 +161,7 @@ STATED = [
     Work(id="k:1", title="Über das Stillsitzen", kind="article", language="de"),
     Work(id="k:2", title="Standing Up", kind="inproceedings"),
     Work(id="k:3", title="Reviews of Stools", kind="phdthesis", language="en"),
+    Work(id="k:4", title="Stools in Product Reviews", kind="misc", language="fr"),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.query_grammar.words import asks_for_papers
+from citewell.retrieval.query_grammar.words import asks_for_papers, is_titled
 from citewell.retrieval.structure import Reading, read_query
 
 NOW = 2024
@@ -272,3 +272,9 @@ def test_a_surname_of_two_words_is_one_name() -> None:
 
     read = read_query("van horn attention", WithVanHorn(), NOW).understood.query
     assert (read.authors, read.topic) == (("van horn",), "attention")
+
+
+def test_a_title_names_a_kind_in_singular_or_plural_unless_it_studies_the_thing() -> None:
+    assert is_titled("surveys of orchards".split(), "survey")
+    assert is_titled("orchards a review".split(), "review")
+    assert not is_titled("ratings in product reviews".split(), "review")

@@ -15,7 +15,7 @@ FEEDS: dict[str, str] = {
     "crossref": "crossref:CrossrefFeed",
     "dblp": "dblp:DblpFeed",
 }
-"""Name -> module and class, in the order in which users see them."""
+"""Name -> module and class, in display order."""
 
 
 def feed_named(name: str) -> Feed:

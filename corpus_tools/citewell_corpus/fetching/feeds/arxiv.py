@@ -18,7 +18,7 @@ _NAME_PARTS = ("keyname", "forenames", "suffix")
 
 
 class _ArxivOai(Source):
-    """The harvesting interface, which has an address of its own."""
+    """The harvesting interface, which has its own address."""
 
     name = "arxiv"
     title = "arXiv"
@@ -51,13 +51,13 @@ class ArxivFeed(BaseFeed):
             params = [("verb", "ListRecords"), ("resumptionToken", token)]
         else:
             params = [("verb", "ListRecords"), ("metadataPrefix", "arXiv"), ("set", _set(category))]
-            # The dates are those of the last change: what is older was not changed since.
+            # Dates are those of the last change: an older paper was not changed since.
             first = changed_since or (f"{selection.since}-01-01" if selection.since else "")
             params += [("from", first)] if first else []
         return Ask(path="/oai", params=tuple(params), accept="text/xml")
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The papers of an answer that lie within the years."""
+        """The papers of an answer within the years."""
         index, count = int(cursor.partition(" ")[0] or 0), len(selection.categories)
         root = parse_xml(body)
         error = root.find(f"{_OAI}error")

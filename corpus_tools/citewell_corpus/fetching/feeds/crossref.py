@@ -23,7 +23,7 @@ class CrossrefFeed(BaseFeed):
     page_size = 200
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
-        """The next page; a later round asks for what was indexed since."""
+        """The next page; a later round requests works indexed since."""
         filters = []
         if selection.since:
             filters.append(f"from-pub-date:{selection.since}")

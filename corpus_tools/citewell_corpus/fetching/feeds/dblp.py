@@ -11,9 +11,9 @@ from citewell.sources.values import raw, record_line
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 MOST = 10_000
-"""Hits of one search that DBLP shows."""
+"""Maximum number of hits that DBLP returns for one search."""
 MOST_YEARS = 30
-"""Years that are named one by one in a search."""
+"""Maximum number of years listed one by one in a search."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -45,7 +45,7 @@ class DblpFeed(BaseFeed):
         return Ask(path="/search/publ/api", params=params)
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The publications of an answer that lie within the years."""
+        """The publications of an answer within the years."""
         hits = child(child(json_object(body), "result"), "hits")
         total, sent = raw(hits.get("@total")), raw(hits.get("@sent"))
         since, until, first = selection.since, selection.until, int(cursor or 0)

@@ -138,7 +138,7 @@ def _place(selection: Selection, cursor: str) -> tuple[list[Selection], int, int
 
 
 async def _identifier(path: str, letter: str, field: str, name: str, request: Request[str]) -> str:
-    """The identifier of the entity that OpenAlex finds first under a name."""
+    """The identifier of the first entity that OpenAlex finds for a name."""
 
     def decode(body: bytes) -> str:
         results: list[dict[str, Any]] = children(json_object(body), "results")

@@ -26,7 +26,7 @@ class SemanticScholarFeed(BaseFeed):
     page_size = 1000
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
-        """The next page; the cursor is the token of the one before."""
+        """The next page; the cursor is the token of the previous one."""
         params: list[tuple[str, str]] = [("query", selection.query), ("fields", _FIELDS)]
         if selection.venues:
             params.append(("venue", ",".join(selection.venues)))
@@ -41,7 +41,7 @@ class SemanticScholarFeed(BaseFeed):
         return Ask(path="/paper/search/bulk", params=tuple(params))
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The papers of an answer, as the source wrote them."""
+        """The papers of an answer, verbatim."""
         answer = json_object(body)
         if not isinstance(answer.get("data"), list):
             raise NonsenseError("the body has no list of papers")

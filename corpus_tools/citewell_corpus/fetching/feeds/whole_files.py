@@ -95,7 +95,7 @@ class RetractionWatchFeed(_FileFeed):
     file = Ask(path="/retraction_watch.csv", accept="text/csv")
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The papers of the file's rows; a row that is no paper is left out."""
+        """The papers in the rows of the file; other rows are left out."""
         text = decode(body)[0]
         if "OriginalPaperDOI" not in text.split("\n", 1)[0]:
             raise NonsenseError("the list has no column OriginalPaperDOI")

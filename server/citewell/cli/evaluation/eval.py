@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
+RETRIEVER_MS = 600_000
+"""Time limit of a retriever in a measurement."""
 
 
 @click.command("eval", short_help="Measure how well citations are found.")
@@ -149,7 +151,7 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _refuse_page(flags: dict[str, Any], *, has_page: bool = False) -> None:
-    """Refuse --html where there is no page."""
+    """Reject --html without a page."""
     if flags["html_path"] and not has_page:
         raise click.UsageError("--html has no page for this; write the figures with --json.")
 
@@ -162,12 +164,14 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     from citewell_lab.evaluation.evaluate import evaluate
 
     options = session.load(papers[0] if papers else None).options
-    # What whoever measures has accepted must not change the figures.
+    # The user's own history must not influence the figures.
     options = replace(
         options,
         learning=replace(options.learning, enabled=False),
-        # What this user accepted belongs to no data set.
+        # The user's accepted papers belong to no data set.
         sources=replace(options.sources, keep=False),
+        # A busy machine must not influence the figures either.
+        retrieval=replace(options.retrieval, timeout_ms=RETRIEVER_MS),
     )
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
@@ -221,7 +225,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
 
 
 def _made_library(options: Options, flags: dict[str, Any]) -> Options:
-    """The settings with a library of the corpora named, or of the data set's own, in the cache."""
+    """The settings with a library built from the named corpora, or from the data set's own, in the
+    cache."""
     from msgspec.structs import replace
 
     from citewell_lab.datasets.cached_library import cached_library, library_of
@@ -296,7 +301,8 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
         chosen += methods.named(list(dict.fromkeys(names)), options)
     ablations = [methods.without(name, options) for name in flags["without"]]
     if flags["fusion"]:
-        # The ranker orders every candidate whatever their fusion: without it the fusion shows.
+        # The ranker orders every candidate whatever their fusion: without it, the fusion's effect
+        # shows.
         plain = methods.known(options)
         ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
     deep = [one for one in ablations if one.tier == "deep"]
@@ -305,7 +311,7 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
     elif len(ablations) > len(deep) or (own and not chosen and not deep):
         chosen += methods.mode("pipeline", options)
     if deep:
-        # A part of an explicit act is missed by an explicit act.
+        # A part of explicit searches is left out of an explicit search.
         chosen.append(methods.known(options)["deep"])
     elif not chosen and not deep:
         chosen += methods.mode(

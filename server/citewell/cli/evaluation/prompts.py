@@ -262,7 +262,7 @@ def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> 
     from citewell_lab.tuning.optimizers import Effort
     from citewell_lab.tuning.plan import TunePlan
 
-    # Without a model nothing is searched for.
+    # Without a model, nothing is searched.
     named_model(options.llm).close()
     plan = TunePlan(
         program=flags["program"],
@@ -323,7 +323,7 @@ def _page(tuning: Tuning) -> str:
     return tuning_page(tuning)
 
 
-# `citewell compare-models`: the same passages through several language models.
+# `citewell compare-models`: the same passages with several language models.
 
 
 @click.command("compare-models", short_help="Compare language models on the same passages.")
@@ -406,7 +406,7 @@ def _show_comparison(found: ModelComparison) -> None:
 
 
 def _explain(found: ModelComparison) -> None:
-    """Which models gave no answer to how many passages, and why to the first of these."""
+    """Report the models without an answer, the number of passages, and the first reason."""
     for one in found.models:
         if one.why is None:
             continue

@@ -1,4 +1,4 @@
-"""Questions for commands that learn or compare: from one's own papers, or from a data set."""
+"""Questions for commands that learn or compare: from the user's own papers, or from a data set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from citewell_lab.evaluation.results import DataInfo
     from citewell_lab.tuning.examples import Examples
 
-# Which questions `citewell eval` puts: a named data set or a file, filtered and divided.
+# The questions of `citewell eval`: a named data set or a file, filtered and split.
 
 NAMED = {
     "dev": "contexts/dev.jsonl.gz",
@@ -27,34 +27,35 @@ NAMED = {
     "hallmark": "references/hallmark_dev.jsonl.gz",
     "references": "references/references_dev.jsonl.gz",
 }
-"""Data sets that can be named, below the folder `../shared/data` of a checkout."""
+"""Data sets by name, below the folder `../shared/data` of a checkout."""
 
 GENERATED = ("paperet", "paperet-filters")
-"""Questions that are made from the library: by author, topic, year and venue, as people write them
-or with filters."""
+"""Questions generated from the library: by author, topic, year and venue, in natural wording or
+with filters."""
 
 CORPORA = {
     "acl": "corpus/acl.jsonl.zst",
     "ml": "corpus/ml.jsonl.zst",
     "titles": "corpus/titles.jsonl.zst",
 }
-"""Corpora that can be named, below the same folder."""
+"""Corpora by name, below the same folder."""
 TRAINED_ON = ("dev", "autoscholar", "sparbench")
-"""Data sets of which one part trained what ships, another tuned it, and the rest tests it."""
+"""Data sets split into a part for training the shipped weights, one for tuning, and the rest for
+tests."""
 
 
 def default_split(name: str) -> str:
-    """`test` for a data set that training has seen a part of; a user's own file is asked whole."""
+    """`test` for a data set partly used in training; a user's own file is used as a whole."""
     return "test" if name in TRAINED_ON and not Path(name).exists() else "all"
 
 
 def checkout() -> Path:
-    """The folder that holds the source, where this runs from one."""
+    """The source folder, if this runs from a checkout."""
     return Path(__file__).resolve().parents[4]
 
 
 def data_folder() -> Path | None:
-    """The developers' data beside the checkout, or beside the current folder; None elsewhere."""
+    """The developers' data beside the checkout, or beside the current folder, or None."""
     for start in (Path.cwd(), checkout()):
         folder = start.parent / "shared" / "data"
         if folder.is_dir():
@@ -63,7 +64,8 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where libraries made for measuring lie: `.cache` of a checkout, else the user's cache."""
+    """The folder of libraries built for measuring: `.cache` of a checkout, else the user's
+    cache."""
     if (checkout() / "pyproject.toml").is_file():
         return checkout() / ".cache"
     from citewell.options.folders import cache_folder as user_cache_folder
@@ -93,7 +95,7 @@ def read(name: str, schema: str) -> DataSet:
 
 
 def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]:
-    """The questions that are put, and in words how they were chosen."""
+    """The selected questions, and a description of the selection."""
     questions: Sequence[Question] = data.questions
     words = [f"{data.schema} schema"]
     if data.split:
@@ -124,7 +126,7 @@ def _part(question: Question, schema: str) -> str:
 def generated_questions(
     name: str, split: str, options: Options
 ) -> tuple[list[Question], DataInfo, list[Problem]]:
-    """Questions by author, topic, year and venue over the library that the settings name."""
+    """Questions by author, topic, year and venue over the configured library."""
     from citewell.corpus.library import Library
     from citewell.engine.which_library import which_library
     from citewell_lab.datasets.metadata_queries import metadata_questions
@@ -145,7 +147,7 @@ PATH = click.Path(path_type=Path)
 
 
 def with_questions(command: Any) -> Any:
-    """The arguments that say where questions come from."""
+    """Add the arguments for the source of questions."""
     for option in (
         click.argument("papers", nargs=-1, type=PATH),
         click.option(
@@ -170,7 +172,7 @@ def with_questions(command: Any) -> Any:
 def questions_of(
     papers: tuple[Path, ...], data: str, split: str, options: Options
 ) -> tuple[list[Question], list[Problem]]:
-    """The questions that the arguments name. Raises `click.UsageError`."""
+    """The questions selected by the arguments. Raises `click.UsageError`."""
     if bool(papers) == bool(data):
         raise click.UsageError(
             "Give either papers or a data set with --data.\n"
@@ -197,7 +199,7 @@ def examples_of(
     from citewell_lab.evaluation.evaluate import open_engine
     from citewell_lab.tuning.examples import collect
 
-    # The lists are the ranker's: a model that is tuned must not have made them.
+    # The lists are the ranker's: a model being tuned must not have made them.
     plain = replace(options, llm=replace(options.llm, provider="none"))
     engine = open_engine(plain)
     try:

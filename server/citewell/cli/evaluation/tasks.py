@@ -1,5 +1,5 @@
-"""`citewell eval` beyond citing sentences: typed words (`--typed`), papers replayed in order
-(`--replay`), literature searches (`--mode explore`), and sets of references, which are checked.
+"""Tasks of `citewell eval` beyond citing sentences: typed words (`--typed`), papers replayed in
+order (`--replay`), literature searches (`--mode explore`), and checks of references.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLACES = ("alone", "sentence")
 def evaluate_typed(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> list[TypedOutcome]:
-    """Derive the typed words of a sample of the questions, and ask them in each way."""
+    """Derive the typed words of a sample of the questions, and search for them in each way."""
     from citewell_lab.datasets.typed import half_typed, typed_questions
     from citewell_lab.evaluation.evaluate import open_engine, sample, with_unique_ids
     from citewell_lab.evaluation.matching import Gold
@@ -58,7 +58,7 @@ def evaluate_typed(
 def show_typed(
     answers: list[TypedOutcome], info: DataInfo, options: Options, flags: dict[str, Any]
 ) -> None:
-    """Print the figures; write them, with every rank, where that is asked."""
+    """Print the figures; write them, with every rank, if requested."""
     import msgspec
 
     from citewell_lab.evaluation import results
@@ -125,7 +125,7 @@ SCOPES = ("paper", "repository", "everyone")
 def evaluate_replay(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> dict[Setting, list[ReplayedCitation]]:
-    """Replay the questions' papers in each setting that the flags name."""
+    """Replay the questions' papers in each setting of the flags."""
     from citewell_lab.evaluation.replay import replay
 
     chosen: tuple[Setting, ...] = ("cold", "warm")
@@ -137,7 +137,7 @@ def evaluate_replay(
 def show_replay(
     replayed: dict[Setting, list[ReplayedCitation]], info: DataInfo, flags: dict[str, Any]
 ) -> None:
-    """Print the figures; write them, with every rank, where that is asked."""
+    """Print the figures; write them, with every rank, if requested."""
 
     from citewell_lab.evaluation.replay import lines_of
 
@@ -192,7 +192,7 @@ def _replay_table(lines: list[LearningFigures], setting: Setting, scope: str) ->
 def evaluate_explore(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Progress
 ) -> list[PassOutcome]:
-    """Explore every question, as a whole and without each part that `--without` names."""
+    """Explore every question, as a whole and without each part in `--without`."""
     from citewell_lab.evaluation.explore import PARTS, ask_explore
 
     unknown = [name for name in flags["without"] if name not in PARTS]
@@ -203,7 +203,7 @@ def evaluate_explore(
         )
     rounds = flags["rounds"]
     if rounds is None:
-        # Without a model, other queries are made from the second round on.
+        # Without a model, further queries are made from the second round on.
         rounds = 2 if "evolve" in flags["without"] else 1
     return ask_explore(
         questions,
@@ -217,8 +217,8 @@ def evaluate_explore(
 
 
 def show_explore(answers: list[PassOutcome], info: DataInfo, flags: dict[str, Any]) -> int:
-    """Print the figures, and write them where that is asked; the number of listed papers without
-    a record."""
+    """Print the figures, and write them if requested; return the number of listed papers without a
+    record."""
     from rich.table import Table
 
     from citewell_lab.evaluation.explore import METRICS, RANKED, SET, lines_of
@@ -271,7 +271,7 @@ def show_explore(answers: list[PassOutcome], info: DataInfo, flags: dict[str, An
 
 
 def holds_references(name: str, schema: str) -> bool:
-    """True when the data set is one of references, not of questions."""
+    """True for a data set of references, not of questions."""
     from citewell.cli.evaluation.questions import locate
     from citewell_lab.datasets.registry import recognise, schema_named
 
@@ -281,7 +281,7 @@ def holds_references(name: str, schema: str) -> bool:
 
 
 def evaluate_references(session: Session, options: Options, flags: dict[str, Any]) -> int:
-    """Check the references with the library of the settings, print and write the figures."""
+    """Check the references with the configured library, print and write the figures."""
 
     from citewell.cli.evaluation.questions import read
     from citewell.corpus.library import Library

@@ -1,8 +1,8 @@
 """The works of a compact segment, read from mapped files.
 
-Titles are runs of token numbers, authors runs of name numbers; the other fields lie in blocks of
-compressed records. Look-up keys are cut to the row and a few bits: a candidate is checked against
-all keys of its work, so that a look-up is exact.
+Titles are runs of token numbers, authors runs of name numbers; the other fields are in blocks of
+compressed records. Look-up keys are truncated to the row and a few bits; a candidate is checked
+against all keys of its work, so that a look-up is exact.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BUCKET_BITS = 18
 """Leading bits of a key that choose its bucket."""
 ROW_BITS = 19
 ENTRY_BITS = 24
-"""An entry of a bucket: the row below, the next bits of the key above."""
+"""Bits of a bucket's entry: the row in the lower ones, further bits of the key above."""
 _MAX_BLOCK = 16 << 20
 _BLOCKS_KEPT = 64
 Part = TypeVar("Part")
@@ -51,16 +51,16 @@ class CatalogueMeta(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     count: int
     block: int
-    """Records in a block."""
+    """Number of records in a block."""
     sources: tuple[str, ...]
     origins: tuple[str, ...]
 
 
 class CompactCatalogue:
-    """Reads one segment's works, as `Catalogue` does. Safe to use from any number of threads."""
+    """Reads one segment's works, like `Catalogue`. Thread-safe."""
 
     def __init__(self, folder: Path, count: int) -> None:
-        """Raises `LibraryError` if the folder holds no such catalogue."""
+        """Raises `LibraryError` without a valid catalogue in the folder."""
         self.path = folder
         self.count = count
         self._closed = False
@@ -80,9 +80,10 @@ class CompactCatalogue:
             raise library_error("library-corrupt", "The catalogue lacks works.", folder)
 
     def records(self, rows: Iterable[int], kind: type[Part]) -> dict[int, Part]:
-        """The records in these rows by row, decoded as `kind`, a part of the fields of `Work`."""
+        """The records in these rows, by row, decoded as `kind`, a subset of the fields of
+        `Work`."""
         names = kind.__struct_fields__  # type: ignore[attr-defined]
-        if set(names) == {"title", "abstract"}:  # a compact library holds no abstracts
+        if set(names) == {"title", "abstract"}:  # a compact library has no abstracts
             titles = self.titles_of(rows)
             return {row: kind(title=title, abstract="") for row, title in titles.items()}  # type: ignore[call-arg]
         works = self.works(rows)
@@ -94,7 +95,7 @@ class CompactCatalogue:
         }
 
     def works(self, rows: Iterable[int]) -> dict[int, Work]:
-        """The works in these rows; rows that do not exist are left out."""
+        """The works in these rows; missing rows are left out."""
         wanted = [int(row) for row in rows]
         if self._closed:
             raise library_error("library-missing", "The library was closed.", self.path)
@@ -104,8 +105,8 @@ class CompactCatalogue:
             raise self._damaged(error) from None
 
     def titles_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """The titles of these rows, in a tenth of the time of their works; rows that do not exist
-        are left out."""
+        """The titles of these rows, in a tenth of the time of their works; missing rows are left
+        out."""
         wanted = [row for row in map(int, rows) if 0 <= row < self.count]
         try:
             titles = self._column_titles(wanted)
@@ -134,8 +135,8 @@ class CompactCatalogue:
         return self._with_keys(likely)
 
     def _with_keys(self, likely: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-        """Of the rows that may have a key number those that do. Most numbers are of titles, which
-        are read in a fraction of the time."""
+        """The rows among the candidates that do have the key number. Most numbers are of titles,
+        which are read in a fraction of the time."""
         every = sorted({row for rows in likely.values() for row in rows})
         titled = {row: title_number(title) for row, title in self.titles_of(every).items()}
         open_rows = {
@@ -158,28 +159,28 @@ class CompactCatalogue:
             yield row, self.works((row,))[row]
 
     def origins(self, sources: Sequence[str]) -> dict[str, list[int]]:
-        """Rows that each of these sources gave a record to: all of them."""
+        """The rows with a record from each of these sources: all of them."""
         return {name: list(range(self.count)) for name in sources if name in self.meta.origins}
 
     def origins_of(self, row: int) -> tuple[str, ...]:
-        """Sources whose records make up a row."""
+        """Sources of the records in a row."""
         return self.meta.origins
 
     def close(self) -> None:
-        """Let the tables go; later calls raise `LibraryError`."""
+        """Release the tables; later calls raise `LibraryError`."""
         self._closed = True
         with self._lock:
             self._blocks.clear()
 
     def title(self, row: int) -> str:
-        """The title of a row; empty where the record holds it instead."""
+        """The title of a row; empty if its record has it instead."""
         begin, end = self.title_starts[row : row + 2]
         tokens = self._tokens
         numbers = short_varints(self.titles[begin:end].tobytes())
         return " ".join([tokens[one] for one in numbers])
 
     def _column_titles(self, rows: Sequence[int]) -> list[str]:
-        """As `title`, of many rows: each token is read once."""
+        """The titles of many rows: each token is read once."""
         at = np.array(rows, np.int64)
         begin = self.title_starts[at]
         sizes = self.title_starts[at + 1] - begin
@@ -193,7 +194,7 @@ class CompactCatalogue:
         return [" ".join(words[first:end]) for first, end in zip([0, *ends], ends, strict=False)]
 
     def given_names(self, authors: NDArray[np.int64]) -> list[str]:
-        """The given names of some authors, whose numbers rise."""
+        """The given names of authors with ascending numbers."""
         return [given_of(text) for text in self._names.of(authors)]
 
     def author(self, number: int) -> Author:
@@ -202,7 +203,7 @@ class CompactCatalogue:
 
     @cached_property
     def years(self) -> NDArray[np.int16]:
-        """Of every row, 0 where unknown."""
+        """The year of every row, 0 if unknown."""
         return self._table("year")
 
     @cached_property
@@ -212,7 +213,7 @@ class CompactCatalogue:
 
     @cached_property
     def title_starts(self) -> NDArray[np.int64]:
-        """Where each row's run in `titles` begins."""
+        """The start of each row's run in `titles`."""
         return starts_of(self._table("title_sizes"))
 
     @cached_property
@@ -222,7 +223,7 @@ class CompactCatalogue:
 
     @cached_property
     def author_starts(self) -> NDArray[np.int64]:
-        """Where each row's run in `authors` begins."""
+        """The start of each row's run in `authors`."""
         return starts_of(self._table("author_sizes"))
 
     @cached_property
@@ -273,7 +274,7 @@ class CompactCatalogue:
 
     @cached_property
     def _decompressor(self) -> zstandard.ZstdDecompressor:
-        """Used by one thread at a time."""
+        """The decompressor; used by one thread at a time."""
         data = (self.path / "dictionary.bin").read_bytes()
         dictionary = zstandard.ZstdCompressionDict(data) if data else None
         return zstandard.ZstdDecompressor(dict_data=dictionary)

@@ -1,4 +1,4 @@
-"""How a compact segment stores numbers and texts."""
+"""Encodings of numbers and texts in a compact segment."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 LEVEL = 19
 _WINDOW = 4
-"""Bytes from which the lower bits of a row number are read."""
+"""Bytes that contain the lower bits of a row number."""
 _MAX_TABLE = 256 << 20
-"""Bytes that one table may have when it is decompressed."""
+"""Maximum bytes of a decompressed table."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def encode_varints(values: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """LEB128 bytes of non-negative numbers, and how many bytes each takes, shape (len(values),)."""
+    """LEB128 bytes of non-negative numbers, and the length of each, shape (len(values),)."""
     rest = np.asarray(values, np.int64)
     if len(rest) and rest.min() < 0:
         raise ValueError("a varint cannot be negative")
@@ -42,7 +42,7 @@ def encode_varints(values: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The numbers of LEB128 bytes. Raises `ValueError` when the last one is cut."""
+    """Decode LEB128 bytes. Raises `ValueError` when the last number is cut."""
     more = data >= 128
     if not more.any():
         return data.astype(np.int64)
@@ -61,10 +61,8 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def short_varints(data: bytes) -> list[int]:
-    """The numbers of a short run of LEB128 bytes, for which an array takes ten times as long.
-
-    Raises `ValueError` when the last one is cut.
-    """
+    """Decode a short run of LEB128 bytes, for which an array takes ten times as long. Raises
+    `ValueError` when the last number is cut."""
     values = []
     value = shift = 0
     for byte in data:
@@ -80,8 +78,8 @@ def short_varints(data: bytes) -> list[int]:
 
 
 def row_widths(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
-    """Bits of the lower part of each row number in runs of `counts` of `rows` rows: those with
-    which the run is shortest."""
+    """Number of lower bits of the row numbers in runs of `counts` of `rows` rows that makes each
+    run shortest."""
     counts = np.asarray(counts, np.int64)
     # Of 274,000 runs, a few thousand differ in length.
     distinct = np.flatnonzero(np.bincount(counts))
@@ -94,7 +92,7 @@ def row_widths(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
 
 
 def row_starts(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
-    """Where each run that `encode_rows` writes begins, in bits, shape (len(counts) + 1,)."""
+    """The start of each run written by `encode_rows`, in bits, shape (len(counts) + 1,)."""
     counts = np.asarray(counts, np.int64)
     return starts_of(_run_bits(counts, rows, row_widths(counts, rows)))
 
@@ -124,10 +122,8 @@ def encode_rows(values: NDArray[Any], counts: NDArray[Any], rows: int) -> NDArra
 def decode_rows(
     data: NDArray[np.uint8], begin: int, end: int, count: int, width: int
 ) -> NDArray[np.int32]:
-    """The numbers of the run of `count` that lies in the bits [begin, end).
-
-    Raises `ValueError` when it is damaged.
-    """
+    """Decode the run of `count` numbers in the bits [begin, end). Raises `ValueError` when it is
+    damaged."""
     upper = begin + count * width
     raw = np.asarray(data[upper >> 3 : (end + 7) >> 3])
     marks = np.unpackbits(raw, bitorder="little")[upper & 7 : (upper & 7) + end - upper]
@@ -137,7 +133,7 @@ def decode_rows(
     values -= np.arange(count, dtype=np.int32)
     values <<= width
     if width:
-        # Every window of four bytes, as numbers that overlap.
+        # Overlapping windows of four bytes, as numbers.
         part = np.array(data[begin >> 3 : ((upper + 7) >> 3) + _WINDOW])
         windows = np.ndarray((len(part) - _WINDOW + 1,), "<u4", part, strides=(1,))
         at = (begin & 7) + np.arange(count, dtype=np.int64) * width
@@ -164,14 +160,15 @@ def gather_runs(
 
 
 def starts_of(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run begins, and where the last one ends, shape (len(counts) + 1,)."""
+    """The start of each run, and the end of the last, shape (len(counts) + 1,)."""
     starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
 
 
 def save_table(path: Path, array: NDArray[Any]) -> None:
-    """Write an array compressed; its bytes are grouped by significance, which compresses better."""
+    """Write an array compressed, with its bytes grouped by significance, which compresses
+    better."""
     array = np.ascontiguousarray(array)
     raw = array.reshape(-1).view(np.uint8).reshape(-1, array.dtype.itemsize).T.tobytes()
     head = msgspec.json.encode(_Header(array.dtype.str, array.shape))
@@ -179,7 +176,7 @@ def save_table(path: Path, array: NDArray[Any]) -> None:
 
 
 def load_table(path: Path) -> NDArray[Any]:
-    """The array that `save_table` wrote. Raises `OSError` or `ValueError`."""
+    """Read an array written by `save_table`. Raises `OSError` or `ValueError`."""
     head, _, raw = _decompress(path).partition(b"\n")
     try:
         header = msgspec.json.decode(head, type=_Header)
@@ -195,7 +192,7 @@ def load_table(path: Path) -> NDArray[Any]:
 
 
 def save_texts(path: Path, texts: Iterable[str]) -> None:
-    """Write texts compressed; none may hold a NUL."""
+    """Write texts compressed; none may contain a NUL."""
     found = [text.encode("utf-8", "surrogatepass") for text in texts]
     if any(b"\0" in text for text in found):
         raise ValueError("a text holds a NUL")
@@ -203,13 +200,13 @@ def save_texts(path: Path, texts: Iterable[str]) -> None:
 
 
 class Texts(Sequence[str]):
-    """The texts that `save_texts` wrote, by number."""
+    """The texts written by `save_texts`, by number."""
 
     def __init__(self, path: Path) -> None:
         """Raises `OSError` or `ValueError`."""
         self._blob = _decompress(path)
         ends = np.flatnonzero(np.frombuffer(self._blob, np.uint8) == 0)
-        # Looking up one number in an array takes several times as long.
+        # A look-up in an array takes several times as long.
         self._ends = ends.data
 
     def __len__(self) -> int:
@@ -224,7 +221,7 @@ class Texts(Sequence[str]):
         return self._blob[begin : ends[number]].decode("utf-8", "surrogatepass")
 
     def of(self, numbers: NDArray[np.int64]) -> list[str]:
-        """The texts with some numbers, which rise; adjacent ones are read together."""
+        """The texts with ascending numbers; adjacent ones are read together."""
         if not len(numbers):
             return []
         bounds = np.flatnonzero(np.diff(numbers) != 1)

@@ -1,4 +1,4 @@
-"""The columns of a compact segment: those that must be read as they are, the rest from its runs.
+"""The columns of a compact segment: some are stored, the rest are derived from its runs.
 
 The words of a title follow from its tokens. Titles whose words do not ("$\\alpha$-rank", where
 markup spans several tokens) are marked, and read whole.
@@ -17,11 +17,11 @@ from citewell.corpus.arrays import Arrays, distinct, mapped_arrays, ranges
 from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
 from citewell.corpus.compact.codec import decode_varints, gather_runs, load_table, starts_of
 
-# The rows of each author of a compact segment, and the first author of each row: its records hold
-# the authors of each row, in a form that takes a while to read.
+# The rows of each author of a compact segment, and the first author of each row. They are derived
+# from the records, which are slow to decode.
 
 KEPT_FROM = 20_000
-"""With fewer rows the arrays are computed in some milliseconds."""
+"""Minimum number of rows for caching; with fewer the arrays are computed in milliseconds."""
 _SOURCES = (
     "authors.npy",
     "author_sizes.zst",
@@ -33,8 +33,8 @@ _SOURCES = (
 
 
 class Crowds:
-    """Works with hundreds of authors: `rows`, rising, and the numbers of their authors end to end,
-    those of work i at `[starts[i], starts[i + 1])`."""
+    """Works with hundreds of authors: ascending `rows`, and the numbers of their authors in
+    sequence, those of work i at `[starts[i], starts[i + 1])`."""
 
     def __init__(
         self, rows: NDArray[np.int32], starts: NDArray[np.int64], numbers: NDArray[np.int32]
@@ -42,13 +42,13 @@ class Crowds:
         self.rows, self.starts, self.numbers = rows, starts, numbers
 
     def of(self, row: int) -> NDArray[np.int32]:
-        """The authors' numbers of one such row."""
+        """The authors' numbers of one of these rows."""
         at = int(np.searchsorted(self.rows, row))
         return self.numbers[int(self.starts[at]) : int(self.starts[at + 1])]
 
 
 class AuthorRows:
-    """Looks rows up by author. Safe to call from any thread."""
+    """Looks up rows by author. Thread-safe."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class AuthorRows:
         crowds: Crowds,
         surnames: NDArray[np.uint32],
     ) -> None:
-        """`surnames` are hashes, by author. What is made for a large segment is kept in the cache.
-        Raises `OSError` for a file that cannot be read."""
+        """`surnames` are hashes, by author. Arrays of a large segment are cached on disk. Raises
+        `OSError` for an unreadable file."""
 
         def make() -> Arrays:
             return _by_author(records, crowds, surnames)
@@ -69,10 +69,10 @@ class AuthorRows:
         self._starts: NDArray[np.int64] = arrays["starts"]
         self._rows: NDArray[np.int32] = arrays["rows"]
         self.first: NDArray[np.uint32] = arrays["first"]
-        """Surname hash of each row's first author, 0 where there is none."""
+        """Surname hash of each row's first author, 0 without authors."""
 
     def of(self, authors: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of any of the authors, given by number, rising."""
+        """Rows of any of the authors, given by number, ascending."""
         places, _ = ranges(self._starts[authors], self._starts[authors + 1])
         return distinct(self._rows[places].astype(np.int64))
 
@@ -104,17 +104,17 @@ class _Hashes(Protocol):
 
 
 class Taken:
-    """Runs of some rows: the values end to end and where each row begins, shape (n + 1,)."""
+    """Runs of some rows: the values in sequence and the start of each row, shape (n + 1,)."""
 
     def __init__(self, values: NDArray[np.uint32], starts: NDArray[np.int64]) -> None:
         self.values, self.starts = values, starts
 
 
 class CompactColumns:
-    """What `Columns` holds, for one compact segment. `surname` is by author, not by row."""
+    """The equivalent of `Columns` for one compact segment. `surname` is by author, not by row."""
 
     def __init__(self, segment: Path, count: int, words_of: _Hashes) -> None:
-        """`words_of` gives the word hashes of a title. Raises `CitewellError` or `OSError`."""
+        """`words_of` returns the word hashes of a title. Raises `CitewellError` or `OSError`."""
         self._folder = segment / FOLDER
         self._words_of = words_of
         self._records = CompactCatalogue(self._folder, count)
@@ -136,7 +136,7 @@ class CompactColumns:
 
     @cached_property
     def abstract(self) -> NDArray[np.bool_]:
-        """Whether what the abstract is worth is known of each row."""
+        """Whether the value of its abstract is known, by row."""
         bits = load_table(self._folder / "abstract.zst")
         return np.unpackbits(bits, count=len(self)).astype(np.bool_)
 
@@ -176,10 +176,10 @@ class CompactColumns:
         return Taken(values[order], starts_of(sizes_of))
 
     def surnames(self, rows: NDArray[np.int64]) -> Taken:
-        """Surname hashes of some rows: of the first authors and the last, as `Columns` has them."""
+        """Surname hashes of some rows: the first authors and the last, as in `Columns`."""
         numbers, owner = self._decoded(self._records.authors, self._records.author_starts, rows)
         for at in np.flatnonzero(self._crowded[rows]).tolist():
-            # The record holds all of the work's authors.
+            # The record has all authors of the work.
             own = self._crowds.of(int(rows[at]))
             numbers = np.concatenate([numbers, own])
             owner = np.concatenate([owner, np.full(len(own), at)])
@@ -195,26 +195,26 @@ class CompactColumns:
     most_authors = 12
 
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Surname hash of each row's first author, 0 where there is none."""
+        """Surname hash of each row's first author, 0 without authors."""
         return self._author_rows.first[rows]
 
     def rows_of(self, authors: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows that have one of the authors, given by number, rising."""
+        """Rows with one of the authors, given by number, ascending."""
         return self._author_rows.of(authors)
 
     def rows_by(self, name: int) -> NDArray[np.int64]:
-        """Rows with an author of this surname hash, rising."""
+        """Rows with an author of this surname hash, ascending."""
         return self.rows_of(np.flatnonzero(self.surname == np.uint32(name)))
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Title words, sorted, and in how many titles each stands."""
+        """Title words, sorted, and the number of titles with each."""
         folder = self._folder
         return load_table(folder / "word.zst"), load_table(folder / "word_count.zst")
 
     def _decoded(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers in the runs of some rows, and the place in `rows` of each."""
+        """The numbers in the runs of some rows, and the index in `rows` of each."""
         sizes = starts[rows + 1] - starts[rows]
         run = gather_runs(data, starts[rows], sizes)
         owner = np.repeat(np.arange(len(rows)), sizes)[run < 128]

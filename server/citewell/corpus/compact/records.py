@@ -1,4 +1,4 @@
-"""What a compact segment keeps of a work, field by field, and how it becomes a `Work` again."""
+"""The fields of a work in a compact segment, and their conversion to and from a `Work`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN = "\x1f"
 
 
 class Variant(msgspec.Struct, frozen=True, array_like=True):
-    """A `RecordVariant`; venue, booktitle and journal are numbers of labels."""
+    """A `RecordVariant` with venue, booktitle and journal as label numbers."""
 
     sources: tuple[int, ...]
     title: str
@@ -46,20 +46,20 @@ class CompactRecord(msgspec.Struct, frozen=True, array_like=True):
     bibkey: str = ""
     same_as: tuple[str, ...] = ()
     provenance: tuple[tuple[int, int | str], ...] = ()
-    """Number of the source; then the number k of the id in `same_as` that is the source's own,
-    -1 - k where the source omits its prefix, or another id as it is."""
+    """Number of the source; then the number k of the id in `same_as` that is the source's own, -1 -
+    k if the source omits its prefix, or any other id verbatim."""
     variants: tuple[Variant, ...] = ()
     citations: int | None = None
     retracted: bool = False
     notice: str = ""
     title: str = ""
-    """Of a work whose title is too long for the column."""
+    """Title that is too long for the column."""
     authors: tuple[Author, ...] = ()
-    """Of a work with too many authors for the column."""
+    """Authors that are too many for the column."""
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What the works of one venue and volume share; each a number of a label."""
+    """Fields shared by the works of one venue and volume, as label numbers."""
 
     venue: int
     booktitle: int
@@ -69,13 +69,13 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 class Labels:
-    """Numbers of texts, given in the order in which they are asked for; 0 is the empty text."""
+    """Assigns numbers to texts in the order of the calls; 0 is the empty text."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {"": 0}
 
     def number(self, text: str) -> int:
-        """The text's number, a new one if need be."""
+        """The text's number, assigned if it is new."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def texts(self) -> list[str]:
@@ -229,10 +229,10 @@ def _full_id(own: int | str, ids: tuple[str, ...]) -> str:
     return ids[own] if own >= 0 else _bare(ids[-1 - own])
 
 
-# The places of a compact segment's papers in their proceedings, as differences of neighbours.
+# The positions of a compact segment's papers in their proceedings, as differences of neighbours.
 #
-# Papers of one volume follow one another, so that a number is often one more than the previous
-# one, and a first page follows the previous last page.
+# Papers of one volume are adjacent: a number is often one more than the previous one, and a first
+# page follows the previous last page.
 
 _BITS, _VOLUME, _KEYS = "minor.zst", "volume.zst", "volume_keys.zst"
 _NUMBER, _FIRST, _PAGES = "number.zst", "first_page.zst", "pages.zst"
@@ -253,10 +253,8 @@ def save_places(folder: Path, columns: Sequence[NDArray[Any]]) -> None:
 
 
 def load_places(folder: Path, count: int) -> tuple[NDArray[Any], ...] | None:
-    """What `save_places` wrote, in its order; None where it wrote nothing.
-
-    Raises `OSError` or `ValueError`.
-    """
+    """Read the columns written by `save_places`, in its order; None if there are none. Raises
+    `OSError` or `ValueError`."""
     if not (folder / _BITS).is_file():
         return None
     minor = np.unpackbits(load_table(folder / _BITS), count=count).astype(np.bool_)

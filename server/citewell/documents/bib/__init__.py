@@ -1,1 +1,1 @@
-"""BibTeX files: read, matched and edited without loss."""
+"""BibTeX files: parsed, matched and edited losslessly."""

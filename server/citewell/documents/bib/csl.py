@@ -1,8 +1,7 @@
-"""Bibliographies in the forms of CSL, JSON and YAML, as Pandoc takes them: read into entries and
-extended in their own form.
+"""CSL bibliographies (JSON and YAML, as for Pandoc): parsed into entries and extended in place.
 
-An entry stands where its id stands: its key is edited there, and its fields are those of a BibTeX
-entry of the same content.
+The range of an entry is that of its id: its key is edited there, and its fields are those of the
+equivalent BibTeX entry.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _TYPES = {
 _PLAIN = {
     one.csl: name for name, one in BIB_FIELDS.items() if one.csl and (one.record or name == "note")
 }
-"""Variables of CSL and the fields of BibTeX."""
+"""BibTeX fields by CSL variable."""
 _JSON_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
 _DATE = re.compile(r"-?\d{4}")
 _MAX_NODES = 1_000_000
@@ -50,8 +49,8 @@ _KEY = re.compile(r"[^\s{}(),=\"#%~\\]+")
 
 
 def parse_csl(text: str, path: str, region: Span | None = None) -> BibFile:
-    """Read the items of a file, or of the YAML block at `region` of a document; never raises. What
-    is malformed has no entries."""
+    """Parse the items of a file, or of the YAML block at `region` of a document; never raises. A
+    malformed text has no entries."""
     start, end = (region.start, region.end) if region is not None else (0, len(text))
     source = text[start:end]
     is_json = path.lower().endswith(".json")
@@ -69,8 +68,8 @@ def parse_csl(text: str, path: str, region: Span | None = None) -> BibFile:
 
 
 def insert_items(bib: BibFile, works: Mapping[str, Work]) -> FileEdit:
-    """The edit that adds works by key to a bibliography in CSL's form. Raises `CitewellError` for a
-    file whose form is not understood."""
+    """Return the edit that adds works by key to a CSL bibliography. Raises `CitewellError` for a
+    file that cannot be parsed."""
     newline = newline_of(bib.text)
     insert = _json_insertion if bib.path.lower().endswith(".json") else _yaml_insertion
     now, first, added = bib, None, ""
@@ -99,7 +98,7 @@ def insert_items(bib: BibFile, works: Mapping[str, Work]) -> FileEdit:
     )
 
 
-# Reading
+# Parsing
 
 
 def _json_items(text: str) -> Iterator[tuple[Mapping[str, Any], int]]:
@@ -134,11 +133,11 @@ def _yaml_items(text: str) -> Iterator[tuple[Mapping[str, Any], int]]:
 
 
 def _yaml(text: str) -> Any:
-    """The first document of a YAML text as nodes with their places; None for a malformed one."""
+    """Parse the first document of a YAML text into nodes with offsets; None if it is malformed."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    # A file may be a block between two marks, as a header of Pandoc is.
+    # The text may be a block between `---` lines, like a Pandoc header.
     head = re.match(r"\ufeff?---[ \t]*\r?\n", text)
     closing = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(
         text, head.end() if head else 0
@@ -176,7 +175,7 @@ def _plain(node: Any, budget: list[int], depth: int = 0) -> Any:
 
 
 def _entry_text(item: Mapping[str, Any], key: str) -> str:
-    """The entry of BibTeX with the content of an item."""
+    """The BibTeX entry with the content of an item."""
     kind = _KINDS.get(_text(item.get("type")), "misc")
     fields = {"title": escape_title(_text(item.get("title")))}
     for role in ("author", "editor"):
@@ -214,7 +213,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _year(value: Any) -> str:
-    """The year of a date of CSL: a mapping, a list of parts, or a text."""
+    """The year of a CSL date: a mapping, a list of parts, or a text."""
     if isinstance(value, dict):
         value = (
             value.get("date-parts") or value.get("year") or value.get("raw") or value.get("literal")
@@ -317,7 +316,7 @@ def _yaml_lines(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _scalar(value: str) -> str:
-    """A value of YAML: bare where nothing in it could be read otherwise, else in double quotes."""
+    """A YAML scalar: bare where that is unambiguous, else in double quotes."""
     if re.fullmatch(r"[A-Za-z][\w .()/-]*[\w.)]|[A-Za-z]", value) and value.lower() not in (
         "y", "n", "yes", "no", "on", "off", "true", "false", "null",
     ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""New entries in .bib files: one insertion, in the file's own style, and no other byte changed."""
+"""New entries in .bib files: one insertion in the file's own style; no other byte changes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from citewell.options.tree import BibOptions
 def insert_entry(
     bib: BibFile, work: Work, key: str | None, options: BibOptions, taken: Collection[str] = ()
 ) -> tuple[FileEdit | None, str]:
-    """The edit that adds `work` to `bib`, and the key to cite it by.
+    """Return the edit that adds `work` to `bib`, and the key to cite it by.
 
-    No edit when the work is already there: then the key is the one it has. A given `key` is taken
-    over unless another entry has it; else one is made after `options.key_pattern`. `taken` are
-    keys of the project's other files, which the new key must not repeat.
+    There is no edit if the file has the work already; the key is then the existing one. A given
+    `key` is used unless another entry has it; else one is made from `options.key_pattern`. `taken`
+    holds keys of the project's other files, which the new key must not repeat.
     """
     known = find_work(bib, work)
     if known is not None and known.key:
@@ -42,8 +42,8 @@ def insert_entry(
 
 
 def insert_texts(bib: BibFile, texts: Mapping[str, str]) -> FileEdit:
-    """The edit that adds whole entries by key, as they are: only their line ends become those of
-    the file."""
+    """Return the edit that adds whole entries by key, unchanged except for the line ends, which
+    become those of the file."""
     if bib.is_csl:
         read = {key: parse_bib(text) for key, text in texts.items()}
         return insert_items(bib, {k: entry_work(one, one.entries[0]) for k, one in read.items()})
@@ -76,13 +76,13 @@ def new_bib_text(
 
 
 def new_entry_text(work: Work, key: str, style: BibStyle, options: BibOptions) -> str:
-    """The text of a new entry in a style, as the options want it."""
+    """The text of a new entry in the given style."""
     style = msgspec.structs.replace(style, recorded_venues=options.venue == "recorded")
     return entry_text(work, key, style, abstract=options.abstract)
 
 
 class _Taken(Container[str]):
-    """The keys of a file and of its neighbours; BibTeX does not part keys by case."""
+    """The keys of a file and of its neighbours, without regard to case, as in BibTeX."""
 
     def __init__(self, bib: BibFile, others: Collection[str]) -> None:
         self._keys = {key.lower() for key in bib.by_key}
@@ -93,7 +93,7 @@ class _Taken(Container[str]):
 
 
 def _keeps_all(bib: BibFile, edit: TextEdit, count: int) -> bool:
-    """True when the file with the insertion reads as before, with `count` good entries more."""
+    """True when the file with the insertion reads as before, plus `count` intact entries."""
     at = edit.span.start
     after = reparse(bib, bib.text[:at] + edit.text + bib.text[at:])
     if len(after.entries) != len(bib.entries) + count or len(after.blocks) != len(bib.blocks):
@@ -117,10 +117,10 @@ def _keeps_all(bib: BibFile, edit: TextEdit, count: int) -> bool:
 
 
 def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
-    """Offsets where a new entry may go, best first, each with the text to put before and after it.
+    """Offsets for a new entry, best first, each with the text to put before and after it.
 
     This is the end of the file, but before an unclosed entry or comment there and before a lone
-    `@`, because any reader of the file would take the new entry for a part of it.
+    `@`: a parser would take the new entry for a part of it.
     """
     text, newline = bib.text, style.newline
     if bib.regions:
@@ -137,15 +137,15 @@ def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
     if tail < len(text) or stray >= 0:
         place = tail if stray < 0 else stray
         line = max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
-        # At the beginning of its line, so that a comment sign there stays before it.
+        # At the start of its line, so that a comment sign there stays before it.
         yield _between(text, max(line, end), newline, style.gap)
         yield _between(text, place, newline, style.gap)
     before = _between(text, len(text), newline, style.gap)[1]
     if text.endswith(newline) and text.strip():
-        # The same text, inserted before the last line end: some editors leave an empty line behind
-        # what is inserted after it.
+        # The same text, inserted before the last line end: some editors leave an empty line after
+        # an insertion behind it.
         yield len(text) - len(newline), newline + before, ""
-    # Blanks at the end of the file would indent the entry.
+    # Trailing blanks would indent the entry.
     blanks = len(text.rstrip(" \t"))
     if not blanks or text[blanks - 1] in "\r\n":
         yield blanks, before, newline
@@ -167,22 +167,22 @@ def _between(text: str, at: int, newline: str, gap: int) -> tuple[int, str, str]
     return at, before, after
 
 
-# Taking an entry from one .bib to another: its text as it stands, and what it leans on.
+# Copying an entry from one .bib to another: its text, and what it depends on.
 
 MAX_PARENTS = 20
 PARENTS = ("crossref", "xdata", "xref")
-"""The fields that name the parents of an entry."""
+"""Fields that name the parents of an entry."""
 _MACRO = re.compile(r"(?:^|#)\s*([^\s#{}\"(),=]+)\s*(?=#|$)")
 
 
 def with_parents(bib: BibFile, key: str) -> list[BibEntry]:
-    """The entry of a key and all that it inherits from, each behind those that name it, as BibTeX
-    wants them; empty when there is no such entry."""
+    """The entry of a key and everything that it inherits from, each after the entries that name it,
+    as BibTeX requires; empty when there is no entry."""
     waiting, found = [key], dict[str, BibEntry]()
     while waiting and len(found) < MAX_PARENTS:
         entry = bib.by_key.get(waiting.pop(0))
         if entry is not None:
-            # A parent that two entries name goes behind the later one.
+            # A parent that two entries name goes after the later one.
             found.pop(entry.key, None)
             found[entry.key] = entry
             named = (name.strip() for f in PARENTS for name in entry.get(f).split(","))
@@ -191,8 +191,8 @@ def with_parents(bib: BibFile, key: str) -> list[BibEntry]:
 
 
 def self_contained(bib: BibFile, entry: BibEntry, strings: Mapping[str, str]) -> str:
-    """The entry's text, byte for byte; but a value that leans on an @string of its file which the
-    other file, whose macros are `strings`, lacks or defines otherwise is written out."""
+    """The entry's text, byte for byte, with values written out if they use an @string that is
+    missing from `strings`, the other file's macros, or is defined differently there."""
     text = entry.body.text
     for field in reversed(entry.fields):
         names = {name.lower() for name in _MACRO.findall(_without_literals(field.raw))}
@@ -218,7 +218,7 @@ def _without_literals(raw: str) -> str:
     return "".join(kept)
 
 
-# Changes within one entry of a .bib: values, further fields, the type. No other byte changes.
+# Changes within one entry: values, new fields, the type. No other byte changes.
 
 _TYPE = re.compile(r"@\s*(\w+)")
 _COMMA = re.compile(r"\s*,")
@@ -226,7 +226,7 @@ _LINE_REST = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
 
 
 class EntryEdit:
-    """Collects changes of one entry; `edits` gives them in order, none of them overlapping."""
+    """Collects changes of one entry; `edits` returns them in order, without overlap."""
 
     def __init__(self, bib: BibFile, entry: BibEntry, style: BibStyle) -> None:
         self._text = bib.text
@@ -242,7 +242,7 @@ class EntryEdit:
         self._type: TextEdit | None = None
 
     def set(self, name: str, value: str) -> None:
-        """Set a field to a value in LaTeX without delimiters; an equal value is left unchanged."""
+        """Set a field to a LaTeX value without delimiters; an equal value is left unchanged."""
         field = self._fields.get(name)
         if field is None:
             self._added[name] = _delimited(value, '"' if self._style.quotes else "{")
@@ -252,13 +252,14 @@ class EntryEdit:
         if field.raw.strip().isdecimal() and value.isascii() and value.isdecimal():
             new = value
         else:
-            # Braces around the whole keep its capitals, or an organisation's name in one piece.
+            # Braces around the whole value keep its capitals, or an organisation's name in one
+            # piece.
             whole = _is_braced(field.raw[1:-1]) and not _is_braced(value)
             new = _delimited(f"{{{value}}}" if whole else value, field.raw[:1])
         self._values[name] = TextEdit(field.value_span, new)
 
     def remove(self, name: str) -> None:
-        """Remove a field with its comma, and with its lines if they contain nothing else."""
+        """Remove a field with its comma, and its lines if they contain nothing else."""
         field = self._fields.get(name)
         if field is None:
             return
@@ -276,7 +277,7 @@ class EntryEdit:
         self._removed[name] = TextEdit(Span(start, end), "")
 
     def retype(self, kind: str) -> None:
-        """Make it an entry of another type."""
+        """Change the entry type."""
         found = _TYPE.match(self._entry.body.text)
         if kind != self._entry.type and found is not None:
             start = self._entry.start
@@ -295,7 +296,7 @@ class EntryEdit:
         return tuple(sorted(found, key=lambda edit: edit.span))
 
     def _insertion(self) -> TextEdit:
-        """The further fields, after the last field that stays."""
+        """The edit that adds the new fields, after the last field that stays."""
         staying = [f for f in self._entry.fields if f.name not in self._removed]
         anchor = staying[-1] if staying else None
         if anchor is None:
@@ -310,7 +311,7 @@ class EntryEdit:
         return TextEdit(Span(comma.end(), comma.end()), self._joined(anchor, closing=True))
 
     def _joined(self, anchor: BibField | None, *, closing: bool) -> str:
-        """The new fields as the entry writes its own: each on a line, or one after another."""
+        """The new fields in the layout of the entry: one a line, or one after another."""
         style, text = self._style, self._text
         start = anchor.name_span.start if anchor is not None else self._entry.end
         line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1

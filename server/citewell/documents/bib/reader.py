@@ -1,8 +1,8 @@
-"""A .bib file read whole, exactly and tolerantly.
+"""A fault-tolerant .bib parser with exact ranges.
 
-A reader of our own, because an editor's file is broken most of the time: a fault costs its own
-entry and nothing else, every range is exact, and an edit is read again without the rest. A head
-`@type{` at the start of a line is where a broken entry ends at the latest.
+A file in an editor is broken most of the time: a fault costs only its own entry, every range is
+exact, and an edit is parsed without the rest of the file. A broken entry ends at the latest at an
+`@type{` at the start of a line.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _BLOCKS = frozenset({"string", "preamble", "comment"})
 
 
 def parse_bib(text: str, path: str = "") -> BibFile:
-    """Read a .bib file; never raises, but `ReadCancelled` on a thread that is watched.
+    """Parse a .bib file; never raises, except `ReadCancelled` on a watched thread.
 
-    `problems` of the result names each fault with its line; the good entries are all there, and so
-    are the bad ones as far as they can be read.
+    `problems` of the result lists each fault with its line; the result has all intact entries, and
+    the broken ones as far as they can be parsed.
     """
     reader, step = _Reader(text, 0, {}, shares_text=_is_narrow(text)), stepper()
     while reader.step() is not None:
@@ -39,8 +39,7 @@ def parse_bib(text: str, path: str = "") -> BibFile:
 
 
 def parse_regions(text: str, path: str, regions: Sequence[Span]) -> BibFile:
-    """Read the bibliography that a document holds in some parts of its text, with ranges in the
-    whole text."""
+    """Parse the bibliography inside some regions of a document, with ranges in the whole text."""
     parts, end = [], 0
     for region in regions:
         parts += [" " * (region.start - end), text[region.start : region.end]]
@@ -50,11 +49,11 @@ def parse_regions(text: str, path: str, regions: Sequence[Span]) -> BibFile:
 
 
 def reparse(old: BibFile, new_text: str) -> BibFile:
-    """`parse_bib(new_text, old.path)`, at a cost that depends on the size of the change.
+    """Return `parse_bib(new_text, old.path)`, at a cost that depends on the size of the change.
 
-    Entries that are read again have texts of their own: each would keep the whole file otherwise.
-    Entries outside the change keep their body, and those below it only move. A change that touches
-    an @string parses everything again, because any entry may use its macros.
+    Entries that are parsed again have texts of their own, since each would otherwise keep the whole
+    file alive. Entries outside the change keep their body, and those below it only move. A change
+    to an @string parses everything again, because any entry may use its macros.
     """
     if new_text == old.text:
         return old
@@ -97,7 +96,7 @@ def reparse(old: BibFile, new_text: str) -> BibFile:
 
 
 class _Reader:
-    """Reads entry after entry from an offset between two of them."""
+    """Parses entry after entry, from an offset between two of them."""
 
     def __init__(
         self,
@@ -108,8 +107,8 @@ class _Reader:
         shares_text: bool = False,
         defines: bool = True,
     ) -> None:
-        """`defines`: add the macros that are read to `strings`. Those of a file that is still in
-        use must stay as they are."""
+        """`defines`: add the parsed macros to `strings`. Leave it out if the macros belong to a
+        file that is still in use."""
         self.text = text
         self.at = at
         self.heads = Heads(text, at)
@@ -123,10 +122,10 @@ class _Reader:
     def step(
         self, resume_at: int = 0, shift: int = 0, known: Mapping[int, int] | None = None
     ) -> int | None:
-        """Read the next entry or block and return its start; None at the end of the file.
+        """Parse the next entry or block and return its start; None at the end of the file.
 
-        At an entry that was read before (it starts at or after `resume_at`, and `shift` earlier in
-        `known`) nothing is read, and -1 - its old start is returned.
+        An entry that was parsed before (it starts at or after `resume_at`, and `shift` earlier in
+        `known`) is not parsed again: -1 - its old start is returned.
         """
         head = self.heads.next(self.at)
         if head is None:
@@ -153,14 +152,14 @@ class _Reader:
 
 
 def _is_narrow(text: str) -> bool:
-    """True where a code point takes one byte, as in the text of each entry by itself. One letter of
+    """True where a code point takes one byte, as in most entries on their own. One letter of
     another alphabet makes each code point of the whole file take two or four."""
     return text.isascii() or sys.getsizeof(text) < 2 * len(text)
 
 
 def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
-    """How many leading entries were read without a look beyond the common beginning, and where
-    reading must start again: after them and the blocks among them."""
+    """The number of leading entries that were parsed without a look beyond the common prefix, and
+    the offset at which to start parsing: after them and the blocks among them."""
     kept, restart = len(old.entries), 0
     for index, entry in enumerate(old.entries):
         if entry.start + entry.body.reach > same_head:
@@ -182,10 +181,8 @@ def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
 
 
 def _common_ends(old: str, new: str) -> tuple[int, int]:
-    """Lengths of the longest common beginning and of the longest common end that leaves it.
-
-    Compared in chunks that fit the processor's cache: a slice of a string is a copy.
-    """
+    """Lengths of the longest common prefix and of the longest common suffix of the rest. Compared
+    in chunks that fit the processor's cache, since a slice of a string is a copy."""
     shorter = min(len(old), len(new))
     head, size = 0, _CHUNK
     while head < shorter:
@@ -207,23 +204,23 @@ def _common_ends(old: str, new: str) -> tuple[int, int]:
     return head, tail
 
 
-# Whether an edit of a .bib does what it means, asked of the file as it would be.
+# Verification of an edit of a .bib, on the text that would result.
 #
-# Keys, titles and names come from records, agents and other programs. Whatever is in them, an
-# edit is written only if the new text reads as the old entries, unchanged, and the entries that
-# were meant.
+# Keys, titles and names come from records, agents and other programs. Whatever they contain, an
+# edit is written only if the new text parses as the old entries, unchanged, and the intended new
+# entries.
 
 BibOf = Callable[[Path, str], BibFile]
-"""A bibliography as it was read; the text is what the file holds."""
+"""The parsed bibliography of a path and its text."""
 
 
 def check_edits(
     edits: Sequence[FileEdit], texts: Mapping[str, str], bib_of: BibOf | None = None
 ) -> None:
-    """Raise `CitewellError` when one of the edits does something else than it says.
+    """Raise `CitewellError` if an edit has unintended effects.
 
-    `texts` are the texts by path to which the edits refer. Edits of other files than .bib pass.
-    With a `bib_of` that has read the file already, the price is that of what changes.
+    `texts` maps paths to the texts that the edits refer to. Edits of files other than .bib are not
+    checked. With a `bib_of` that has parsed the file already, only what changes is parsed.
     """
     for edit in edits:
         if not edit.path.lower().endswith((".bib", ".bibtex")):
@@ -263,7 +260,7 @@ def wrong_edit(before: BibFile, edit: FileEdit) -> Problem | None:
 def _changed(
     before: BibFile, after: BibFile, edits: Sequence[TextEdit]
 ) -> BibEntry | BibBlock | None:
-    """The first entry or block outside of the edits that does not read as before."""
+    """The first entry or block outside of the edits that no longer parses the same."""
     new: dict[int, BibEntry | BibBlock] = {entry.start: entry for entry in after.entries}
     new.update((block.start, block) for block in after.blocks)
     old: list[BibEntry | BibBlock] = [*before.entries, *before.blocks]
@@ -276,7 +273,7 @@ def _changed(
             shift += len(edit.text) - (edit.span.end - edit.span.start)
             place += 1
         if place < len(ordered) and ordered[place].span.start < entry.span.end:
-            continue  # an edit inside of it
+            continue  # an edit inside it
         same = new.get(entry.start + shift)
         if same is None or not _same(entry, same):
             return entry

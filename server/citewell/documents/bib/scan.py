@@ -1,8 +1,8 @@
-"""Reads one entry of a .bib file, whole or broken, into a body with exact offsets.
+"""Parses one entry of a .bib file, intact or broken, into a body with exact offsets.
 
-The common field is one match of one regular expression; whatever that does not match goes through
-the careful steps below: a delimiter that was forgotten ends before the next line that begins a
-field, an entry that was not closed before the next head.
+A common field is one match of one regular expression. Anything else goes through the slower steps
+below: a missing delimiter ends before the next line that begins a field, an unclosed entry before
+the next head.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sys import intern
 from citewell.model.bib_body import BibBody, BibFault
 from citewell.model.bib_value import literal_end
 
-# Every repetition is possessive: no input makes it backtrack, and reading is linear.
+# Every repetition is possessive: no input causes backtracking, and parsing is linear.
 HEAD = re.compile(r"@\s*+([A-Za-z][\w+-]*+)\s*+([{(])")
 BLANK = re.compile(r"\s*+")
 SPACES = re.compile(r"[ \t]*+")
 CLOSERS = {"{": "}", "(": ")"}
 
-# BibTeX's own rule, less the @, which would hide the next entry's head.
+# BibTeX's own rule without the @, which would hide the next entry's head.
 _NAME = r"[^\s\d={},\"#%()'@][^\s={},\"#%()']*+"
 _FLAT = r"\{[^{}]*+\}"
 _TWO = rf"\{{[^{{}}]*+(?:{_FLAT}[^{{}}]*+)*+\}}"
@@ -40,18 +40,18 @@ def _key(closer: str) -> re.Pattern[str]:
 
 
 FIELD = {"}": _field(r"\}"), ")": _field(r"\)")}
-"""One whole field up to its comma or the entry's end; group 3 is empty when neither follows."""
+"""One whole field up to its comma or the entry's end; group 3 is empty if neither follows."""
 KEY = {"}": _key(r"\}"), ")": _key(r"\)")}
 LONG_KEY = re.compile(r"[^\n,={}]*+(?=,)")
-"""A key with blanks in it."""
+"""A key that contains blanks."""
 NAME_EQUALS = re.compile(rf"({_NAME})\s*+=\s*+")
 NAME_VALUE = re.compile(rf"({_NAME})\s*+(?=[{{\"\d])")
 """A field without its `=`."""
 BARE = re.compile(r"[^\s={},\"#%()@]++")
 NEXT_FIELD = re.compile(rf",?[ \t]*+\r?\n[ \t]*+(?={_NAME}[ \t]*+=[ \t]*+[\"{{\w])")
-"""Where a field whose delimiter was forgotten ends: before a line that begins another."""
+"""The end of a field without a closing delimiter: before a line that begins another field."""
 AFTER_CLOSER = re.compile(rf",\s*+(?={_NAME}\s*+=\s*+[\"{{\d])")
-"""What follows a brace too many, on its line: the rest of the entry."""
+"""The text after a superfluous brace on its line: the rest of the entry."""
 RESYNC = {
     closer: re.compile(rf"[,{{{mark}]|\n(?=[ \t]*+{_NAME}[ \t]*+=)")
     for closer, mark in (("}", "}"), (")", ")}"))
@@ -59,7 +59,7 @@ RESYNC = {
 
 
 class Heads:
-    """The `@type{` heads of a text from an offset on, found as they are asked for."""
+    """The `@type{` heads of a text from an offset, found on demand."""
 
     def __init__(self, text: str, at: int) -> None:
         self._text = text
@@ -81,14 +81,12 @@ class Heads:
 
     def limit(self, at: int, count: int = 1) -> int:
         """Start of the `count`-th head after `at` that begins a line; else the text's length.
-
-        There the author began another entry, whatever is still open.
-        """
+        Another entry begins there, whatever is still open."""
         head = self._line_head(at, count)
         return len(self._text) if head is None else head.start()
 
     def sight(self, at: int, count: int = 1) -> int:
-        """How far `limit` looks: to the end of that head, or one beyond the end of the text."""
+        """Offset that `limit` reads up to: the end of that head, or one beyond the text's end."""
         head = self._line_head(at, count)
         return len(self._text) + 1 if head is None else head.end()
 
@@ -129,21 +127,21 @@ class Heads:
         return end >= 0 and self._text[begin : begin + 16].lstrip().startswith("%")
 
 
-# Where the parts of a .bib entry end, also where a delimiter is missing, and the faults found.
+# The ends of the parts of a .bib entry, also where a delimiter is missing, and the faults found.
 #
-# A delimiter that was forgotten ends before the next line that begins a field, an entry that was
-# not closed ends before the next head.
+# A missing delimiter ends before the next line that begins a field, an unclosed entry before the
+# next head.
 
 _EMBEDDED = 5
-"""A value may hold a few whole entries (an abstract that quotes BibTeX); so far is looked."""
+"""Number of whole entries that a value may contain (an abstract that quotes BibTeX)."""
 _MOST_FAULTS = 50
-"""Per entry: a file that is not BibTeX at all must not fill the memory with findings."""
+"""Faults per entry: a file that is not BibTeX at all must not fill the memory."""
 
 _BRACE = re.compile(r"[{}]")
 
 
 class EntryEnds:
-    """One entry that is being read, and how far."""
+    """The state of parsing one entry."""
 
     def __init__(
         self,
@@ -155,7 +153,7 @@ class EntryEnds:
         *,
         shares_text: bool = False,
     ) -> None:
-        """`known_names` are the lists of field names of other entries, most of which are equal;
+        """`known_names` holds the lists of field names of other entries, most of which are equal;
         `shares_text`: the body refers to the text of the file."""
         self.text = text
         self.heads = heads
@@ -188,7 +186,7 @@ class EntryEnds:
             at = self.limit if newline < 0 else newline + 1
 
     def _next_field(self, at: int) -> tuple[int, int]:
-        """Where an unclosed value ends, and the offset at which reading continues."""
+        """The end of an unclosed value, and the offset at which to continue."""
         cut = NEXT_FIELD.search(self.text, at, self.limit)
         if cut is not None:
             return cut.start(), cut.end()
@@ -208,7 +206,7 @@ class EntryEnds:
             end = self._look_further(at)
             if end >= 0:
                 return end
-            # From here on every look-up must be cheap, for a broken entry may fail at each field.
+            # All look-ups below must be cheap, since a broken entry may fail at each field.
             self._pairs = _pairs(text, self.start, self.limit)
         if text[at] == "{":
             return self._pairs.get(at, -1)
@@ -240,7 +238,7 @@ class EntryEnds:
         return end
 
     def _unclosed(self, message: str) -> int:
-        """The next entry begins, or the file ends, before this one is closed."""
+        """Report that the next entry begins, or the file ends, before this one is closed."""
         self.closed = False
         self.sight = max(self.sight, self.heads.sight(self.start))
         self.end = self.start + len(self.text[self.start : self.limit].rstrip())
@@ -286,8 +284,8 @@ def plain_entry(
     *,
     shares_text: bool = False,
 ) -> tuple[str, BibBody] | None:
-    """Key and body of an entry in which nothing has to be weighed, as nearly all are: what
-    `EntryScan` reads of it, in two thirds of the time. None for any other."""
+    """Key and body of an ordinary entry, as nearly all are: the result of `EntryScan` in two thirds
+    of the time. None for any other entry."""
     closer = CLOSERS[head[2]]
     start = head.start()
     limit = heads.limit(start)
@@ -331,17 +329,17 @@ def plain_entry(
 
 
 class EntryScan(EntryEnds):
-    """Reads one entry: its key, its fields and the faults in them."""
+    """Parses one entry: its key, its fields and their faults."""
 
     def entry(self) -> tuple[str, BibBody]:
-        """Read key and fields."""
+        """Parse key and fields."""
         self._fields(self._key())
         if len(set(self.names)) < len(self.names):
             self._duplicate_fields()
         return self.key, self._body()
 
     def block(self, kind: str) -> BibBody:
-        """Read a @string, @preamble or @comment."""
+        """Parse a @string, @preamble or @comment."""
         self.key_at = self.open + 1
         if kind == "string":
             self._fields(self.open + 1)
@@ -383,7 +381,7 @@ class EntryScan(EntryEnds):
         )
 
     def _key(self) -> int:
-        """Read the key; return where the fields begin."""
+        """Parse the key; return the offset of the fields."""
         text, limit = self.text, self.limit
         found = KEY[self.closer].match(text, self.open + 1, limit)
         assert found is not None, "every part of the pattern is optional"
@@ -422,7 +420,7 @@ class EntryScan(EntryEnds):
         return at
 
     def _fields(self, at: int) -> None:
-        """Read fields up to the end of the entry, which is `self.end`."""
+        """Parse fields up to the end of the entry, which is stored in `self.end`."""
         text = self.text
         match = FIELD[self.closer].match
         names, marks = self.names, self.marks
@@ -442,7 +440,7 @@ class EntryScan(EntryEnds):
             at = self._close(at) if after else self._after_value(first_part=True)
 
     def _close(self, end: int) -> int:
-        """Close the entry at `end`, unless that is a superfluous brace; returns where to go on."""
+        """Close the entry at `end`, unless that brace is superfluous; return where to continue."""
         at = SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
         self.sight = max(self.sight, at + 1)
         if at < self.limit and self.text[at] == ",":
@@ -459,7 +457,7 @@ class EntryScan(EntryEnds):
         return end
 
     def _careful(self, at: int) -> int:
-        """Take one step where the fast pattern fails; return where to go on."""
+        """Take one step where the fast pattern fails; return where to continue."""
         text, limit = self.text, self.limit
         at = self._skip_blank(at)
         if at >= limit:
@@ -487,7 +485,7 @@ class EntryScan(EntryEnds):
 
     def _skip_junk(self, at: int) -> int:
         end = min(at + 20, self.limit)
-        # The words shown may reach behind the end of the entry.
+        # The words shown may extend beyond the end of the entry.
         self.sight = max(self.sight, end)
         words = self.text[at:end].split() or [self.text[at]]
         self._fault(
@@ -511,7 +509,7 @@ class EntryScan(EntryEnds):
         return found.end()
 
     def _value(self, name: re.Match[str]) -> int:
-        """Read the value after a field's name, part by part."""
+        """Parse the value after a field's name, part by part."""
         text = self.text
         begin = at = name.end()
         end = begin
@@ -543,10 +541,8 @@ class EntryScan(EntryEnds):
         return self._after_value()
 
     def _after_value(self, first_part: bool = False) -> int:
-        """Find out what follows the last value instead of a comma; return where to go on.
-
-        `first_part` says that a `#` and further parts may follow.
-        """
+        """Handle anything other than a comma after the last value; return where to continue.
+        `first_part`: a `#` and further parts may follow."""
         text = self.text
         begin, end = self.marks[-2:]
         at = self._skip_blank(end)
@@ -577,7 +573,7 @@ class EntryScan(EntryEnds):
         return cut.end()
 
     def _unterminated(self, name: re.Match[str], begin: int) -> int:
-        """The value that begins here never closes: it ends before the next field, or the entry."""
+        """End a value that never closes before the next field, or with the entry."""
         end, resume = self._next_field(begin)
         self._fault_unterminated(name[1], begin)
         self._add(name, begin, end)

@@ -1,4 +1,4 @@
-"""How a .bib file writes its entries, found from the entries themselves, so that a new one fits."""
+"""The layout of a .bib file, detected from its entries, so that new ones match."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Equals = tuple[int, str, str, int]
 _End = tuple[bool, str]
 
 _SAMPLE = 200
-"""The newest entries, which stand last, show the style of today."""
+"""Number of last entries examined: the newest show the current style."""
 _TITLE_CASE = {
     "inproceedings": "InProceedings", "incollection": "InCollection", "phdthesis": "PhdThesis",
     "mastersthesis": "MastersThesis", "techreport": "TechReport", "inbook": "InBook",
@@ -33,54 +33,54 @@ _TITLE_CASE = {
 }  # fmt: skip
 _CONTAINER = "booktitle"
 _CONTAINERS = dict.fromkeys(with_trait("container"), _CONTAINER)
-"""Fields that take the place of the book title: no entry has two of them."""
+"""Fields that replace the book title: no entry has two of them."""
 _USUAL = tuple(name for name in PRINTED if _CONTAINERS.get(name, name) == name)
 _PAPER = {"title", "author", "booktitle", "journal", "year"}
 
 
 class BibStyle(msgspec.Struct, frozen=True):
-    """The layout of entries in one file. The default is that of a file that has none yet."""
+    """The layout of entries in one file. The default is that of a file without entries."""
 
     newline: str = "\n"
     indent: str = "  "
     column: int = 0
-    """Width of the name column when the `=` signs stand under each other; 0 when they do not."""
+    """Width of the name column when the `=` signs are aligned; 0 when they are not."""
     before: str = " "
     """Between name (or column) and `=`."""
     after: str = " "
     """Between `=` and value."""
     value_column: int = 0
-    """Width of name, `=` and blanks when values stand under each other; 0 when they do not."""
+    """Width of name, `=` and blanks when values are aligned; 0 when they are not."""
     quotes: bool = False
-    """Values in quotes, not in braces."""
+    """Values in quotes instead of braces."""
     bare_numbers: bool = False
     """`year = 2017`."""
     type_case: Case = "lower"
     field_case: Case = "lower"
     trailing_comma: bool = True
     closer: str = "\n"
-    """What stands between the last field and the closing brace; "\\n" is the file's line end."""
+    """The text between the last field and the closing brace; "\n" is the file's line end."""
     gap: int = 1
     """Blank lines between entries."""
     order: tuple[str, ...] = ()
-    """Field names as the file's entries order them; empty for the usual order."""
+    """Field names in the order of the file's entries; empty for the usual order."""
     arxiv_as_journal: bool = False
-    """Preprints stand as `@article` with `journal = {arXiv preprint arXiv:...}`."""
+    """Preprints are `@article` with `journal = {arXiv preprint arXiv:...}`."""
 
     booktitles: tuple[str, ...] = ()
-    """The conferences of the file's entries, as they are written."""
+    """The conferences of the file's entries, as written."""
     journals: tuple[str, ...] = ()
     recorded_venues: bool = False
-    """New entries have the venue as the record writes it."""
+    """New entries have the venue exactly as in the record."""
     spelling: dict[str, str] = msgspec.field(default_factory=dict)
-    """Entry types (after an "@") and field names as the file writes them, by lower case."""
+    """Entry types (after an "@") and field names as spelt in the file, by lower case."""
 
     def type_name(self, kind: str) -> str:
-        """An entry type as the file writes it, or in its case."""
+        """An entry type as spelt in the file, or in the file's case."""
         return self.spelling.get(f"@{kind}") or _cased(kind, self.type_case)
 
     def field_name(self, name: str) -> str:
-        """A field name as the file writes it, or in its case."""
+        """A field name as spelt in the file, or in the file's case."""
         return self.spelling.get(name) or _cased(name, self.field_case)
 
 
@@ -91,7 +91,7 @@ def _cased(name: str, case: Case) -> str:
 
 
 def detect_style(bib: BibFile) -> BibStyle:
-    """The style that most of the last entries of a file have; the default where they are silent."""
+    """The style of most of the last entries of a file; the default for details that they lack."""
     default = BibStyle(newline=_newline(bib.text))
     entries = [entry for entry in bib.entries if entry.names and entry.body.closed][-_SAMPLE:]
     if not entries:
@@ -148,7 +148,7 @@ def _most(values: Iterable[_T], default: _T) -> _T:
 
 
 def _layout(entry: BibEntry) -> tuple[str, _Equals, _End] | None:
-    """Indent, place of `=` and ending of an entry that gives each field a line; None otherwise."""
+    """Indent, `=` layout and ending of an entry with one field a line; None for any other entry."""
     text = entry.body.text
     names: list[tuple[int, str, str]] = []
     indents: list[str] = []
@@ -175,7 +175,7 @@ def _layout(entry: BibEntry) -> tuple[str, _Equals, _End] | None:
 
 
 def _equals(names: list[tuple[int, str, str]]) -> _Equals:
-    """Where `=` and the value stand, from (length of name, blanks before `=`, blanks after)."""
+    """The layout of `=` and values, from (length of name, blanks before `=`, blanks after)."""
     widths = {length for length, _, _ in names}
     columns = {length + len(before) for length, before, _ in names if before}
     values = {length + len(before) + len(after) for length, before, after in names}
@@ -183,7 +183,7 @@ def _equals(names: list[tuple[int, str, str]]) -> _Equals:
     after = _most([after for _, _, after in names], " ")
     if "\n" in before or "\n" in after:
         before = after = " "
-    # A name too long for the column has its `=` right behind it.
+    # A name too long for the column is followed directly by its `=`.
     long = {length for length, before, _ in names if not before}
     if len(widths - long) > 1 and len(columns) == 1 and min(long, default=99) >= min(columns):
         return columns.pop(), "", after, 0
@@ -193,7 +193,7 @@ def _equals(names: list[tuple[int, str, str]]) -> _Equals:
 
 
 def _written_names(entry: BibEntry) -> list[str]:
-    """The type, after its "@", and the names of the fields, as they stand."""
+    """The type, after its "@", and the names of the fields, as written."""
     text, start = entry.body.text, entry.start
     names = [
         text[field.name_span.start - start : field.name_span.end - start] for field in entry.fields
@@ -233,11 +233,11 @@ def _gap(bib: BibFile, entries: list[BibEntry]) -> int:
 
 
 def _order(entries: list[BibEntry]) -> tuple[str, ...]:
-    """All usual names, and those of the file, as the entries that hold a paper order them.
+    """All usual names, and those of the file, in the order in which its entries for papers have
+    them.
 
-    Names that stand together are ordered as most entries do, the others as usual. An entry that is
-    written in this order changes nothing in it: entries that are added one after another all get
-    the same order.
+    Names that occur together are ordered as in most entries, the others as usual. An entry written
+    in this order does not change it: entries added one after another all get the same order.
     """
     before: Counter[tuple[str, str]] = Counter()
     counts: Counter[str] = Counter()
@@ -261,7 +261,7 @@ def _order(entries: list[BibEntry]) -> tuple[str, ...]:
 def _place(
     name: str, order: list[str], before: Counter[tuple[str, str]], usual: dict[str, int]
 ) -> int:
-    """Where a name contradicts what is placed the least; of equal places the last."""
+    """The position with the fewest order violations; the last one on ties."""
     cost = sum(_costs(name, other, before, usual)[0] for other in order)
     best, least = 0, cost
     for index, other in enumerate(order):
@@ -275,7 +275,7 @@ def _place(
 def _costs(
     name: str, other: str, before: Counter[tuple[str, str]], usual: dict[str, int]
 ) -> tuple[float, float]:
-    """What it costs to put a name ahead of another, and behind it."""
+    """The cost of placing a name before another, and after it."""
     ahead, behind = before[name, other], before[other, name]
     if ahead + behind:
         return behind / (ahead + behind), ahead / (ahead + behind)
@@ -295,9 +295,9 @@ def _arxiv_as_journal(entries: list[BibEntry]) -> bool:
 
 # The .bib entry of a work, written from its record alone.
 #
-# What the record does not say, the entry does not say. A work that only arXiv has becomes the entry
-# that arXiv itself exports (`@misc` with `eprint` and `archivePrefix`), unless the file writes its
-# preprints as Google Scholar does (`@article`, `journal = {arXiv preprint arXiv:...}`).
+# Details that the record lacks are left out. A work that is only on arXiv becomes the entry that
+# arXiv itself exports (`@misc` with `eprint` and `archivePrefix`), unless the file has preprints in
+# the style of Google Scholar (`@article`, `journal = {arXiv preprint arXiv:...}`).
 
 _TYPES = frozenset(
     {
@@ -325,7 +325,7 @@ def entry_text(work: Work, key: str, style: BibStyle, *, abstract: bool = False)
 
 
 def field_start(name: str, style: BibStyle) -> str:
-    """A field up to its value, as the file writes it, indentation included."""
+    """The start of a field up to its value in the file's style, with indentation."""
     written = style.field_name(name)
     if style.value_column:
         left = f"{written}{style.before}="
@@ -334,7 +334,7 @@ def field_start(name: str, style: BibStyle) -> str:
 
 
 def delimited(name: str, value: str, style: BibStyle) -> str:
-    """A value as the file writes it: in braces, in quotes, or bare."""
+    """A value in the file's style: in braces, in quotes, or bare."""
     if style.bare_numbers and name == "year" and value.isascii() and value.isdigit():
         return value
     if style.quotes:
@@ -344,7 +344,7 @@ def delimited(name: str, value: str, style: BibStyle) -> str:
 
 
 def _ordered(fields: dict[str, str], style: BibStyle) -> list[str]:
-    """The fields in the file's order; one that the file never has follows its usual neighbour."""
+    """The fields in the file's order; one that the file lacks follows its usual neighbour."""
     place = {name: float(index) for index, name in enumerate(style.order)}
     previous = -1.0
     for name in PRINTED:
@@ -353,7 +353,7 @@ def _ordered(fields: dict[str, str], style: BibStyle) -> list[str]:
 
 
 def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
-    """Entry type and fields of a work as LaTeX text; no field that the record leaves empty."""
+    """Entry type and fields of a work as LaTeX text; fields that the record lacks are left out."""
     kind, container = _kind(work)
     if not style.recorded_venues:
         journal = kind == "article"
@@ -394,7 +394,7 @@ def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
 
 
 def _kind(work: Work) -> tuple[str, str]:
-    """Entry type, and the name of the volume or journal that it appeared in."""
+    """Entry type, and the name of the volume or journal."""
     kind = work.kind if work.kind in _TYPES else "misc"
     booktitle, journal = work.booktitle, work.journal
     if _PREPRINT.match(journal) and work.arxiv:
@@ -417,7 +417,8 @@ def _kind(work: Work) -> tuple[str, str]:
 
 
 def name_text(author: Author) -> str:
-    """A name as BibTeX sorts it; an organisation, and a name that holds "and", in braces."""
+    """A name in BibTeX's sorting form; an organisation, and a name that contains "and", in
+    braces."""
     family, given = escape(author.family), escape(author.given)
     whole = not given and not author.suffix and " " in family
     if whole or _AND.search(family) or "," in family:
@@ -428,6 +429,6 @@ def name_text(author: Author) -> str:
 
 
 def _address(text: str) -> str:
-    """A link or identifier as it is; with braces that do not pair, or blanks, it is left out."""
+    """A link or identifier unchanged; "" if it has unbalanced braces or blanks."""
     text = text.strip()
     return "" if any(char in "{}\\ \t\r\n" for char in text) else text

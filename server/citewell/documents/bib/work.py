@@ -1,4 +1,4 @@
-"""The fields of an entry with inherited ones, and the work that they describe."""
+"""The fields of an entry, inherited ones included, and the work that they describe."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def inherited(by_key: Mapping[str, BibEntry], entry: BibEntry) -> dict[str, str]
 
 
 def author_source(by_key: Mapping[str, BibEntry], entry: BibEntry) -> BibEntry:
-    """The entry that names the authors: itself, or the first of its `xdata` parents that does."""
+    """The entry that names the authors: this one, or its first `xdata` parent that does."""
     return _author_source(by_key, entry, _DEPTH) or entry
 
 
@@ -86,7 +86,7 @@ def _inherited(by_key: Mapping[str, BibEntry], entry: BibEntry, depth: int) -> d
 
 
 def entry_year(entry: BibEntry, fields: Mapping[str, str]) -> int | None:
-    """The year of an entry, or of its parents; `fields` are its own and the inherited ones."""
+    """The year of an entry or of its parents; `fields` includes the inherited ones."""
     if (year := entry.body.year) is not None:
         return year
     digits = value_of(fields, "year").strip()[:4]
@@ -115,17 +115,17 @@ def entry_work(bib: BibFile, entry: BibEntry) -> Work:
     )
 
 
-# Is a work already in a .bib file? By DOI, then arXiv identifier, then title, surname and year.
+# Look-up of a work in a .bib file: by DOI, then arXiv identifier, then title, surname and year.
 
 _LONG_TITLE = 30
-"""Letters from which a title alone, with the same year, is proof enough for a nameless entry."""
+"""Letters of a title that suffices, with the same year, to identify an entry without authors."""
 
 
 def find_work(bib: BibFile, work: Work) -> BibEntry | None:
     """The entry of `bib` that is `work`, or None.
 
-    A shared DOI is the strongest proof, then a shared arXiv identifier, then an equal normalised
-    title with a shared surname and years that differ by one at most (a preprint and its paper).
+    A shared DOI comes first, then a shared arXiv identifier, then an equal normalised title with a
+    shared surname and years at most one apart (a preprint and its paper).
     """
     return next(_matches(bib, work), None)
 
@@ -174,7 +174,7 @@ def _arxiv(work: Work) -> str:
 
 
 def _agree(body: BibBody, work: Work) -> bool:
-    """True when authors and years do not speak against equal titles."""
+    """True when authors and years do not contradict equal titles."""
     if body.year is not None and work.year is not None and abs(body.year - work.year) > 1:
         return False
     ours = {family_key(author) for author in body.authors}
@@ -185,7 +185,7 @@ def _agree(body: BibBody, work: Work) -> bool:
     return body.year == work.year and (same_link or len(body.title_key) >= _LONG_TITLE)
 
 
-# Marks of entries as checked: a comment above the entry that silences what the check reports.
+# Marks of checked entries: a comment above the entry that silences the findings of the check.
 
 _LINE = re.compile(
     r"[ \t]*%+[ \t]*citewell:[ \t]*ignore (?P<codes>[a-z0-9, -]+): checked "
@@ -211,10 +211,10 @@ def mark_edit(
     record: str = "",
     day: datetime.date | None = None,
 ) -> TextEdit:
-    """The edit that marks an entry as checked, or renews its mark. `day` is by default today."""
+    """The edit that marks an entry as checked, or renews its mark. `day` defaults to today."""
     day = day or datetime.datetime.now(datetime.UTC).date()
     against = f" against {record}" if record else ""
-    # An @ outside of an entry would begin one.
+    # An @ outside an entry would begin one.
     reason = f"checked {day.isoformat()}{against}".replace("@", "%40")
     comment = f"% citewell: ignore {', '.join(codes)}: {reason}"
     ending = "\r\n" if "\r\n" in bib.text else "\n"
@@ -240,12 +240,12 @@ def _marked_line(text: str, start: int) -> re.Match[str] | None:
     return None
 
 
-# Venues as authors write them: in full, or abbreviated as the file abbreviates.
+# Venues as authors write them: in full, or abbreviated like the others in the file.
 
 
 class Venue(msgspec.Struct, frozen=True):
     name: str
-    """As written in the booktitle or journal field of an entry."""
+    """Its spelling in the booktitle or journal field."""
     journal: bool = False
 
 
@@ -301,12 +301,12 @@ _VENUES = {
 
 
 def venue_named(short: str) -> Venue | None:
-    """The venue of a short name ("neurips", "ICML"), if it is one of the best known."""
+    """The venue with a short name ("neurips", "ICML"), if it is well known."""
     return _VENUES.get(normalise_title(short))
 
 
 def known_venues() -> tuple[Venue, ...]:
-    """Each of the best known venues once."""
+    """Each well-known venue once."""
     return tuple({venue.name: venue for venue in _VENUES.values()}.values())
 
 
@@ -316,7 +316,7 @@ _DATED = lazy_pattern(
     r"|, [^,]*?['’ ](?:(?:19|20)\d\d|\d\d)(?:,|$)",
     re.IGNORECASE,
 )
-"""In the names of proceedings that DBLP gives: the dates, and the acronym with the year."""
+"""Parts of DBLP's names of proceedings: the dates, and the acronym with the year."""
 _ORDINAL = (
     r"\d+(?:st|nd|rd|th)|(?:(?:twen|thir|for|fif|six|seven|eigh|nine)ty-?)?(?:first|second|third"
     r"|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|\w+teenth|\w+tieth"
@@ -326,7 +326,7 @@ _NUMBERS = lazy_pattern(rf"\b(?:(?:19|20)\d\d|{_ORDINAL})\s+|\s+(?:19|20)\d\d$",
 _SERIES = re.compile(
     r"(?<=\w)(?: (?:19|20)\d\d)? [-–] (?:\S+ (?:19|20)\d\d\b|\d+(?:st|nd|rd|th)\b).*"
 )
-"""In Springer's names of proceedings: what follows the name of the conference."""
+"""The part of Springer's names of proceedings after the name of the conference."""
 _VOLUME = re.compile(r"^(Advances in .+?)\s+(?:\d{1,3}|[IVXL]+)$")
 _PREFIX = re.compile(r"^[^\s:]+(?: [A-Z]+)? ?['’]\d\d: ")
 _TAIL = re.compile(
@@ -338,15 +338,13 @@ _ANOTHER = lazy_pattern(
     r"demonstrations?|challenges?|student|industry|shared task)\b",
     re.IGNORECASE,
 )
-"""In the names of volumes that are not the main one of their conference."""
+"""Words in the names of volumes other than the main one of their conference."""
 
 
 @lru_cache(maxsize=1024)
 def written_venue(name: str) -> str:
-    """The venue of a record as authors write it, without the date and place of the meeting.
-
-    A name that its publisher wrote stays, number included, unless it is one of the best known.
-    """
+    """The venue of a record as authors write it, without the date and place of the meeting. A name
+    written by its publisher stays, number included, unless the venue is well known."""
     ids = venue_ids(name)
     venue = _VENUES.get(next(iter(ids))) if len(ids) == 1 else None
     main = venue is not None and not venue.journal and not _ANOTHER.search(name)
@@ -377,7 +375,7 @@ _WORDS = {
     "society": "soc", "statistical": "stat", "statistics": "stat", "theoretical": "theor",
     "theory": "theory", "vision": "vis",
 }  # fmt: skip
-"""Words of venues' names as ISO 4 cuts them."""
+"""Words in venue names by their ISO 4 abbreviations."""
 _LINKING = frozenset("a an and at for in of on the to".split())
 _PROC = re.compile(r"^(?:in )?proc\.? (?:of )?(?:the )?(?=\S+$)", re.IGNORECASE)
 _YEAR = re.compile(r"\s*['’]?(?:(?:19|20)\d\d|\d\d)$")
@@ -385,7 +383,7 @@ _YEAR = re.compile(r"\s*['’]?(?:(?:19|20)\d\d|\d\d)$")
 
 @lru_cache(maxsize=64)
 def usual_form(names: tuple[str, ...]) -> Form:
-    """How most of the venues of a file are written; "full" where there are none."""
+    """The form of most venues of a file; "full" if there are none."""
     forms = Counter(_form(_YEAR.sub("", name)) for name in names)
     form, count = forms.most_common(1)[0] if forms else ("full", 0)
     return form if 2 * count > forms.total() else "full"
@@ -404,10 +402,8 @@ _ISO_WORDS = frozenset(_WORDS.values())
 
 
 def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
-    """The venue as a file would write it that writes the venues `held` (of the same field).
-
-    That is as it wrote the same venue before, or in the form of most others.
-    """
+    """The venue in the form that the file uses, judging by its venues `held` in the same field.
+    This is the form that the file has for the same venue, or that of most others."""
     name = name if journal else written_venue(name)
     ids = venue_ids(name)
     names = tuple(held)
@@ -428,7 +424,7 @@ def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
 
 
 def _abbreviated(name: str) -> str:
-    """A name cut as ISO 4 prescribes; one word alone stays."""
+    """The name abbreviated according to ISO 4; a single word stays."""
     words = [word for word in name.split() if word.lower() not in _LINKING]
     if len(words) < 2:
         return name

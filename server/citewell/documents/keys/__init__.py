@@ -1,1 +1,1 @@
-"""Citation keys: made, indexed, and where each is used."""
+"""Citation keys: made from records, indexed, and located."""

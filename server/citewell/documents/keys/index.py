@@ -1,6 +1,6 @@
-"""Which entries does an author mean who types part of a key, a title, a name or a year?
+"""Search of entries by part of a key, a title, a name or a year.
 
-Built once over all .bib files of a project, refreshed at the price of what changed.
+The index covers all .bib files of a project; refreshing it costs only what changed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import plain_value
 from citewell.model.titles import fold, in_pairs
 
-# The words of many entries in arrays: which entry has a word, in which field.
+# The words of many entries in arrays: for each word its entries and fields.
 #
-# Postings lie in the order of the sorted vocabulary, so that all words with a common beginning
-# are one slice: what an author typed so far is found by two binary searches.
+# Postings follow the order of the sorted vocabulary, so that all words with a common prefix are one
+# slice, found by two binary searches.
 
 KEY, TITLE, YEAR, AUTHOR = 0, 1, 2, 3
 FIELD_NAMES = ("key", "title", "year", "author")
-"""By field number; the number rises with how much a match in the field says."""
+"""By field number; a higher number means a stronger match."""
 
 _KEY_PIECE = re.compile(r"[^\W\d_]+|\d+|\n")
 _NOT_WORD = re.compile(r"[^\w\n]|_")
 _END = "\0"
-"""Stands between the words of two rows."""
+"""Separates the words of two rows."""
 _SEPARATORS = str.maketrans(
     {chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "\n"}
 )
 
 
 def identities(entries: Sequence[BibEntry]) -> NDArray[np.int64]:
-    """The identities of the entries' bodies."""
+    """The identities (`id()`) of the entries' bodies."""
     return np.fromiter((id(entry.body) for entry in entries), np.int64, len(entries))
 
 
@@ -87,14 +87,14 @@ class KeySegment:
 
     @cached_property
     def bodies(self) -> NDArray[np.int64]:
-        """Identities of the indexed bodies by row, which this segment keeps alive."""
+        """Identities by row of the indexed bodies, which this segment keeps alive."""
         return identities(self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def rows_of_key(self, key: str) -> Sequence[int]:
-        """Row numbers of an exact key; several files may define the same key."""
+        """Row numbers of an exact key; several files may define it."""
         return self._rows_by_key.get(key, ())
 
     @cached_property
@@ -105,7 +105,7 @@ class KeySegment:
         return table
 
     def postings(self, low: int, high: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Rows and fields of the words numbered [low, high); a row may occur more than once."""
+        """Rows and fields of the words numbered [low, high); a row may repeat."""
         begin, end = self.token_starts[low], self.token_starts[high]
         return self.token_rows[begin:end], self.token_fields[begin:end]
 
@@ -115,7 +115,7 @@ class KeySegment:
         return low, bisect_right(self.vocabulary, beginning + "\U0010ffff", lo=low)
 
     def rows_with_key_part(self, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows whose key holds `part`, and whether the key begins with it."""
+        """Rows with `part` in the key, and whether the key begins with it."""
         rows = [row for row, key in enumerate(self.keys) if part in key] if part else []
         starts = [self.keys[row].startswith(part) for row in rows]
         return np.asarray(rows, np.int64), np.asarray(starts, np.bool_)
@@ -127,13 +127,13 @@ class KeySegment:
 
 
 def _folded(key: str) -> str:
-    """A key as it is searched for; the same object where it is that already."""
+    """A key in the form used for searching; the same object if it is in that form."""
     folded = fold(key).replace("\n", " ")
     return key if folded == key else folded
 
 
 def _plain(body: BibBody, name: str) -> str:
-    """A field's text, close enough to plain for its words; fast for the common value."""
+    """The text of a field, close enough to plain text for its words; fast for the common value."""
     if name not in body.names:
         return ""
     raw = body.raw(body.names.index(name))
@@ -149,10 +149,8 @@ def _year(body: BibBody) -> str:
 
 
 def _words(lines: Sequence[str]) -> list[str]:
-    """The folded words of all lines, with `_END` between lines.
-
-    ASCII lines go through one translation together, which is many times faster than one by one.
-    """
+    """The folded words of all lines, with `_END` between lines. All ASCII lines are translated
+    together, many times faster than one by one."""
     joined = "\n".join([line.replace("\n", " ") if line.isascii() else "" for line in lines])
     for vanishing in "{}'":
         joined = joined.replace(vanishing, "")
@@ -169,9 +167,9 @@ def _words(lines: Sequence[str]) -> list[str]:
 _EXACT_KEY, _KEY_START, _KEY_PART, _ALL_WORDS, _FUZZY = 100.0, 60.0, 32.0, 40.0, 12.0
 _FIELD_WEIGHT = {KEY: 2.0, TITLE: 3.0, YEAR: 4.0, AUTHOR: 5.0}
 _HERE, _CITED = 15.0, 6.0
-"""What a citation in this document, or elsewhere in the project, adds."""
+"""Weights added for a citation in this document, and elsewhere in the project."""
 _REBUILD = 0.05
-"""Part of the rows that may be new before all is built again."""
+"""Share of new rows above which the index is rebuilt."""
 
 _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
@@ -180,18 +178,19 @@ _Scores = NDArray[np.float32]
 
 
 class KeyMatch(msgspec.Struct, frozen=True):
-    """One entry that fits what was typed."""
+    """One entry that matches the typed text."""
 
     entry: BibEntry
     path: str
     score: float
-    """Orders one result; means nothing outside it."""
+    """Orders one result; has no meaning outside it."""
     field: str
-    """The field that fits best: "key", "title", "author", "year"; "" when nothing was typed."""
+    """The best matching field: "key", "title", "author", "year"; "" when nothing was typed."""
 
 
 class KeyIndex:
-    """An index over the entries of a project's .bib files. Immutable: `refreshed` makes another."""
+    """An index over the entries of a project's .bib files. Immutable: `refreshed` returns
+    another."""
 
     def __init__(
         self,
@@ -208,7 +207,7 @@ class KeyIndex:
 
     @classmethod
     def build(cls, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None) -> KeyIndex:
-        """Index all entries; `cited` says how often the project cites each key."""
+        """Index all entries; `cited` gives the project's number of citations of each key."""
         files = {bib.path: bib for bib in bibs}
         segment = _segment(_entries(files.values()))
         return cls(files, [segment], [np.ones(len(segment), np.bool_)], cited or {})
@@ -216,7 +215,7 @@ class KeyIndex:
     def refreshed(
         self, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None
     ) -> KeyIndex:
-        """The index of the files as they are now, rebuilt only for entries that changed."""
+        """The index of the current files, rebuilt only for entries that changed."""
         files = {bib.path: bib for bib in bibs}
         cited = self.cited if cited is None else cited
         base = self.segments[0]
@@ -232,8 +231,7 @@ class KeyIndex:
         return KeyIndex(files, [base, delta], [alive, np.ones(len(delta), np.bool_)], cited)
 
     def with_cited(self, cited: Mapping[str, int]) -> KeyIndex:
-        """An index of the same entries for another paper, which cites each key as often as `cited`
-        says."""
+        """An index of the same entries for another paper, with its numbers of citations by key."""
         return KeyIndex(self.files, self.segments, self.alive, cited)
 
     def __len__(self) -> int:
@@ -246,11 +244,11 @@ class KeyIndex:
         here: Collection[str] = (),
         cited: Mapping[str, int] | None = None,
     ) -> list[KeyMatch]:
-        """The best entries for what was typed, best first; every entry when nothing was.
+        """The best entries for the typed text, best first; all entries if it is empty.
 
-        Words fit in any order at the beginning of a word of key, title, author or year; the whole
-        fits anywhere in a key. Only when nothing fits, misspelt words and keys are tried. `here`
-        are the keys that this document cites, which go before equally good others.
+        Words match in any order at the start of a word of key, title, author or year; the whole
+        text matches anywhere in a key. Misspelt words and keys are tried only when nothing matches.
+        `here` holds the keys that this document cites, which precede equally good others.
         """
         typed = fold(typed).strip()
         cited = self.cited if cited is None else cited
@@ -294,7 +292,7 @@ def _best(scores: _Scores, limit: int) -> NDArray[np.int64]:
     """The numbers of the best rows with a score above zero, best first; ties in file order."""
     hits = np.flatnonzero(scores > 0)
     if len(hits) > 4 * limit:
-        # Many scores are alike, which a partition at a low place takes ten times better.
+        # Many scores are equal; a partition at a low place is ten times faster on them.
         cut = -np.partition(-scores[hits], limit - 1)[limit - 1]
         hits = hits[scores[hits] >= cut]
     return hits[np.argsort(-scores[hits], kind="stable")][: 4 * limit]
@@ -315,7 +313,7 @@ def _everything(segment: KeySegment, _: str) -> tuple[_Scores, NDArray[np.int8]]
 
 
 def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
-    """All words fit, or the whole fits a key."""
+    """Scores where all words match, or the whole text matches a key."""
     words = _WORD.findall(in_pairs(typed))
     scores, fields = _all_words(segment, words)
     whole = typed.replace(" ", "")
@@ -338,12 +336,12 @@ def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]
 
 
 def _pieces(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
-    """Letters and digits apart: "vas17att" fits vaswani2017attention."""
+    """Scores with letters and digits split: "vas17att" matches vaswani2017attention."""
     return _all_words(segment, _PIECE.findall(typed))
 
 
 def _all_words(segment: KeySegment, words: Sequence[str]) -> tuple[_Scores, NDArray[np.int8]]:
-    """Rows in which every word begins some word, scored by the fields; and the best field."""
+    """Rows in which every word is a prefix of some word, scored by field; and the best field."""
     size = len(segment)
     total = np.zeros(size, np.float32)
     fields = np.zeros(size, np.int8)
@@ -370,7 +368,7 @@ def _all_words(segment: KeySegment, words: Sequence[str]) -> tuple[_Scores, NDAr
 def _word_weights(
     segment: KeySegment, tokens: range, factor: float
 ) -> tuple[_Scores, NDArray[np.int8]]:
-    """For each row the weight of the best field that has one of the words, and that field."""
+    """For each row, the weight of its best field with one of the words, and that field."""
     weights = np.zeros(len(segment), np.float32)
     fields = np.zeros(len(segment), np.int8)
     if tokens:
@@ -383,7 +381,7 @@ def _word_weights(
 
 
 def _misspelt(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
-    """A key that begins nearly so, or rows that hold nearly these words."""
+    """Scores of keys with nearly this prefix, and of rows with nearly these words."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -414,7 +412,7 @@ def _misspelt(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8
 
 
 def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
-    """Weights of rows with a word that begins like `word` but for a slip or two."""
+    """Weights of rows with a word that begins like `word`, except for a typo or two."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -422,10 +420,11 @@ def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
     weights, fields = _word_weights(segment, range(low, high), 1.0)
     if len(word) < 4:
         return weights, fields
-    # People get the first letter right.
+    # The first letter is usually typed correctly.
     low, high = segment.prefix_range(word[0])
     slips = 1 if len(word) < 8 else 2
-    # Four letters begin too many words nearly so ("adam" and "adaptation"): whole words alone.
+    # Too many words nearly match a prefix of four letters ("adam" and "adaptation"): only whole
+    # words.
     for length in _lengths(word) if len(word) > 4 else (None,):
         beginnings = [token[:length] for token in segment.vocabulary[low:high]]
         for _, _, at in process.extract(
@@ -439,7 +438,6 @@ def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
 
 
 def _lengths(typed: str) -> tuple[int, ...]:
-    """The lengths of beginnings that a text may mean: one more where a letter was left out.
-
-    In four letters that would be a guess."""
+    """Plausible lengths of the prefix that was meant: one more if a letter was left out. With four
+    letters that would be a guess."""
     return (len(typed),) if len(typed) < 5 else (len(typed), len(typed) + 1)

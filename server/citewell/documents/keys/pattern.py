@@ -41,7 +41,7 @@ _SPEC = re.compile(r"^([A-Za-z]+)(?::(\d{1,2}))?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_:./+-]+")
 _ILLEGAL = re.compile(r"[^\w:./+-]")
 NEVER_IN_KEYS = frozenset('{}(),=\\~%#"\t\n\r ')
-"""What ends a key in a .bib, or has a meaning in the argument of `\\cite`."""
+r"""Characters that end a key in a .bib, or have a meaning in the argument of `\cite`."""
 MAX_KEY = 200
 KEY_SHAPE = "Use only letters, digits and _ : . / + -."
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
@@ -67,11 +67,11 @@ _LETTERS = {
 
 
 def check_key(key: str, signs: str = "") -> Problem | None:
-    """What is wrong with a key that a program or an author names; None when it is right.
+    """The problem with a key given by a program or an author, or None.
 
-    Letters and digits of any script and `_:./+-`: BibTeX, biblatex and LaTeX give a meaning to
-    nearly all else, and a brace or comma would end the key and begin something new. `signs` are
-    further ones that count as right.
+    Valid are letters and digits of any script and `_:./+-`: BibTeX, biblatex and LaTeX interpret
+    nearly everything else, and a brace or comma would end the key. `signs` are further valid
+    characters.
     """
     if not key:
         return Problem("key-invalid", "A key cannot be empty.", KEY_SHAPE)
@@ -87,7 +87,7 @@ def check_key(key: str, signs: str = "") -> Problem | None:
 
 
 def check_pattern(pattern: str) -> Problem | None:
-    """What is wrong with a key pattern, naming the valid fields; None when it is right."""
+    """The problem with a key pattern, with the valid fields, or None."""
     wrong = [text for text in _FIELD.findall(pattern) if not _valid(text)]
     rest = _FIELD.sub("", pattern)
     if wrong:
@@ -105,10 +105,11 @@ def check_pattern(pattern: str) -> Problem | None:
 
 
 def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
-    """A key for `work` after `pattern` that is not in `taken`; a, b, c ... is added if need be.
+    """Make a key for `work` from `pattern` that is not in `taken`, with a, b, c ... appended if
+    needed.
 
     ASCII letters, digits and `_:./+-` only, which BibTeX, biblatex and Pandoc all take. A bad
-    pattern (`check_pattern`) is replaced by the default one: a citation must not fail for it.
+    pattern (`check_pattern`) is replaced by the default one, so that a citation never fails for it.
     """
     key = _preferred_key(work, pattern)
     if key not in taken and key.lower() not in taken:
@@ -123,7 +124,8 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
 
 @lru_cache(maxsize=512)
 def _preferred_key(work: Work, pattern: str) -> str:
-    """The key that the pattern gives; most papers of a list are also in that of the next letter."""
+    """The key from the pattern alone. Cached: most papers of a list return after the next
+    letter."""
     if check_pattern(pattern) is not None:
         pattern = DEFAULT_PATTERN
     key = _clean(_FIELD.sub(lambda found: _text(work, found[1]), pattern))
@@ -134,7 +136,7 @@ def _preferred_key(work: Work, pattern: str) -> str:
 
 
 def is_stop_word(word: str) -> bool:
-    """True for a word of a title that no key takes ("the", "of")."""
+    """True for a word of a title that is left out of keys ("the", "of")."""
     return word in _STOP_WORDS
 
 
@@ -191,8 +193,8 @@ def _parts(work: Work, field: str, count: int | None) -> list[str]:
 
 
 def _surnames(work: Work) -> list[str]:
-    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) give way to those of
-    coauthors; if none is left, they are romanized. Without any, the venue or "anon"."""
+    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) are skipped in favour
+    of coauthors'; if none is left, they are romanized. Without any, the venue or "anon"."""
     families = [family_key(author) for author in work.authors]
     names = [name for family in families if (name := _ascii(family))]
     names = names or [name for family in families if (name := _romanized(family))]
@@ -200,7 +202,8 @@ def _surnames(work: Work) -> list[str]:
 
 
 def _first_word(work: Work) -> str:
-    """The first of `_words`: the others are not made, since a list makes a key for each paper."""
+    """The first of `_words`; the others are not computed, since a list makes a key for each
+    paper."""
     first = ""
     for word in _title_words(work):
         if _is_telling(word):

@@ -1,6 +1,6 @@
-"""Where each key of a project is cited, defined and named, at one moment.
+"""An immutable table of each place where a key of a project is cited, defined and named.
 
-The keys of a file are kept with it: a new table reads only what changed.
+The keys of a file are cached with it: a new table reads only what changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from citewell.model.bib_body import BibBody
 from citewell.model.bib_value import literal_end
 from citewell.model.document import Document, Format, Span
 
-# Whether keys that differ in case only are one key, as for BibTeX, not for biblatex and Pandoc.
+# Whether keys that differ only in case are equal: in BibTeX, not in biblatex and Pandoc.
 
 
 def reads_biblatex(documents: Iterable[Document]) -> bool:
@@ -33,12 +33,12 @@ def reads_biblatex(documents: Iterable[Document]) -> bool:
 
 
 def folds_case(documents: Collection[Document]) -> bool:
-    """True when keys of these documents that differ in case only are one key."""
+    """True when keys of these documents that differ only in case are one key."""
     return not reads_biblatex(documents) and all(d.format is Format.LATEX for d in documents)
 
 
 def by_lower_case(keys: Iterable[str]) -> dict[str, list[str]]:
-    """The different keys by their lower case."""
+    """The distinct keys by their lower case."""
     found: dict[str, list[str]] = {}
     for key in dict.fromkeys(keys):
         found.setdefault(key.lower(), []).append(key)
@@ -46,9 +46,9 @@ def by_lower_case(keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 LINK_FIELDS = frozenset({"crossref", "xref", "xdata", "related", "entryset"})
-"""Fields whose value names other entries."""
+"""Fields that name other entries."""
 ALIAS_FIELD = "ids"
-"""The field of biblatex that gives an entry further keys."""
+"""The biblatex field for further keys of an entry."""
 _NAMING = LINK_FIELDS | {ALIAS_FIELD}
 _NAMES = attrgetter("body.names")
 _PIECE = re.compile(r"[^\s,{}\"]+(?:[^,{}\"]*[^\s,{}\"])?")
@@ -61,13 +61,13 @@ class PlaceKind(StrEnum):
     CITATION = "citation"
     NOCITE = "nocite"
     ENTRY = "entry"
-    """Defines: the key of a .bib entry."""
+    """Definition: the key of a .bib entry."""
     BIBITEM = "bibitem"
-    """Defines: `\\bibitem{key}`."""
+    r"""Definition: `\bibitem{key}`."""
     ALIAS = "alias"
-    """Defines: a further key of an entry, in its `ids` field."""
+    """Definition: a further key of an entry, in its `ids` field."""
     LINK = "link"
-    """One entry names another: crossref, xdata, related ... or a `\\cite` in a field."""
+    r"""Reference from another entry: crossref, xdata, related ... or a `\cite` in a field."""
 
 
 DEFINING = frozenset({PlaceKind.ENTRY, PlaceKind.BIBITEM, PlaceKind.ALIAS})
@@ -81,7 +81,7 @@ class KeyPlace(msgspec.Struct, frozen=True):
     span: Span
     kind: PlaceKind
     entry: BibEntry | None = None
-    """The .bib entry whose key, alias or field this is."""
+    """The .bib entry with this key, alias or field."""
 
     @property
     def defines(self) -> bool:
@@ -95,7 +95,7 @@ class DocumentKeys:
         self.path = path
         self.source = source
         self.held = held
-        """The bibliography that the document holds itself."""
+        """The bibliography inside the document."""
         self.bib = None if held is None else BibKeys(path, held)
         self.cited: dict[str, list[KeyPlace]] = {}
         for citation in source.citations:
@@ -110,22 +110,22 @@ class DocumentKeys:
 
     @cached_property
     def spellings(self) -> Mapping[str, Sequence[str]]:
-        """All keys that stand here, by lower case."""
+        """All keys of the document, by lower case."""
         own = by_lower_case((*self.cited, *self.defined))
         return own if self.bib is None else {**self.bib.spellings, **own}
 
     def uses(self, key: str) -> Sequence[KeyPlace]:
-        """Where the key is cited, in order."""
+        """The places that cite the key, in order."""
         named = self.bib.uses(key) if self.bib is not None else ()
         return (*self.cited.get(key, ()), *named)
 
     def definitions(self, key: str) -> Sequence[KeyPlace]:
-        """The `\\bibitem`s of the key, and its entries in the document."""
+        r"""The `\bibitem`s of the key, and its entries inside the document."""
         entries = self.bib.definitions(key) if self.bib is not None else ()
         return (*self.defined.get(key, ()), *entries)
 
     def at(self, offset: int) -> KeyPlace | None:
-        """The key that a cursor at the offset touches."""
+        """The key that a cursor at the offset touches, or None."""
         if self.bib is not None and (place := self.bib.at(offset)) is not None:
             return place
         return next(
@@ -148,15 +148,15 @@ class BibKeys:
 
     @cached_property
     def spellings(self) -> Mapping[str, Sequence[str]]:
-        """All keys that stand here, by lower case."""
+        """All keys of the file, by lower case."""
         return by_lower_case((*self.source.by_key, *self._named[0], *self._named[1]))
 
     def uses(self, key: str) -> Sequence[KeyPlace]:
-        """Where other entries name the key."""
+        """The places where other entries name the key."""
         return self._named[0].get(key, ())
 
     def definitions(self, key: str) -> Sequence[KeyPlace]:
-        """The entries of the key, or whose alias it is, in order."""
+        """The entries with this key or alias, in order."""
         first = self.source.by_key.get(key)
         entries = self._repeated.get(key) or (() if first is None else (first,))
         found = [KeyPlace(key, self.path, e.key_span, PlaceKind.ENTRY, e) for e in entries if key]
@@ -168,7 +168,7 @@ class BibKeys:
         return self._named[1]
 
     def at(self, offset: int) -> KeyPlace | None:
-        """The key that a cursor at the offset touches."""
+        """The key that a cursor at the offset touches, or None."""
         entry = self.entry_at(offset)
         if entry is None:
             return None
@@ -177,7 +177,7 @@ class BibKeys:
         return next((p for p in named_keys(self.path, entry) if offset in p.span), None)
 
     def entry_at(self, offset: int) -> BibEntry | None:
-        """The entry in which, or at whose end, the offset lies."""
+        """The entry around the offset, its end included."""
         entries = self.source.entries
         at = bisect_right(entries, offset, key=lambda entry: entry.start) - 1
         return entries[at] if at >= 0 and offset <= entries[at].end else None
@@ -198,7 +198,7 @@ class BibKeys:
         links: dict[str, list[KeyPlace]] = {}
         aliases: dict[str, list[KeyPlace]] = {}
         entries = self.source.entries
-        # All entries share the same few tuples of field names.
+        # All entries share a few tuples of field names.
         naming = {names for names in set(map(_NAMES, entries)) if not _NAMING.isdisjoint(names)}
         found = {entry.start: entry for entry in self._citing()}
         if naming:
@@ -210,7 +210,7 @@ class BibKeys:
         return links, aliases
 
     def _citing(self) -> Iterator[BibEntry]:
-        """Entries with a word such as `\\cite` in them."""
+        r"""Entries that contain a word such as `\cite`."""
         text = self.source.text
         for word in ("cite", "Cite"):
             at = text.find(word)
@@ -225,7 +225,7 @@ FileKeys = DocumentKeys | BibKeys
 
 
 def named_keys(path: Path, entry: BibEntry) -> Iterator[KeyPlace]:
-    """The keys that an entry's fields hold: links, aliases, and citations within a text."""
+    """The keys in an entry's fields: links, aliases, and citations within a text."""
     text = entry.body.text
     cites = "cite" in text or "Cite" in text
     if not cites and _NAMING.isdisjoint(entry.body.names):
@@ -247,32 +247,32 @@ def named_keys(path: Path, entry: BibEntry) -> Iterator[KeyPlace]:
 
 
 class KeyTable:
-    """The keys of some files at one moment. Immutable; any thread may ask."""
+    """The keys of some files at one moment. Immutable and thread-safe."""
 
     def __init__(
         self, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()
     ) -> None:
-        """`groups` are the files of each project; a .bib may belong to several. Without them the
-        files are one project."""
+        """`groups` lists the files of each project; a .bib may belong to several. Without groups,
+        all files are one project."""
         self.files = files
         self.groups = tuple(frozenset(group) for group in groups) or (frozenset(files),)
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How often the documents cite each key, `\\nocite` included."""
+        """The documents' number of citations of each key, `\nocite` included."""
         counts: Counter[str] = Counter()
         for file in self.documents:
             counts.update({key: len(places) for key, places in file.cited.items()})
         return counts
 
-    # Questions
+    # Queries
 
     def count(self, key: str) -> int:
-        """How often documents cite a key."""
+        """The documents' number of citations of a key."""
         return sum(self.counts.get(form, 0) for form in self.spellings(key))
 
     def uses(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
-        """Where a key is cited, or named by another entry, file by file."""
+        """The places where a key is cited, or named by another entry, file by file."""
         return [
             place
             for path, file in self.files.items()
@@ -281,10 +281,8 @@ class KeyTable:
         ]
 
     def definitions(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
-        """The entries and `\\bibitem`s of a key; the first is the one that counts.
-
-        An entry comes before a `\\bibitem`, a key before an alias.
-        """
+        r"""The entries and `\bibitem`s of a key; the first is the effective one. An entry comes
+        before a `\bibitem`, a key before an alias."""
         found = [
             place
             for path, file in self.files.items()
@@ -304,7 +302,7 @@ class KeyTable:
         )
 
     def spellings(self, key: str) -> tuple[str, ...]:
-        """The key, and those that differ from it in case only where BibTeX reads them: one key."""
+        """The key and, for BibTeX, its other spellings: keys that differ only in case are equal."""
         if not self._folds_case:
             return (key,)
         folded = key.lower()
@@ -333,19 +331,16 @@ class KeyTable:
 
     @property
     def nocite_all(self) -> bool:
-        """True when a document says `\\nocite{*}`."""
+        """True when a document has `\nocite{*}`."""
         return any(keys.source.nocite_all for keys in self.documents)
 
     def near(self, path: Path) -> frozenset[Path]:
-        """The files of the projects that hold a file."""
+        """The files of the projects that contain a file."""
         return frozenset({path}).union(*(group for group in self.groups if path in group))
 
     def reach(self, path: Path, key: str) -> frozenset[Path]:
-        """The files in which a key that occurs in `path` means the same work.
-
-        These are the files of its projects, and of every other project using a .bib file that
-        defines the key.
-        """
+        """The files in which a key that occurs in `path` means the same work. These are the files
+        of its projects, and of every other project with a .bib that defines the key."""
         reached = set(self.near(path))
         waiting = [group for group in self.groups if path not in group]
         while True:
@@ -359,17 +354,17 @@ class KeyTable:
             waiting = [group for group in waiting if group not in more]
 
 
-# The @string macros of a .bib: where each is defined and used.
+# The @string macros of a .bib, their definitions and uses.
 
 _NAME = re.compile(r"[^\s\d={},\"#%()'@][^\s={},\"#%()']*+")
 _SKIP = re.compile(r"[\s#]*+\d*+")
 
 
 class MacroPlace(msgspec.Struct, frozen=True):
-    """One place at which a macro stands."""
+    """One occurrence of a macro."""
 
     name: str
-    """Lower case: macros have no case."""
+    """Lower case: macro names ignore case."""
     span: Span
     whole: Span
     """The @string or entry around it."""
@@ -395,7 +390,7 @@ def macro_at(bib: BibFile, offset: int) -> MacroPlace | None:
 
 
 def macro_places(bib: BibFile, name: str) -> list[MacroPlace]:
-    """Every place of a macro, in the order of the file."""
+    """All occurrences of a macro, in the order of the file."""
     found: list[MacroPlace] = []
     for block in bib.blocks:
         found += _in_body(block.body, block.start, block.type == "string")

@@ -1,1 +1,1 @@
-"""LaTeX sources: scanned with exact ranges, and as plain prose."""
+"""LaTeX sources: scanned with exact ranges, and converted to plain prose."""

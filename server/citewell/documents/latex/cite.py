@@ -1,7 +1,7 @@
-"""Reading one LaTeX cite command: its keys, or the words that wait to become a citation.
+"""Parsing of one LaTeX cite command: its keys, or words to search for.
 
-The rules for `<...>`: it is apacite's prefix when a non-empty key follows, a beamer overlay when it
-is made of slide numbers, and the author's query in every other case.
+Rules for `<...>`: it is apacite's prefix if a non-empty key follows, a beamer overlay if it
+consists of slide numbers, and the author's query in every other case.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from citewell.documents.placeholders import (
 )
 from citewell.model.document import Citation, KeyUse, Placeholder, PlaceholderKind, Span
 
-# The braces of a LaTeX citation: where they end, also when the closing one is missing.
+# The braces of a LaTeX citation and their ends, also when the closing one is missing.
 
 COMMAND = re.compile(r"\\[A-Za-z]")
 _KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
@@ -43,26 +43,26 @@ _LONG_WORDS = 8
 
 
 class KeyGroup(msgspec.Struct, frozen=True):
-    """The `{...}` that holds the keys of a citation."""
+    """The `{...}` with the keys of a citation."""
 
     start: int
-    """First character of the contents."""
+    """Start of the contents."""
     end: int
     """End of the contents."""
     after: int
-    """Place after the closing brace; `end` when it is missing."""
+    """Offset after the closing brace; `end` when it is missing."""
     closed: bool
 
 
 class KeyGroupReader:
-    """Reads the key groups of one text."""
+    """Parses the key groups of one text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._balance_checks = 100  # each reads a paragraph
+        self._balance_checks = 100  # each check reads a paragraph
 
     def read(self, place: int) -> KeyGroup:
-        """The contents of the group at `place`, up to a sensible end when it is not closed."""
+        """Parse the group at `place`, up to a plausible end when it is not closed."""
         text = self.text
         depth = 1
         for match in _KEY_STOP.finditer(text, place + 1, min(len(text), place + MAX_KEYS)):
@@ -81,15 +81,15 @@ class KeyGroupReader:
             elif token[0] in "\\$" and not text[place + 1 : match.start()].strip():
                 continue  # `\cite{\mykeys}`
             elif token == "$" and not text[match.start() - 1].isspace():
-                continue  # Zotero makes keys such as yao$t$bench2024
+                continue  # Zotero creates keys such as yao$t$bench2024
             elif token[0] in "\\$\n":
                 break
         end = self.loose_end(place + 1)
         return KeyGroup(place + 1, end, end, False)
 
     def _belongs_outside(self, group: KeyGroup) -> bool:
-        """True when the brace that closes `\\footnote{see \\cite{neural mach and so on}` is the
-        footnote's: long prose in a paragraph that has one closing brace too few."""
+        r"""True when the brace that closes `\footnote{see \cite{neural mach and so on}` is the
+        footnote's: long prose in a paragraph that lacks a closing brace."""
         text = self.text
         words = text[group.start : group.end]
         if runs_on(words):
@@ -109,12 +109,12 @@ class KeyGroupReader:
         return depth > 0
 
     def loose_end(self, start: int) -> int:
-        """Where words end that nothing closes: the line, a command or a sentence end."""
+        """The end of unclosed words: the line end, a command or a sentence end."""
         return self._end(_LOOSE_STOP, start)
 
     def typed_end(self, start: int) -> int:
-        """Where words before a cursor end: `kingma & ba` and `Zhou 2015; Luo 2016` are words there,
-        though the rest of a table or of a sentence may look the same."""
+        """The end of words before a cursor: `kingma & ba` and `Zhou 2015; Luo 2016` are words
+        there, although the rest of a table or a sentence may look the same."""
         return self._end(_TYPED_STOP, start)
 
     def _end(self, stop: re.Pattern[str], start: int) -> int:
@@ -123,7 +123,7 @@ class KeyGroupReader:
         return match.start() if match else limit
 
     def pieces(self, group: KeyGroup) -> Iterator[KeyPiece]:
-        """The keys of a group, and its words where they are none."""
+        """The keys of a group, and any words in their place."""
         text = self.text
         content = text[group.start : group.end]
         if "%" in content:
@@ -132,10 +132,11 @@ class KeyGroupReader:
         if stripped.startswith("{") and stripped.endswith("}"):
             content = content.replace("{", " ").replace("}", " ")
         if "#" in content or COMMAND.search(content):
-            return  # a macro's parameter or a macro: no key that could be known here
+            return  # a parameter of a macro, or a macro: the key is unknown
         pieces = list(key_pieces(content, group.start))
         if not group.closed and len(pieces) == 1 and content.strip() and content[-1:].isspace():
-            # A space after the first word, and no brace yet: words are being typed, not a key.
+            # A space after the first word, without a closing brace: words are being typed, not a
+            # key.
             yield KeyPiece(pieces[0].text + " ?", pieces[0].span)
             return
         yield from pieces
@@ -150,11 +151,11 @@ _ANGLE = re.compile(
 )
 
 _ASKS = re.compile(r"[\w?]")
-"""What a mark for a missing key has, and the punctuation of a sentence has not."""
+"""Characters of a placeholder for a missing key that the punctuation of a sentence lacks."""
 
 
 class CiteResult(msgspec.Struct, frozen=True):
-    """What one cite command turned out to be."""
+    """The result of parsing one cite command."""
 
     end: int
     citation: Citation | None = None
@@ -162,7 +163,7 @@ class CiteResult(msgspec.Struct, frozen=True):
 
 
 class _Site(msgspec.Struct, frozen=True):
-    """Where a command stands: its backslash, its name with star, the place after them."""
+    """The position of a command: its backslash, its name with star, the offset after them."""
 
     start: int
     name: str
@@ -170,22 +171,20 @@ class _Site(msgspec.Struct, frozen=True):
 
 
 class CiteReader:
-    """Reads the cite commands of one text."""
+    """Parses the cite commands of one text."""
 
     def __init__(self, text: str, arguments: ArgumentReader, *, apacite: bool = False) -> None:
         self.text = text
         self.arguments = arguments
         self.apacite = apacite
-        """apacite is loaded: `<see>{}` is then its prefix."""
+        """Whether apacite is loaded: `<see>{}` is then its prefix."""
         self.defined: frozenset[str] = frozenset()
         """Keys of the bibliographies that look like words."""
         self._groups = KeyGroupReader(text)
 
     def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
-        """Read the command whose backslash is at `start` and whose name ends at `position`.
-
-        None when it is no citation at all, as in `\\let\\mycite\\cite`.
-        """
+        r"""Parse the command with its backslash at `start` and the end of its name at `position`.
+        None if it is no citation, as in `\let\mycite\cite`."""
         text = self.text
         name = command.name
         if text.startswith("*", position):
@@ -224,7 +223,8 @@ class CiteReader:
     def _group_place(
         self, position: int, command: CiteCommand, site: _Site, *, first: bool
     ) -> tuple[int, Span | None] | Placeholder | None:
-        """Where the key group opens, and the `<...>` before it; a placeholder if that is one."""
+        """The start of the key group, and the `<...>` before it; or the placeholder that this
+        is."""
         text = self.text
         angle: Span | None = None
         before = command.groups_before
@@ -258,7 +258,7 @@ class CiteReader:
         return end + 1 if end >= 0 and self.text[end + 1 : end + 2] in ("(", "[", "{") else None
 
     def _angle(self, site: _Site, place: int) -> Span | Placeholder | None:
-        """Read `<...>`: its span when keys follow it, else the placeholder that it is."""
+        """Parse `<...>`: its span when keys follow, else its placeholder."""
         text = self.text
         match = _ANGLE.match(text, place)
         if match is None or not closes_words(text, match.end() - 1) or runs_into_prose(match[1]):
@@ -269,7 +269,7 @@ class CiteReader:
         return self._query(site, Span(*match.span(1)), span.end)
 
     def _keys_follow(self, angle: Span) -> bool:
-        """The rule: options and a key group, which may be empty, follow the closing `>`."""
+        """Whether options and a key group, which may be empty, follow the closing `>`."""
         text = self.text
         place = skip_gap(text, angle.end)
         content = text[angle.start + 1 : angle.end - 1]
@@ -292,7 +292,7 @@ class CiteReader:
         inside = text[place + 1 : end - 1].strip()
         listed = split_keys(key_pieces(inside, 0))
         if listed.query and not (self.apacite and place == angle.end):
-            return False  # a group of prose that happens to follow
+            return False  # an unrelated group of prose
         return COMMAND.search(inside) is None
 
     def _open_angle(self, site: _Site, place: int) -> Placeholder:
@@ -329,7 +329,7 @@ class CiteReader:
         angle: Span | None,
         open_: OpenWords | None,
     ) -> Placeholder | None:
-        """The placeholder that a key group holds, if it holds one."""
+        """The placeholder in a key group, or None."""
         if listed.wanted is None:
             return None
         after_name = site.after_name
@@ -357,9 +357,9 @@ class CiteReader:
         )
 
     def _open_list(self, group: KeyGroup) -> tuple[KeyList, OpenWords]:
-        """The keys of a group that nothing closes, and the words that follow them."""
+        """The keys of an unclosed group, and the words after them."""
         text, reach = self.text, group.end
-        if text[group.start : group.start + 1].isspace():  # only begun, in front of prose
+        if text[group.start : group.start + 1].isspace():  # just begun, before prose
             words = self._open_words(group.start, reach)
             return KeyList((), Span(group.start, group.start)), words
         keys: list[KeyPiece] = []
@@ -367,7 +367,7 @@ class CiteReader:
         for piece in self._groups.pieces(group):
             wanted = None if piece.text in self.defined else free_text(piece.text)
             if wanted is None:
-                # The full stop is the sentence's, whose end nothing shows yet.
+                # The full stop may be the sentence's; the end of the key is unknown.
                 key = piece.text.rstrip(".")
                 end = piece.span.start + len(key)
                 keys.append(KeyPiece(key, Span(piece.span.start, end)))
@@ -376,7 +376,7 @@ class CiteReader:
             words = self._open_words(start, reach)
             query = free_text(text[start : words.end] + " ?") if wanted else ""
             if query or piece.span.end >= reach or not text[piece.span.end : reach].strip():
-                if keys and query:  # `\cite{key, 3) of them`: a comma of the sentence, perhaps
+                if keys and query:  # `\cite{key, 3) of them`: the comma may be the sentence's
                     words = msgspec.structs.replace(words, certain=False)
                 elif keys and not _ASKS.search(text, start, words.end):
                     words = msgspec.structs.replace(words, end=start)

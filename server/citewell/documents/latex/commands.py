@@ -1,4 +1,4 @@
-"""The LaTeX commands and environments that the scanner knows, by the package that defines them."""
+"""The LaTeX commands and environments known to the scanner, by the package that defines them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,29 @@ from citewell.model.document import Span
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a string: the shortest way to write a long set of names."""
+    """The words of a string, as a short way to write a long set of names."""
     return frozenset(text.split())
 
 
 class CiteCommand(msgspec.Struct, frozen=True):
-    """How a cite command takes its arguments.
-
-    Optional arguments (`[..]`, `<..>`, `(..)`) may precede every group.
-    """
+    """A cite command and the form of its arguments. Optional arguments (`[..]`, `<..>`, `(..)`) may
+    precede every group."""
 
     name: str
     """Without backslash and without star."""
     groups_before: int = 0
-    """Mandatory groups before that of the keys: the volume in `\\volcite{2}{key}`."""
+    r"""Mandatory groups before the keys: the volume in `\volcite{2}{key}`."""
     repeats: bool = False
-    """True for `\\cites{a}{b}`, which takes any number of key groups."""
+    r"""Whether it takes any number of key groups, as `\cites{a}{b}` does."""
 
     @property
     def signature(self) -> str:
-        """The form in which settings and other files name the command: "figcite" or "figcite#2"."""
+        """The command's form in settings and other files: "figcite" or "figcite#2"."""
         return f"{self.name}#{self.groups_before + 1}" if self.groups_before else self.name
 
 
 def parse_signature(text: str) -> CiteCommand:
-    """The command that "mycite" or "figcite#2" (keys in the second group) stands for."""
+    """Parse "mycite" or "figcite#2" (keys in the second group)."""
     name, _, place = text.strip().lstrip("\\").partition("#")
     before = int(place) - 1 if place.isdecimal() and 0 < int(place) <= 9 else 0
     return CiteCommand(name, before)
@@ -108,7 +106,7 @@ CITE_ENVIRONMENTS = {
     "foreigndisplaycquote": CiteCommand("foreigndisplaycquote", 1),
     "hyphendisplaycquote": CiteCommand("hyphendisplaycquote", 1),
 }
-"""csquotes environments, whose keys follow `\\begin{...}`."""
+r"""csquotes environments, with keys after `\begin{...}`."""
 
 _LOOKS_LIKE_CITE = re.compile(r"[Cc]ite[A-Za-z]*|[A-Za-z]+[Cc]ites?")
 _NOT_CITE = words(
@@ -131,15 +129,13 @@ _MISSING = re.compile(
 
 
 def is_missing_cite(name: str) -> bool:
-    """True for an author's own note to cite something: `\\todocite{..}`, `\\citationneeded`."""
+    r"""True for an author's note that a citation is missing: `\todocite{..}`, `\citationneeded`."""
     return _MISSING.fullmatch(name) is not None
 
 
 def looks_like_cite(name: str) -> bool:
-    """True for a command that no table knows but whose name says that it cites.
-
-    Authors define their own in style files that are not at hand: `\\citeti`, `\\figcite`.
-    """
+    r"""True for an unknown command with the name of a cite command. Authors define their own in
+    style files that are not available: `\citeti`, `\figcite`."""
     return (
         _LOOKS_LIKE_CITE.fullmatch(name) is not None
         and name not in _NOT_CITE
@@ -221,7 +217,7 @@ INCLUDES = {
     "subinputfrom": 2,
     "subincludefrom": 2,
 }
-"""Commands that read another file, with the number of groups that make up its name."""
+"""Commands that read another file, with the number of groups in its name."""
 
 PACKAGES = ("usepackage", "RequirePackage", "documentclass", "LoadClass")
 
@@ -260,13 +256,13 @@ RAW_ARGUMENTS = words(
     url nolinkurl href path lstinputlisting inputminted hyperlink
     """
 )
-"""Commands whose first group is read as it stands: a percent sign in it starts no comment."""
+"""Commands with a verbatim first group: a percent sign in it starts no comment."""
 
 
-# Reading the arguments of LaTeX commands in text that may break off anywhere.
+# Parsing of the arguments of LaTeX commands in text that may end anywhere.
 #
-# Every reader returns None instead of raising, and never looks further than a bound, so that a
-# scan stays linear whatever it is given.
+# Every parser returns None instead of raising, and looks only a limited distance ahead, so that a
+# scan is linear for any input.
 
 _GAP = re.compile(r"(?:[ \t]|%[^\n]*\n[ \t]*)*(?:\r?\n[ \t]*)?(?:%[^\n]*\n[ \t]*)*")
 _BRACES = re.compile(r"\\.|[{}]|(?<!\\)%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
@@ -278,24 +274,22 @@ MAX_GROUP = 20_000
 
 
 def skip_gap(text: str, position: int) -> int:
-    """The place after spaces, comments and at most one line end; never past a blank line."""
+    """The offset after spaces, comments and at most one line end; never past a blank line."""
     match = _GAP.match(text, position, position + 1_000)
     return match.end() if match else position
 
 
 class ArgumentReader:
-    """Reads groups and options of one text, with a budget for those that never close."""
+    """Parses groups and options of one text, with a budget for unclosed ones."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # Failed searches may overlap, so that their sum is bounded rather than each alone.
+        # Failed searches may overlap; therefore their sum is bounded, not each one.
         self._budget = 4 * len(text) + 20_000
 
     def group(self, position: int, limit: int = MAX_GROUP, *, blank: bool = True) -> int | None:
-        """The place after the `}` that closes the `{` at `position`, or None.
-
-        With `blank` false a blank line ends the search: no argument of that command has one.
-        """
+        """The offset after the `}` that closes the `{` at `position`, or None. With `blank` false,
+        a blank line ends the search, for a command with no blank line in its argument."""
         if self._budget <= 0:
             limit = min(limit, 100)
         depth = 0
@@ -315,7 +309,7 @@ class ArgumentReader:
         return None
 
     def option(self, position: int) -> int | None:
-        """The place after the `]` that closes the `[` at `position`, or None."""
+        """The offset after the `]` that closes the `[` at `position`, or None."""
         limit = MAX_OPTION if self._budget > 0 else 100
         depth = 0
         stop = min(len(self.text), position + limit)
@@ -335,7 +329,7 @@ class ArgumentReader:
         return None
 
     def raw_group(self, position: int) -> int | None:
-        """The place after a group in which `%` and `\\` mean nothing, as in `\\url{..}`."""
+        r"""The offset after a group in which `%` and `\` have no meaning, as in `\url{..}`."""
         match = _RAW.match(self.text, position)
         return match.end() if match else None
 
@@ -351,7 +345,7 @@ class ArgumentReader:
             position = end
 
     def argument(self, position: int, limit: int = MAX_GROUP) -> tuple[int, int, int] | None:
-        """Start and end of the contents of the next group and the place after it, or None."""
+        """Start and end of the contents of the next group and the offset after it, or None."""
         start = skip_gap(self.text, position)
         if not self.text.startswith("{", start):
             return None
@@ -359,7 +353,7 @@ class ArgumentReader:
         return None if end is None else (start + 1, end - 1, end)
 
 
-# Sorted ranges and quick questions about them.
+# Sorted ranges and fast look-ups in them.
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -375,7 +369,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 class SpanIndex:
-    """Answers which of many sorted, non-overlapping ranges covers an offset."""
+    """Finds the range that covers an offset among sorted, non-overlapping ones."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._spans = spans
@@ -392,7 +386,7 @@ class SpanIndex:
         return self.find(offset) is not None
 
     def between(self, start: int, end: int) -> Sequence[Span]:
-        """The ranges that begin in [start, end), and the one that covers `start`."""
+        """The ranges that begin in [start, end), and the one around `start`."""
         low = max(0, bisect_right(self._starts, start) - 1)
         high = bisect_right(self._starts, end - 1) if end > start else low
         if low < len(self._spans) and self._spans[low].end <= start:
@@ -400,17 +394,17 @@ class SpanIndex:
         return self._spans[low:high]
 
 
-# Where nothing counts in a LaTeX source: code, false conditions, mathematics.
+# Regions of a LaTeX source that are ignored: code, false conditions, mathematics.
 #
-# What may be open is never believed to close unless it does: an unfinished `$` or `\begin{align}`
-# must not swallow the rest of a document that is being typed.
+# An opener counts only if it is closed: an unfinished `$` or `\begin{align}` must not swallow the
+# rest of a document that is being typed.
 
 _SIMPLE_MATH = re.compile(
     r"\$(?:[^$\\{}%\n]|\\.|\n(?![ \t]*\r?\n)"
     r"|\{(?:[^$\\{}%\n]|\\.|\{(?:[^$\\{}%\n]|\\.){0,500}+\}){0,500}+\}){1,2000}+\$",
     re.DOTALL,
 )
-"""Nearly all inline mathematics: no blank line, no comment, braces that match."""
+"""Nearly all inline mathematics: without blank lines and comments, with balanced braces."""
 _MATH_INSIDE = re.compile(r"\\.|[{}$%]|\n[ \t]*\r?\n", re.DOTALL)
 _CONDITION = re.compile(r"\\(if[A-Za-z@]*|fi|else)(?![A-Za-z@])")
 _FI = re.compile(r"\\fi(?![A-Za-z@])")
@@ -420,8 +414,8 @@ _MAX_MATH = 20_000
 
 
 class Blanks:
-    """Collects what is blanked in one text. Every method takes the range of a command and returns
-    the place from which to go on."""
+    """Collects the ignored regions of one text. Every method takes the range of a command and
+    returns the offset at which to continue."""
 
     def __init__(self, text: str, arguments: ArgumentReader) -> None:
         self.text = text
@@ -445,7 +439,7 @@ class Blanks:
         return self.add(start, stop)
 
     def _find_end(self, name: str, position: int) -> int:
-        """Start of the next `\\end{name}`, or -1; remembered, so that looking again is free."""
+        r"""Start of the next `\end{name}`, or -1; cached."""
         found = self._next_end.get(name, 0)
         if 0 <= found < position:
             found = self.text.find(f"\\end{{{name}}}", position)
@@ -453,7 +447,7 @@ class Blanks:
         return found
 
     def environment_end(self, name: str, after: int) -> int | None:
-        """The place after `\\end{name}`; None when the environment is open or another begins."""
+        r"""The offset after `\end{name}`; None if the environment is open or another begins."""
         stop = self._find_end(name, after)
         if stop < 0 or self.text.find(f"\\begin{{{name}}}", after, min(stop, after + 50_000)) >= 0:
             return None
@@ -479,14 +473,14 @@ class Blanks:
         return self.add(start, stop)
 
     def if_false(self, name: str, start: int, end: int) -> int:
-        """`\\iffalse` and `\\if0` up to their `\\else` or `\\fi`; conditions inside are counted."""
+        r"""Blank `\iffalse` or `\if0` up to its `\else` or `\fi`; nested conditions are counted."""
         if name == "if":
             if not self.text.startswith("0", end):
                 return end
             end += 1
         stop = None if self._no_nested_conditions else self._matching_fi(end)
         if stop is None:
-            # Unbalanced, perhaps through conditions of the author's own: the next `\fi` is the best
+            # Unbalanced, perhaps because of user-defined conditions: the next `\fi` is the best
             # guess, and without one nothing is left out.
             self._no_nested_conditions = True
             following = None if self._no_fi else _FI.search(self.text, end)
@@ -509,7 +503,7 @@ class Blanks:
         return None
 
     def _declares(self, start: int) -> bool:
-        """True for the name in `\\newif\\ifdraft`, which opens nothing."""
+        r"""True for the name in `\newif\ifdraft`, which opens no condition."""
         return self.text[max(0, start - 8) : start].rstrip(" {").endswith(("\\newif", "\\let"))
 
     def dollar(self, start: int) -> int:
@@ -522,14 +516,14 @@ class Blanks:
         return self.math_until_closed(start, start + 1, "$")
 
     def note_math(self, start: int, inside: int, end: int) -> int:
-        """Go on inside of mathematics only if it may hold a citation."""
+        """Scan the inside of mathematics only if it may contain a citation."""
         self.math.append(Span(start, end))
         self._math_until = max(self._math_until, end)
         return inside if self.text.find("cit", inside, end) >= 0 else end
 
     def math_until_closed(self, start: int, inside: int, closer: str) -> int:
-        """Note the math that opens at `start`, if it closes within the paragraph, and go on inside:
-        a citation in it still counts."""
+        """Blank the math that opens at `start`, if it closes within the paragraph, and scan its
+        inside: a citation in it still counts."""
         if start < self._math_until or start < self._no_math_before:
             return inside
         depth = 0

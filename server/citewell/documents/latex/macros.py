@@ -1,4 +1,4 @@
-"""The author's own cite and include commands, read from `\newcommand`, `\\def`, `\\let` ..."""
+r"""User-defined cite and include commands, parsed from `\newcommand`, `\def`, `\let` ..."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from citewell.documents.latex.commands import ArgumentReader, CiteCommand, skip_
 from citewell.documents.latex.plaintext import latex_to_text
 from citewell.model.document import BibDeclaration, Heading, Include, IncludeMacro, KeyUse, Span
 
-# The author's own include commands: `\newcommand{\part}[1]{\input{parts/#1}}` and its kind.
+# User-defined include commands, such as `\newcommand{\part}[1]{\input{parts/#1}}`.
 #
-# A definition becomes templates ("parts/#1"); a use of the command gives them its arguments.
+# A definition becomes templates ("parts/#1"); a use of the command fills in its arguments.
 
 MAX_TEMPLATES = 20
 MAX_TARGET = 500
@@ -29,11 +29,11 @@ _SPEC = re.compile(r"[mo]|O\s*\{([^{}]*)\}|\s")
 _LET = re.compile(r"\s?=?\s?\\([A-Za-z]+)(?![A-Za-z@])")
 
 IncludeLookup = Callable[[str], IncludeMacro | None]
-"""The include macro of a name, if it is one."""
+"""The include macro with a name, or None."""
 
 
 def builtin(name: str) -> IncludeMacro | None:
-    """`\\input` and its kind in the form of a macro; None for any other command."""
+    r"""`\input` and similar commands as a macro; None for any other command."""
     groups = known.INCLUDES.get(name)
     if groups is None:
         return None
@@ -44,10 +44,8 @@ def builtin(name: str) -> IncludeMacro | None:
 def include_macro(
     name: str, arguments: tuple[str | None, ...] | None, body: str, lookup: IncludeLookup
 ) -> IncludeMacro | None:
-    """The macro of that body, if it reads other files; None for arguments that are not understood.
-
-    `arguments` has one item for each parameter: None, or the default of an optional one.
-    """
+    """The macro with this body, if it reads other files; None for unsupported arguments.
+    `arguments` has one item for each parameter: None, or the default of an optional one."""
     if arguments is None or not name or "@" in name or known.INCLUDES.get(name):
         return None
     templates = tuple(_templates(body, lookup))[:MAX_TEMPLATES]
@@ -57,7 +55,7 @@ def include_macro(
 def include_alias(
     text: str, name: str, position: int, lookup: IncludeLookup
 ) -> IncludeMacro | None:
-    """What `\\let` makes of a name, if it becomes an include command."""
+    r"""The include command that `\let` defines, or None."""
     match = _LET.match(text, position)
     found = match and (lookup(match[1]) or builtin(match[1]))
     if not found or not name or "@" in name or known.INCLUDES.get(name):
@@ -66,7 +64,7 @@ def include_alias(
 
 
 def parameters_of(kind: str, text: str, position: int, end: int) -> tuple[str | None, ...] | None:
-    """The parameters of a definition of that kind, whose parameter list is at [position, end)."""
+    """The parameters of a definition of this kind, with its parameter list at [position, end)."""
     if kind.endswith("DocumentCommand"):
         spec = text[position:end].strip().removeprefix("{").removesuffix("}")
         if "".join(match[0] for match in _SPEC.finditer(spec)) != spec:
@@ -87,7 +85,8 @@ def parameters_of(kind: str, text: str, position: int, end: int) -> tuple[str | 
 def read_use(
     macro: IncludeMacro, start: int, end: int, arguments: ArgumentReader
 ) -> tuple[list[Include], int] | None:
-    """What a use of the macro, whose name is at [start, end), includes, and where the use ends."""
+    """The files that a use of the macro (its name is at [start, end)) includes, and the end of the
+    use."""
     text = arguments.text
     values: list[str] = []
     groups: list[tuple[int, int]] = []
@@ -132,7 +131,7 @@ def _values(macro: IncludeMacro, body: str, position: int) -> list[str] | None:
 
 
 def _fill(template: str, values: Sequence[str]) -> str:
-    """The template with the arguments in it; empty when it would grow beyond any file's name."""
+    """The template with the arguments filled in; empty if it gets too long for a file name."""
 
     def argument(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -161,21 +160,21 @@ _MULTIBIB = words(
 
 
 class MacroDefinition(msgspec.Struct, frozen=True):
-    """One definition: where it ends and the commands that it brings."""
+    """One definition: its end and the commands that it defines."""
 
     end: int
     commands: tuple[CiteCommand, ...] = ()
     include: IncludeMacro | None = None
     text: tuple[str, str] | None = None
-    """A command without arguments and the piece of a path for which it stands."""
+    """A command without arguments and the part of a path that it stands for."""
 
 
 Lookup = Callable[[str], CiteCommand | None]
-"""The cite command of a name, if it is one."""
+"""The cite command with a name, or None."""
 
 
 class Commands(NamedTuple):
-    """What is known of commands where a definition stands."""
+    """The commands known at a definition."""
 
     cite: Lookup
     include: IncludeLookup
@@ -184,7 +183,8 @@ class Commands(NamedTuple):
 def read_definition(
     text: str, kind: str, position: int, arguments: ArgumentReader, commands: Commands
 ) -> MacroDefinition | None:
-    """Read the definition whose command `kind` ends at `position`; None if it breaks off."""
+    """Parse the definition after the command `kind` that ends at `position`; None if it is
+    incomplete."""
     if text.startswith("*", position):
         position += 1
     if kind == "newcites":
@@ -252,7 +252,7 @@ def _macro(
 
 
 def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | None:
-    """The command that a macro of this body is, if it passes a parameter on as keys."""
+    """The cite command defined by a macro with this body, if it passes a parameter on as keys."""
     if not name or "@" in name:
         return None
     if (alias := _ALIAS.fullmatch(body)) and (known := lookup(alias[1])):
@@ -275,7 +275,8 @@ def _let(text: str, name: str, position: int, commands: Commands) -> MacroDefini
 
 
 def _newcites(text: str, position: int, arguments: ArgumentReader) -> MacroDefinition | None:
-    """multibib's `\\newcites{sec,web}{..}` defines \\citesec, \\citepsec, \\citeweb ..."""
+    r"""Parse multibib's `\newcites{sec,web}{..}`, which defines \citesec, \citepsec, \citeweb
+    ..."""
     group = arguments.argument(position, 500)
     if group is None:
         return None
@@ -295,7 +296,7 @@ def _groups(position: int, arguments: ArgumentReader, count: int) -> MacroDefini
     return MacroDefinition(position)
 
 
-# What a LaTeX source declares: headings, title, abstract, packages, includes, bibliographies.
+# Declarations of a LaTeX source: headings, title, abstract, packages, includes, bibliographies.
 
 _BARE_FILE = re.compile(r"[ \t]+([^\s\\{}%]+)")
 _BIBITEM = re.compile(r"\s*\{([^{}]*)\}")
@@ -304,7 +305,7 @@ _LINE_COMMENT = re.compile(r"(?m)%.*$")
 
 class Declarations:
     """Collects the declarations of one text. Every method takes a command's name and range, and
-    returns the place from which to go on."""
+    returns the offset at which to continue."""
 
     def __init__(self, text: str, arguments: ArgumentReader) -> None:
         self.text = text
@@ -315,7 +316,7 @@ class Declarations:
         self.bibitems: list[KeyUse] = []
         self.document_class = ""
         self.subfile_root = ""
-        """The main file that a subfile's class option names."""
+        """The main file in a subfile's class option."""
         self.abstract_span: Span | None = None
         self._title: Span | None = None
         self._headings: list[tuple[int, Span, Span]] = []
@@ -330,7 +331,7 @@ class Declarations:
 
     @property
     def headings(self) -> tuple[Heading, ...]:
-        """The headings with levels from 1, whichever the highest in this file is."""
+        """The headings with levels from 1 for the highest in this file."""
         top = min((level for level, _, _ in self._headings), default=0)
         return tuple(
             Heading(level - top + 1, self._plain(title), span)
@@ -370,7 +371,7 @@ class Declarations:
         options = self.text[end : group[0]].strip("[]{} \n").replace(" ", "").split(",")
         has_glob = not {"glob", "glob=true"}.isdisjoint(options)
         names = self._names(group[0], group[1])
-        if has_glob:  # with alternatives in braces, it may hold commas
+        if has_glob:  # alternatives in braces may contain commas
             names = [(self.text[group[0] : group[1]].strip(), Span(group[0], group[1]))]
         self.bibliographies += (
             BibDeclaration(target, span, name, has_glob) for target, span in names

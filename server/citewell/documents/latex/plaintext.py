@@ -1,4 +1,4 @@
-"""LaTeX as plain prose: markup off, accents as letters, mathematics kept as bare symbols.
+r"""LaTeX as plain prose: without markup, accents as letters, mathematics kept as bare symbols.
 
 The result reads like the sentences on which the rankers were trained, where `\alpha_t` is
 "alpha_t" and a reference leaves nothing behind.
@@ -13,7 +13,7 @@ from functools import cache
 from citewell.documents.latex.commands import CITE_COMMANDS, ArgumentReader, looks_like_cite, words
 from citewell.model.tex import ACCENTS, accented, symbol, tex_to_unicode
 
-# What becomes of LaTeX commands in prose: those that print text, and those of no words.
+# The output of LaTeX commands in prose: those that print text, and those that are dropped.
 
 _PRINTED = words(
     """
@@ -24,9 +24,9 @@ _PRINTED = words(
     quad qquad newline linebreak space enspace thinspace nobreakspace
     """
 )
-"""Macros of which prose holds the symbol; of others, such as `\\alpha`, it holds the name."""
+r"""Macros replaced by their symbol; others, such as `\alpha`, are replaced by their name."""
 _TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
-"""As the sentences write them on which the rankers were trained."""
+"""Characters in the form of the rankers' training sentences."""
 _OWN = {"eg": "e.g.", "ie": "i.e.", "etal": "et al.", "etc": "etc."} | dict.fromkeys(
     words("item par newpage clearpage maketitle bigskip medskip smallskip"), "\n\n"
 )
@@ -35,7 +35,7 @@ _OWN = {"eg": "e.g.", "ie": "i.e.", "etal": "et al.", "etc": "etc."} | dict.from
 
 @cache
 def printed(name: str) -> str | None:
-    """The text that a macro without arguments leaves in prose; None for any other macro."""
+    """The text of a macro without arguments in prose; None for any other macro."""
     if name in _PRINTED:
         return (symbol(name) or "").translate(_TYPED)
     return _OWN.get(name)
@@ -82,7 +82,7 @@ DROPPED = dict.fromkeys(
     "selectfont": 0,
     "footnotemark": 0,
 }
-"""Commands that say nothing in the sentence, with the number of groups that go with them."""
+"""Commands without meaning in the sentence, with the number of groups to drop with them."""
 
 FIRST_DROPPED = words(
     """
@@ -91,7 +91,7 @@ FIRST_DROPPED = words(
     foreigntextquote
     """
 )
-"""Commands whose first group is a setting and whose last is prose."""
+"""Commands with a setting as the first group and prose as the last."""
 
 DECLARATIONS = words(
     """
@@ -113,14 +113,14 @@ _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 _OPTION = re.compile(r"\s{0,20}\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
 _PUNCTUATION = {"---": "—", "--": "–", "``": '"', "''": '"', "~": " ", "&": " ", "$": ""}
 _ACCENTS = ACCENTS - frozenset("GhU")
-"""Without those that are seldom used, and names of an author's own macros."""
+"""Without rare accents, and without names of users' own macros."""
 _GAP = "\ue002"
-"""Where something was left out: no space stays between it and the punctuation that follows."""
+"""A place where text was left out: the space before the following punctuation is dropped."""
 _CLOSED_GAP = re.compile(r"\s{0,4}\ue002\s{0,4}(?=[,.;:?!)\]])")
 
 
 def latex_to_text(text: str) -> str:
-    """The prose of a piece of LaTeX, broken or not; blank lines stay as "\\n\\n"."""
+    """The prose of a piece of LaTeX, even if it is incomplete; blank lines become "\n\n"."""
     if not any(c in text for c in "\\{}$~%&`'-"):
         return squeeze_paragraphs(text)
     plain = _CLOSED_GAP.sub("", "".join(_Stripper(text).pieces())).replace(_GAP, "")
@@ -128,7 +128,7 @@ def latex_to_text(text: str) -> str:
 
 
 def squeeze_paragraphs(text: str) -> str:
-    """White space made single spaces; blank lines kept as one."""
+    """The text with white space reduced to single spaces, and blank lines to one."""
     paragraphs = _BREAKS.split(text.replace("\r", " "))
     return "\n\n".join(filter(None, (" ".join(p.split()) for p in paragraphs)))
 
@@ -195,7 +195,7 @@ class _Stripper:
         return self._other(name, name_end, end)
 
     def _other(self, name: str, name_end: int, end: int) -> tuple[str, int]:
-        """A command of which nothing is known: its arguments, or else its name, say something."""
+        """The replacement of an unknown command: its arguments, or else its name."""
         text = self.text
         if text.startswith("{}", name_end):
             return ("" if name in DECLARATIONS else name), name_end + 2
@@ -231,14 +231,14 @@ class _Stripper:
 
 
 def _inline(environment: str) -> bool:
-    """True for environments that stand inside a sentence."""
+    """True for environments within a sentence."""
     return environment.rstrip("*") in ("math", "small", "footnotesize", "sloppypar", "CJK", "em")
 
 
-# Plain text as LaTeX text, and titles whose capitals survive a bibliography style.
+# Plain text as LaTeX text, and titles protected against lower-casing bibliography styles.
 #
-# Only what LaTeX would misread is escaped; accents and other scripts stay UTF-8. Math in a title
-# (`$\alpha$`) is kept as it is.
+# Only characters that LaTeX would misread are escaped; accents and other scripts stay UTF-8. Math
+# in a title (`$\alpha$`) is kept.
 
 _SPECIAL = {
     "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "~": "\\textasciitilde{}",
@@ -250,7 +250,7 @@ _IN_MATH = """
     Psi Omega infty le leq ge geq ne neq approx sim to rightarrow leftarrow in sqrt
 """
 _SIGN = re.compile(r"(?<![\u0370-\u03ff])[Α-Ωα-ωϵϕ∞≤≥≠≈∼→←∈√](?![\u0370-\u03ff])")
-"""A lone Greek letter or sign, which pdfLaTeX does not know outside math; Greek words stay."""
+"""A single Greek letter or sign, which pdfLaTeX lacks outside math; Greek words stay."""
 _TO_ESCAPE = re.compile(r"[&%$#_~^\\{}]")
 _MATH = re.compile(r"\$(?=[^$]*[\\^_{]|[^$ ]{1,3}\$)[^$\r\n]{1,200}\$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
@@ -297,8 +297,8 @@ def escape(text: str) -> str:
 
 def _escape_prose(text: str) -> str:
     if "\\" in text:
-        # A record that kept its LaTeX: `\emph{de novo}`, `Schr\"odinger`, `R\&D`. Blanks at the
-        # ends part it from the math beside it.
+        # A record with LaTeX in it: `\emph{de novo}`, `Schr\"odinger`, `R\&D`. Blanks at the ends
+        # separate it from the math beside it.
         plain = tex_to_unicode(text)
         text = f"{' ' * text[:1].isspace()}{plain}{' ' * text[-1:].isspace()}"
     text = _TO_ESCAPE.sub(lambda special: _SPECIAL[special.group()], text)
@@ -311,7 +311,7 @@ def _signs(text: str) -> str:
 
 @cache
 def _in_math() -> dict[str, str]:
-    """Sign -> the formula that prints it."""
+    """Formulas by the sign that they print."""
     return {symbol(name) or "": f"${{\\{name}}}$" for name in _IN_MATH.split()}
 
 
@@ -325,10 +325,10 @@ def _balanced(text: str) -> bool:
 
 
 def escape_title(title: str) -> str:
-    """The title with braces around what a style must not turn to lower case.
+    """The title with braces around the parts that a style must not convert to lower case.
 
-    Acronyms and names with capitals inside (BERT, ImageNet, GPT-3, U-Net); in a title in sentence
-    case also its proper nouns, in one in title case those of a short list.
+    These are acronyms and names with inner capitals (BERT, ImageNet, GPT-3, U-Net); in a title in
+    sentence case also its proper nouns, in one in title case those of a short list.
     """
     text = escape(title)
     words = list(_WORD.finditer(text))
@@ -343,7 +343,7 @@ def escape_title(title: str) -> str:
             out.append(token)
         else:
             protected = _protected(token, sentence_case and not after_stop)
-            # A style leaves the first letter of the title alone.
+            # A style keeps the first letter of the title.
             lone = word.start() == 0 and sum(char.isalpha() for char in token) == 1
             out.append(token if lone else protected)
         in_math = in_math != bool(dollars % 2)
@@ -354,7 +354,7 @@ def escape_title(title: str) -> str:
 
 
 def _is_sentence_case(words: list[str]) -> bool:
-    """True when most words that title case would capitalise begin small."""
+    """True when most words that title case would capitalise begin in lower case."""
     long = [word for word in words[1:] if len(word) > 4 and word[1:4].islower()]
     return len(long) >= 2 and 2 * sum(word[0].islower() for word in long) >= len(long)
 

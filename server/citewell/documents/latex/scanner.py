@@ -1,7 +1,7 @@
-"""Reading a LaTeX source: citations, placeholders, headings and declarations with exact ranges.
+"""The LaTeX scanner: citations, placeholders, headings and declarations with exact ranges.
 
-A document being typed is always broken, so that nothing here raises and nothing is believed to
-close unless it does. One pass over the commands; the time is linear in the length of the text.
+A document being typed is always broken: nothing here raises, and an opener counts only if it is
+closed. One pass over the commands, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def scan_latex(
     include_macros: Sequence[IncludeMacro] = (),
     defined_keys: Collection[str] = (),
 ) -> Document:
-    """Read a LaTeX source, whole or broken; never raises.
+    """Scan a LaTeX source, even a broken one; never raises.
 
     `cite_commands` are additional cite commands ("figcite", or "figcite#2" when the keys are in the
-    second group), `placeholders` additional literal marks, `packages` those that the root file
-    loads, `include_macros` the include commands that other files define, `defined_keys` keys of the
+    second group), `placeholders` additional literal markers, `packages` those loaded by the root
+    file, `include_macros` include commands defined in other files, `defined_keys` keys of the
     bibliographies that look like words ("who?").
     """
     scanner = _Scanner(text, path, cite_commands, placeholders, packages)
@@ -91,7 +91,7 @@ class _Scanner:
         self.file_contents: list[FileContents] = []
         self.text_macros: dict[str, str] = {}
         self.raw: list[Span] = []
-        """Arguments in which a mark is none: addresses, options of citations."""
+        """Arguments without placeholders: addresses, options of citations."""
 
     def scan(self) -> Document:
         text = self.text
@@ -122,7 +122,7 @@ class _Scanner:
         return frozenset((*self.own, *self.including))
 
     def _command(self, name: str, start: int, end: int) -> int:
-        """Deal with one command and return the place from which to go on."""
+        """Handle one command and return the offset at which to continue."""
         if (cite := self._cite_command(name)) is not None:
             return self._cite(start, end, cite)
         if (handler := _HANDLERS.get(name)) is not None:
@@ -243,10 +243,10 @@ class _Scanner:
         self.raw.append(Span(start, stop))
         return stop
 
-    # Marks
+    # Placeholders
 
     def _todo(self, name: str, start: int, end: int) -> int:
-        """`\\todo{cite work on X}` asks for a citation; any other note is none of ours."""
+        r"""Handle `\todo{cite work on X}`, which asks for a citation; other notes are ignored."""
         group = self.declarations.titled(end, 2_000)
         if group is None:
             return end
@@ -258,7 +258,7 @@ class _Scanner:
         return group[2]
 
     def _missing(self, start: int, end: int) -> int:
-        """`\\citationneeded`, `\\todocite{graph attention}`."""
+        r"""Handle `\citationneeded` and `\todocite{graph attention}`."""
         group = (
             self.declarations.titled(end, 1_000)
             if self.text[end : end + 1] in ("{", "[", "*")
@@ -272,7 +272,7 @@ class _Scanner:
         query = latex_to_text(self.text[words.start : words.end]).strip()
         self.placeholders.append(Placeholder(PlaceholderKind.MARKER, span, query, words, ""))
 
-    # The result
+    # Result
 
     def _document(self) -> Document:
         length = len(self.text)
@@ -358,7 +358,7 @@ _HANDLERS: dict[str, _Handler] = {
 
 @lru_cache(maxsize=64)
 def _token_pattern(own: frozenset[str]) -> re.Pattern[str]:
-    """Matches the commands that matter, and only those: the others pass at the speed of C."""
+    """The pattern of the relevant commands only: the regular expression engine skips the others."""
     plain = {name for name in (*_HANDLERS, *own, *known.CITE_COMMANDS) if "cit" not in name.lower()}
     by_letter: dict[str, list[str]] = {}
     for name in sorted(plain):

@@ -1,1 +1,1 @@
-"""Markdown as Pandoc, Quarto and R Markdown write it."""
+"""Markdown in the dialects of Pandoc, Quarto and R Markdown."""

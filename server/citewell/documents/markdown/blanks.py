@@ -1,8 +1,8 @@
-"""The parts of a Markdown source in which Pandoc reads no citation: code, comments, mathematics,
-raw HTML and LaTeX, addresses, attributes, metadata.
+"""The parts of a Markdown source without citations for Pandoc: code, comments, mathematics, raw
+HTML and LaTeX, addresses, attributes, metadata.
 
-Lines are read as Pandoc reads blocks, as far as it decides between prose and code; within a
-paragraph the first mark that closes counts. What never closes is prose.
+Lines are parsed into blocks like Pandoc's as far as that separates prose from code; within a
+paragraph the first mark that is closed counts. An unclosed one is prose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PAGE = re.compile(r"p\.[ \t]+\d")
 _NOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:[ \t]*")
 _DEFINED = re.compile(r"[:~][ \t]+(?=\S)")
 _TABLE_END = re.compile(r"[-|+=][ \t]*\r?\n\s*\Z")
-"""Before a caption, which looks like a definition."""
+"""The end of a table, before a caption that looks like a definition."""
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?$)", re.MULTILINE)
 _DIV = re.compile(r":{3,}")
 _DIV_END = re.compile(r":{3,}[ \t]*\r?$", re.MULTILINE)
@@ -73,7 +73,7 @@ _LINK_TARGET = re.compile(
 )
 _MAX_LINK = 2_000
 _MAX_OPEN = 500
-"""How many kinds of raw text that never close are looked for."""
+"""Maximum number of kinds of unclosed raw text to look for."""
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\r?\n")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _DEFINED_NAME = re.compile(r"[ \t]*\\[A-Za-z@]+(?:#\d)*")
@@ -85,30 +85,30 @@ _INTERRUPTING = {"`": (_FENCE,), "<": (_BLOCK_TAG,), ":": (_DIV_END, _DEFINED), 
 
 
 class RawParts:
-    """Where a Markdown source from `position` on holds no prose of Pandoc's."""
+    """The parts of a Markdown source from `position` on that are no prose for Pandoc."""
 
     def __init__(self, text: str, position: int = 0) -> None:
         self.text = text
         self.blanked: list[Span] = []
-        """Nothing counts there."""
+        """Ignored regions."""
         self.latex: list[Span] = []
-        """Raw LaTeX: Pandoc passes it on, and only commands of LaTeX cite there."""
+        """Raw LaTeX: Pandoc passes it on, and only LaTeX commands cite there."""
         self.metadata: list[Span] = []
         """The contents of YAML blocks in the text."""
         self.open_code: Span | None = None
-        """From a fence that nothing closes yet to the end: for Pandoc it is prose, for an author
-        code that is being typed. Its citations count, and no placeholder does."""
+        """Region from an unclosed fence to the end: prose for Pandoc, but for an author code that
+        is being typed. Citations count there, placeholders do not."""
         self.examples: set[str] = set()
-        """Labels of numbered examples, `(@label)`: a bare `@label` is a reference to one."""
+        """Labels of numbered examples, `(@label)`: a bare `@label` refers to one."""
         self._arguments = ArgumentReader(text)
         self._limits: dict[str, int] = {}
-        """For a mark that closes: before which place it was found nowhere."""
+        """For each closing mark: the offset before which it does not occur."""
         self._columns: list[int] = []
-        """Where the contents of the list items and notes begin in which a line stands."""
+        """Columns at which the contents of the enclosing list items and notes begin."""
         self._quoted = False
-        """Whether the block that is read is quoted."""
+        """Whether the current block is quoted."""
         self._unbalanced: set[str] = set()
-        """Environments that are begun more often than they end."""
+        r"""Environments with more `\begin` than `\end`."""
         self._read_blocks(position)
 
     # Blocks
@@ -117,7 +117,7 @@ class RawParts:
         text, length = self.text, len(self.text)
         columns = self._columns
         after_blank = is_prose = False
-        """Whether the line before was blank, and whether a paragraph may go on after it."""
+        """Whether the previous line was blank, and whether a paragraph may continue after it."""
         while position < length:
             start, indent, quoted = self._line(position)
             end = self._line_end(position)
@@ -138,11 +138,11 @@ class RawParts:
             after_blank = False
 
     def _block(self, start: int, column: int, *, new: bool) -> tuple[int, bool]:
-        """Read the block whose first letter is at `start`; the next line's start, and whether a
-        paragraph may go on there."""
+        """Parse the block with its first letter at `start`; return the next line's start, and
+        whether a paragraph may continue there."""
         text, end = self.text, self._line_end(start)
         while (marker := self._marker(start, new=new)) is not None:
-            # What follows a marker is another block in the same line.
+            # Another block follows a marker in the same line.
             start, width, gap = marker
             column += width + (gap if gap <= 4 else 1)
             self._columns.append(column)
@@ -160,7 +160,7 @@ class RawParts:
         return self._paragraph(start)
 
     def _raw_block(self, start: int, *, new: bool) -> int | None:
-        """The end of a block without prose, which is blanked; None where there is prose."""
+        """Blank a block without prose and return its end; None for prose."""
         text, stop = self.text, None
         if (fence := _FENCE.match(text, start)) and (new or fence[0][0] == "`"):
             stop = self._fence_end(fence)
@@ -179,8 +179,8 @@ class RawParts:
         return None if stop is None else self._blank(start, stop)
 
     def _marker(self, start: int, *, new: bool) -> tuple[int, int, int] | None:
-        """Where the contents of a list item, note or definition begin, the marker's width and that
-        of the gap behind it; None at any other place."""
+        """The start of the contents of a list item, note or definition, and the widths of its
+        marker and of the gap after it; None elsewhere."""
         text = self.text
         if note := _NOTE.match(text, start):
             return note.end(), 3, 1
@@ -234,7 +234,7 @@ class RawParts:
         if found is None:
             self._limits[kind] = len(self.text)
             return None
-        if self._quoted:  # the quotation must last until there
+        if self._quoted:  # the quotation must continue to there
             lines = self.text[match.end() + 1 : found.start()].splitlines()
             if not all(_QUOTE.match(line) for line in lines):
                 return None
@@ -243,7 +243,7 @@ class RawParts:
     def _paragraph(self, start: int) -> tuple[int, bool]:
         end = self._paragraph_end(start)
         position = self._inline(start, end)
-        while position > end:  # raw text that went on behind the paragraph
+        while position > end:  # raw text that extends beyond the paragraph
             end = self._paragraph_end(position)
             position = self._inline(position, end)
         last = self.text.rfind("\n", 0, end) + 1
@@ -270,7 +270,7 @@ class RawParts:
         return end
 
     def _interrupts(self, start: int) -> bool:
-        """Whether a line within a paragraph begins another block."""
+        """Whether a line within a paragraph begins a new block."""
         text = self.text
         if text[start] in "-*+0123456789":
             return bool(self._columns) and _ITEM.match(text, start) is not None
@@ -288,7 +288,8 @@ class RawParts:
             self._blank(*found.span())
 
     def _inline(self, position: int, end: int) -> int:
-        """Blank what is no prose from `position` to `end`, and where that ends if it is later."""
+        """Blank everything but prose from `position` to `end`; return where that ends, `end` or
+        later."""
         while match := _INLINE.search(self.text, position, end):
             stop = self._token_end(match)
             position = stop if stop is not None else match.end()
@@ -336,7 +337,7 @@ class RawParts:
         return found + len(mark)
 
     def _element_end(self, match: re.Match[str]) -> int:
-        """The end of an element whose contents are no Markdown; that of its tag if it is open."""
+        """The end of an element without Markdown in it; the end of its tag if it is unclosed."""
         name = match["element"].lower()
         line = self.text.rfind("\n", 0, match.start()) + 1
         if name == "style" and self.text[line : match.start()].strip():
@@ -356,12 +357,12 @@ class RawParts:
         stop = _DOLLAR_END.search(self.text, position, position + 2_000)
         if stop and stop[0] == "$":
             return stop.end()
-        # Then none that opens before that place closes either.
+        # An opener before that place is not closed either.
         self._limits["$"] = stop.start() if stop else position + 2_000
         return None
 
     def _delimited(self, mark: str, position: int) -> int | None:
-        """The end of a span that the same mark closes in the same paragraph."""
+        """The end of a span closed by the same mark in the same paragraph."""
         if position < self._limits.get(mark, 0):
             return None
         paragraph = _PARAGRAPH_END.search(self.text, position, position + 20_000)
@@ -376,7 +377,7 @@ class RawParts:
     # Raw LaTeX
 
     def _environment_end(self, name: str, position: int) -> int | None:
-        """The place after the `\\end` of an environment, others of its name inside of it."""
+        r"""The offset after the `\end` of an environment, nested ones of its name considered."""
         mark = f"\\end{{{name}}}"
         if position < self._limits.get(mark, 0) or len(self._limits) > _MAX_OPEN:
             return None
@@ -399,7 +400,7 @@ class RawParts:
         return first
 
     def _command_end(self, name: str, position: int) -> int:
-        """The place after the arguments of a command; `position` where it has none."""
+        """The offset after the arguments of a command; `position` if it has none."""
         text = self.text
         if name in ("verb", "lstinline") and (verb := _VERB.match(text, position)):
             return verb.end()
@@ -427,7 +428,7 @@ class RawParts:
         return end
 
     def _dead_latex(self, start: int, end: int) -> Iterator[Span]:
-        """Where LaTeX itself reads nothing: verbatim text, definitions, comments."""
+        """The parts that LaTeX itself ignores: verbatim text, definitions, comments."""
         position = start
         for comment in _COMMENT.finditer(self.text, start, end):
             yield Span(*comment.span())
@@ -443,7 +444,7 @@ class RawParts:
                 position = stop
 
 
-# Markdown as plain prose: emphasis, links and code marks off, their words kept.
+# Markdown as plain prose: without emphasis, links and code marks, but with their words.
 
 _HTML_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,20000}(?:-->|$)")
 _FOOTNOTE = re.compile(r"\[\^[^\]\n]{1,100}\](?::)?")
@@ -462,7 +463,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def markdown_to_text(text: str) -> str:
-    """The prose of a piece of Markdown; blank lines stay as "\\n\\n", and items stand apart."""
+    """The prose of a piece of Markdown; blank lines become "\n\n", and items stay separate."""
     text = _HTML_COMMENT.sub("", text)
     text = _IMAGE.sub("", text)
     text = _FOOTNOTE.sub("", text)

@@ -1,4 +1,4 @@
-"""Reading Markdown as Pandoc, Quarto and R Markdown write it: citations with exact ranges."""
+"""The scanner for Markdown (Pandoc, Quarto, R Markdown): citations with exact ranges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from citewell.model.document import (
     Span,
 )
 
-# The documents that R Markdown and Quarto read in the place of a chunk or shortcode.
+# Documents that R Markdown and Quarto insert for a chunk or shortcode.
 
 _CHUNK = re.compile(
     r"""[ \t>]*[`~]{3,}[ \t]*\{(?:[^{}\n]*[,\s])?child[ \t]*=[ \t]*(?P<value>[^{}\n]*)\}"""
@@ -51,7 +51,7 @@ _SHORTCODE = re.compile(r"\{\{<[ \t]*include[ \t]+(?P<value>[^\s<>]{1,300})[ \t]
 
 
 def child_documents(text: str, blanked: Sequence[Span]) -> Iterator[Include]:
-    """The files named by `child` of chunks, in their header or as an option, and by `include`
+    """The files in the `child` option of chunks, in their header or as an option, and by `include`
     shortcodes, in order. `blanked` is the code of the text, which holds the chunks."""
     found: list[Include] = []
     for span in blanked if "child" in text else ():
@@ -71,10 +71,10 @@ def child_documents(text: str, blanked: Sequence[Span]) -> Iterator[Include]:
     return iter(sorted(found, key=lambda include: include.span))
 
 
-# Keys in Markdown, `@doe99` or `@{any key}`, and words in the place of one.
+# Keys in Markdown, `@doe99` or `@{any key}`, and words in their place.
 
 _LETTER = r"[\w\u0300-\u036f\u0653-\u0655\u3099\u309a]"
-"""Of a key: also the marks of letters in decomposed form (NFD)."""
+"""Characters of a key, including the combining marks of decomposed letters (NFD)."""
 KEY = re.compile(
     r"(?<![^\W_])(?<!\w_)(?<!\.)(?<!(?<!\\)\\)-?@"
     r"(?:\{(?P<braced>(?:[^{}\s]|\{[^{}\s]{0,200}\}){1,500})\}"
@@ -83,7 +83,7 @@ KEY = re.compile(
 _CROSS = re.compile(
     r"(?:fig|tbl|sec|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|tab|nte|tip|wrn|imp|cau)[-:]"
 )
-"""Quarto's and bookdown's cross references, which look like citations."""
+"""Cross references of Quarto and bookdown, which look like citations."""
 _KEY_SHAPE = re.compile(r".*(?:\d\d|[_:]).*|.*[a-z][A-Z].*")
 _LOCATOR = re.compile(
     r"(?i)(?:pp?|pages?|chap|chapters?|ch|sec|sections?|§+|figs?|figures?|vol|volumes?|para|"
@@ -93,11 +93,12 @@ _BEHIND_WORDS = re.compile(
     r"(?i),\s*(?:pp?\.?|(?:chap|ch|secs?|figs?|vol|eq|no|art)\.|pages?|chapters?|sections?|figures?|"
     r"volumes?|theorem|§+)\s*(?:[ivxlc]+\b|\d[\w.–-]*)(?:,.*)?\s*\Z"
 )
-"""A locator behind words: `, p. 3`."""
+"""A locator after words: `, p. 3`."""
 
 
 def keys_in(text: str, start: int, end: int) -> list[tuple[str, Span]]:
-    """The keys cited in a stretch of text, with their spans; no cross references, no dummies."""
+    """The keys cited in a range of the text, with their spans; without cross references and
+    dummies."""
     found = []
     for match in KEY.finditer(text, start, end):
         name = match["braced"] or match["plain"]
@@ -111,8 +112,7 @@ def keys_in(text: str, start: int, end: int) -> list[tuple[str, Span]]:
 
 
 def wanted_in(text: str, start: int, end: int, dead: SpanIndex) -> tuple[int, str, Span] | None:
-    """Words that stand for a key: `@`, `@?`, `@?words`, `@query words`, `@a; @`; none in what is
-    `dead`."""
+    """Words in place of a key: `@`, `@?`, `@?words`, `@query words`, `@a; @`; not within `dead`."""
     position = start
     while (place := text.find("@", position, end)) >= 0:
         position = place + 1
@@ -140,10 +140,10 @@ def wanted_in(text: str, start: int, end: int, dead: SpanIndex) -> tuple[int, st
 
 
 def _free_words(words: str) -> bool:
-    """True for a query of several words, false for a key with what may follow it.
+    """True for a query of several words, false for a key with a suffix.
 
-    Pandoc lets a locator or any suffix follow a key (`[@doe99 p. 33]`), so that the first word must
-    not look like a key and the second not like a locator.
+    Pandoc allows a locator or any suffix after a key (`[@doe99 p. 33]`): the first word must not
+    look like a key and the second not like a locator.
     """
     parts = words.split()
     return (
@@ -173,10 +173,8 @@ def scan_markdown(
     cite_commands: Sequence[str] = (),
     placeholders: Sequence[str] = (),
 ) -> Document:
-    """Read a Markdown source, whole or broken; never raises.
-
-    LaTeX cite commands count in it too, as Pandoc passes them on.
-    """
+    """Scan a Markdown source, even a broken one; never raises. LaTeX cite commands count in it too,
+    since Pandoc passes them on."""
     return _Scanner(text, path, cite_commands, placeholders).scan()
 
 
@@ -194,7 +192,7 @@ class _Scanner:
         self.nocite_all = False
         self.pairs: dict[int, int] = {}
         self.dead = SpanIndex(())
-        """Where Pandoc reads no citation."""
+        """Regions without citations for Pandoc."""
 
     def scan(self) -> Document:
         text = self.text
@@ -217,7 +215,7 @@ class _Scanner:
         self.placeholders = [p for p in self.placeholders if p.span.start < open_code.start]
         headings = self._headings(body)
         top = min((level for level, _, _ in headings), default=1)
-        # A single heading of the highest level, and no title in front matter: it is the title.
+        # A single heading of the highest level, without a title in the front matter, is the title.
         levels = [level for level, _, _ in headings]
         title = front.title if front else ""
         if not title and levels and levels[0] == top and levels.count(top) == 1:
@@ -269,7 +267,7 @@ class _Scanner:
                 position = end if end is not None else inner_end
 
     def _pair_brackets(self, body: int) -> dict[int, int]:
-        """The place after the `]` for each `[` that closes within its paragraph."""
+        """The offset after the `]` for each `[` that is closed within its paragraph."""
         pairs: dict[int, int] = {}
         waiting: list[int] = []
         for match in _BRACKET.finditer(self.text, body):
@@ -293,22 +291,22 @@ class _Scanner:
         return match.start() if match else min(len(self.text), offset + 300)
 
     def _group(self, start: int, inner_end: int, *, closed: bool) -> bool:
-        """Read `[see @a, p. 5; @b]`; True when it was a citation or a placeholder."""
+        """Parse `[see @a, p. 5; @b]`; True for a citation or a placeholder."""
         text = self.text
         at = text.find("@", start)
         if text.rfind("[", start + 1, at) > text.rfind("]", start + 1, at):
-            return False  # the citation is in a bracket further in
+            return False  # the citation is in an inner bracket
         if text[start - 1 : start] == "^":
             return False  # an inline footnote
         keys = self._keys_in(start + 1, inner_end)
         wanted = wanted_in(self.text, start + 1, inner_end, self.dead)
         if wanted is not None and closed and runs_on(wanted[1]):
-            closed = False  # the bracket belongs to something further on
+            closed = False  # the bracket belongs to something later
             inner_end = self._loose_end(start + 1)
             keys = [key for key in keys if key.span.start < inner_end]
             wanted = wanted_in(self.text, start + 1, inner_end, self.dead)
         if not closed and wanted is None:
-            return False  # `[see @key` is read as a bare key
+            return False  # `[see @key` is parsed as a bare key
         open_: OpenWords | None = None
         if wanted is not None and not closed:
             wanted, open_ = self._opened(wanted, inner_end)
@@ -320,7 +318,7 @@ class _Scanner:
             keys = [k for k in keys if not query_span.start <= k.span.start < query_span.end]
             alone = not keys and not text[start + 1 : place].strip(" -")
             alone = alone and not text[query_span.end : inner_end].strip()
-            # Beside other keys or notes only the `@...` itself is replaced.
+            # Beside other keys or notes, only the `@...` itself is replaced.
             self.placeholders.append(
                 Placeholder(
                     kind=PlaceholderKind.QUERY if query else PlaceholderKind.EMPTY,
@@ -344,7 +342,7 @@ class _Scanner:
     def _opened(
         self, wanted: tuple[int, str, Span], reach: int
     ) -> tuple[tuple[int, str, Span], OpenWords]:
-        """The placeholder up to its last plausible word, for one without a closing bracket."""
+        """The placeholder without a closing bracket, up to its last plausible word."""
         place, start = wanted[0], wanted[0] + 1
         while self.text.startswith("?", start):
             start += 1
@@ -380,7 +378,7 @@ class _Scanner:
                 self.taken.append(Span(start, end))
 
     def _keys_in(self, start: int, end: int) -> list[KeyUse]:
-        """The keys that Pandoc reads in a stretch of text."""
+        """The keys that Pandoc finds in a range of the text."""
         found = (KeyUse(*key) for key in keys_in(self.text, start, end))
         return [use for use in found if not self.dead.covers(use.span.start)]
 
@@ -452,7 +450,7 @@ class _Scanner:
 
 
 def _apart(placeholders: Sequence[Placeholder]) -> Iterator[Placeholder]:
-    """The placeholders in order, without those that begin inside of another one."""
+    """The placeholders in order, without those that begin inside another one."""
     end = 0
     for item in sorted(placeholders, key=lambda p: p.span):
         if item.span.start >= end:

@@ -1,7 +1,7 @@
-"""The YAML block at the head of a Markdown document, read for what Citewell needs, with ranges.
+"""The YAML front matter of a Markdown document, parsed as far as needed, with ranges.
 
-Only the small part of YAML that front matter uses for titles and bibliographies is read; the rest
-is passed over. No YAML library keeps the ranges that edits need.
+Only the subset of YAML that front matter uses for titles and bibliographies is parsed; the rest is
+skipped. No YAML library keeps the ranges that edits need.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _TEXTS = frozenset({"nocite", "abstract"})
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
-    """The parts of a YAML block that matter for citing."""
+    """The parts of a YAML block that concern citations."""
 
     span: Span
     """Contents between the two `---` lines."""
     title: str = ""
     abstract: str = ""
     bibliographies: tuple[tuple[str, Span], ...] = ()
-    """Files as written, with the range of the name without quotes."""
+    """Files as written, with the range of the name inside its quotes."""
     cites: tuple[tuple[str, Span], ...] = ()
-    """The values that may cite, "nocite" and "abstract", with their ranges."""
+    """Values that may contain citations, "nocite" and "abstract", with their ranges."""
     bibliography_key: Span | None = None
     """The whole `bibliography:` entry, to which a file can be added."""
     references: Span | None = None
-    """The contents of the block, where it has a list of `references`."""
+    """Range of the block, if it has a list of `references`."""
 
 
 def front_matter_span(text: str) -> tuple[Span, int] | None:
-    """The contents of the block and the place after it; None when there is no closed block."""
+    """The contents of the block and the offset after it; None when there is no closed block."""
     start = 1 if text.startswith("\ufeff") else 0
     opening = _FENCE.match(text, start)
     if opening is None:
@@ -55,7 +55,7 @@ def front_matter_span(text: str) -> tuple[Span, int] | None:
 
 
 def later_block(text: str, start: int) -> tuple[Span, int] | None:
-    """Contents and end of the block of metadata at `start`, within a document; None for a rule."""
+    """Contents and end of the metadata block at `start`, within a document; None for a rule."""
     opening = _FENCE.match(text, start)
     if opening is None or not (
         _KEY.match(text, opening.end()) or text.startswith("#", opening.end())
@@ -66,7 +66,7 @@ def later_block(text: str, start: int) -> tuple[Span, int] | None:
 
 
 def read_front_matter(text: str, span: Span) -> FrontMatter:
-    """Read the YAML between the offsets of `span`; broken YAML gives what can be read of it."""
+    """Parse the YAML at `span`; broken YAML is parsed as far as possible."""
     title = abstract = ""
     files: list[tuple[str, Span]] = []
     cites: list[tuple[str, Span]] = []
@@ -89,9 +89,8 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
 
 
 def join_metadata(blocks: Sequence[FrontMatter]) -> FrontMatter | None:
-    """The blocks of a document as one: a later value replaces an earlier one, as in Pandoc.
-
-    Its span is that of the block that declares the bibliographies, else of the first."""
+    """The blocks of a document as one: a later value replaces an earlier one, as in Pandoc. Its
+    span is that of the block that declares the bibliographies, else of the first."""
     if not blocks:
         return None
     joined = blocks[0]
@@ -117,7 +116,7 @@ def _scalar(text: str, start: int, end: int) -> str:
     if match is None:
         return ""
     value = match[0]
-    if value[0] not in "\"'":  # a plain scalar may go on in indented lines
+    if value[0] not in "\"'":  # a plain scalar may continue in indented lines
         value = _COMMENT.sub("", text[start:end])
     return " ".join(_unquote(value.strip()).split())
 

@@ -1,1 +1,1 @@
-"""The text of PDF files, read by pdfium in a process of its own."""
+"""The text of PDF files, read by pdfium in a separate process."""

@@ -1,7 +1,8 @@
 """The process that reads PDFs: `python -m citewell.documents.pdf.child MEMORY_MB MAX_PAGES`.
 
-Paths come in as lines of JSON, papers and problems go out as frames: four bytes of length, and
-MessagePack. The process ends with its input, and with `OUT_OF_MEMORY` when it has grown too large.
+Input are paths as lines of JSON; output are papers and problems in frames: four bytes of length,
+and MessagePack. The process ends with its input, and with `OUT_OF_MEMORY` when it has grown too
+large.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LOOK_SECONDS = 0.02
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What was read of one file: one of the two."""
+    """The paper or the problem of one file."""
 
     paper: PdfPaper | None = None
     problem: Problem | None = None
@@ -41,7 +42,7 @@ def main() -> None:
     """Serve until standard input ends."""
     memory_mb, max_pages = int(sys.argv[1]), int(sys.argv[2])
     sink = os.fdopen(os.dup(1), "wb")
-    # A stray print of a library must not reach the frames.
+    # A stray print in a library must not reach the frames.
     os.dup2(2, 1)
     _limit(memory_mb)
     encoder = msgspec.msgpack.Encoder()
@@ -54,7 +55,7 @@ def main() -> None:
 
 
 def _receive(lines: queue.SimpleQueue[bytes]) -> None:
-    """Hand paths on. A file that is being read does not keep the process from ending."""
+    """Pass paths on. The process can end while a file is being read."""
     for line in sys.stdin.buffer:
         lines.put(line)
     os._exit(0)
@@ -68,7 +69,7 @@ def _reply(path: Path, max_pages: int) -> Reply:
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:
-        # Whatever a file provokes costs that file alone.
+        # A failure costs only the file that causes it.
         return Reply(problem=broken(path, f"{type(error).__name__}: {error}"))
 
 
@@ -78,8 +79,8 @@ def _send(sink: BinaryIO, body: bytes) -> None:
 
 
 def _limit(memory_mb: int) -> None:
-    """End the process when it holds more than `memory_mb`. Where the system supports a limit, a
-    single allocation of about twice as much fails at once."""
+    """End the process when it uses more than `memory_mb`. If the system supports a limit, a single
+    allocation of about twice as much fails at once."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -91,7 +92,7 @@ def _limit(memory_mb: int) -> None:
 
 
 def _watch(memory_mb: int) -> None:
-    # pdfium works without the interpreter's lock, so that this thread runs beside it.
+    # pdfium releases the interpreter lock, so that this thread runs beside it.
     while True:
         if _resident_mb() > memory_mb:
             os._exit(OUT_OF_MEMORY)
@@ -99,7 +100,7 @@ def _watch(memory_mb: int) -> None:
 
 
 def _resident_mb() -> float:
-    """Memory that the process holds; 0 on Windows, where it is not limited."""
+    """Memory used by the process in MB; 0 on Windows, where it is not limited."""
     try:
         import resource
     except ImportError:
@@ -108,7 +109,7 @@ def _resident_mb() -> float:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * resource.getpagesize() / 1e6
     except (OSError, IndexError):
-        # macOS: the most that it ever held, in bytes.
+        # macOS: peak usage, in bytes.
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 

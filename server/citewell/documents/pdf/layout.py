@@ -1,7 +1,7 @@
-"""From the lines of a PDF to its parts: running heads dropped, the title, the reference list.
+"""The parts of a paper, from the lines of its PDF: running heads dropped, title, reference list.
 
 The lines are in the order in which the file draws them, column after column. A reference begins at
-a line whose left edge protrudes, because its other lines hang, or at a line with a gap above it.
+a line with a hanging indent below it, or at a line with a gap above it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from citewell.model.pdf import PdfPage
 # This is the only module that uses pypdfium2; only the reading process (`child`) imports it.
 
 MAX_PAGE_CHARACTERS = 100_000
-"""Of one page; a page of a dense two-column paper has about 7,000."""
+"""Characters of one page; a page of a dense two-column paper has about 7,000."""
 
-# pdfium gives the character code where a font says nothing of Unicode. TeX's fonts in the T1
-# encoding are the frequent case, and their codes 0B, 0C, 0E and 0F those of OT1.
+# pdfium returns the character code if a font lacks a mapping to Unicode. The frequent case is TeX's
+# fonts in the T1 encoding, and the codes 0B, 0C, 0E and 0F of OT1.
 _CODES = {
     0x0B: "ff", 0x0C: "fi", 0x0E: "ffi", 0x0F: "ffl",
     0x10: "“", 0x11: "”", 0x12: "„", 0x13: "«", 0x14: "»", 0x15: "–", 0x16: "—",
@@ -34,7 +34,7 @@ _CODES = {
 _CODES |= {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 _CODES |= dict.fromkeys((0x00, *range(0x03, 0x09), 0x17, 0x18, 0x19, 0x1A, 0x7F), "")
 _HYPHENS = ("\ufffe", "\x02")
-"""What stands for a hyphen at the end of a line, after which the next line follows at once."""
+"""Characters for a hyphen at a line end, directly followed by the next line."""
 
 
 class Line(NamedTuple):
@@ -48,7 +48,7 @@ class Line(NamedTuple):
     y: float
     """Height of the baseline; grows upwards."""
     size: float
-    """Of the first letter's font, in points."""
+    """Font size of the first letter, in points."""
 
 
 def page_lines(page: Any, number: int) -> list[Line]:
@@ -72,10 +72,8 @@ def page_lines(page: Any, number: int) -> list[Line]:
 
 
 def readable(text: str) -> str:
-    """The text with hyphenated words joined, ligatures split and unmapped codes replaced.
-
-    A hyphen at a line end goes when a small letter follows, as in `reference_list.joined`.
-    """
+    """The text with hyphenated words joined, ligatures split and unmapped codes replaced. A hyphen
+    at a line end is dropped before a small letter, as in `reference_list.joined`."""
     for hyphen in _HYPHENS:
         if hyphen in text:
             first, *rest = text.split(hyphen)
@@ -94,7 +92,7 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _place(raw: Any, handle: Any, at: int) -> tuple[float, float, float]:
-    """Left end, height and font size of the character at an index of the text."""
+    """Left end, height and font size of the character at index `at` of the text."""
     index = raw.FPDFText_GetCharIndexFromTextIndex(handle, at)
     x, y, box = ctypes.c_double(), ctypes.c_double(), raw.FS_RECTF()
     raw.FPDFText_GetCharOrigin(handle, index, x, y)
@@ -136,7 +134,7 @@ _NAMED = re.compile(
     r"|(?:[^\W\d_a-z]\.[ -]?){1,4}[^\W\d_a-z][\w'’-]+(?:,| and )"
     r"|[^\W\d_a-z][\w'’-]+ [^\W\d_a-z]{1,3}(?:,|\.) )"
 )
-"""Surname and initials at the head of a line."""
+"""Surname and initials at the start of a line."""
 _MARK_ALONE = re.compile(r"^\[\d{1,4}\]$")
 _DIGITS = re.compile(r"\d+")
 _STAMP = re.compile(r"^arXiv:\S+", re.I)
@@ -148,19 +146,19 @@ _NOT_A_TITLE = re.compile(
 _ABSTRACT = re.compile(r"^abstract\s*[.:—–-]*\s*", re.I)
 _INTRODUCTION = re.compile(r"^(?:(?:1|I)\.?\s+)?introduction\b|^(?:keywords|index terms)\b", re.I)
 MOST_REFERENCE_LINES = 60_000
-"""A bibliography of 10,000 references."""
+"""Lines of a bibliography of 10,000 references."""
 _MOST_ABSTRACT = 4_000
 _GAP = 1.3
-"""Times the usual distance of two lines from which a gap parts two paragraphs."""
+"""Minimum gap between two paragraphs, in units of the usual line distance."""
 _HEADS = 3
-"""Pages on which a line at the edge must stand to be a running head; two, if it stands apart."""
+"""Pages on which a line at the edge must recur to be a running head; two, if it is set apart."""
 _APART = 1.8
-"""Times the type size between a running head and the text."""
+"""Distance between a running head and the text, in units of the type size."""
 
 
 def without_heads(lines: Sequence[Line]) -> list[Line]:
-    """All but page numbers and running heads: lines at the edge of a page that recur, their
-    numbers aside."""
+    """All lines but page numbers and running heads: lines at the edge of a page that recur, numbers
+    disregarded."""
     edges: dict[int, tuple[Line, Line]] = {}
     for line in lines:
         low, high = edges.get(line.page, (line, line))
@@ -188,7 +186,7 @@ def _shape(line: Line) -> str:
 
 
 def is_reference_heading(text: str) -> bool:
-    """True for the heading of a list of references, its letters spaced or not."""
+    """True for the heading of a reference list, even with spaced letters."""
     if HEADING.match(text):
         return True
     return len(text) < 60 and " " in text and HEADING.match(re.sub(r"\s+", "", text)) is not None
@@ -216,7 +214,7 @@ def parted(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 
 
 def _without_heading(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
-    """Return the text and the references of a paper without such a heading: lines with rising
+    """Return the text and the references of a paper without a reference heading: lines with rising
     numbers from 1, or with names and years, down to its end or the next heading."""
     half = len(lines) // 3  # references follow the text
     for begin in range(half, len(lines)):
@@ -232,7 +230,7 @@ def _without_heading(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 
 
 def _are_references(lines: Sequence[Line], *, numbered: bool) -> bool:
-    """True for three references or more, of three lines or so, nearly all with a year."""
+    """True for at least three references of about three lines, nearly all with a year."""
     if numbered:
         marks = [int(found[1]) for line in lines if (found := _COUNTED.match(line.text))]
         starts = sum(number in marks for number in range(1, len(marks) + 1))
@@ -245,7 +243,7 @@ def _are_references(lines: Sequence[Line], *, numbered: bool) -> bool:
 
 
 def _ends(line: Line, size: float) -> bool:
-    """Whether a line after references is the heading of something else."""
+    """Whether a line after references is the heading of another section."""
     if _END.match(line.text):
         return True
     larger = line.size > 1.12 * size
@@ -255,8 +253,8 @@ def _ends(line: Line, size: float) -> bool:
 
 
 def reference_pages(lines: Sequence[Line]) -> tuple[list[PdfPage], bool]:
-    """The reference list by page, an empty line before each reference that the layout shows; and
-    whether that is every reference, because all other lines hang."""
+    """The reference list by page, with an empty line before each reference that the layout reveals;
+    and whether these are all, because all other lines are indented."""
     lines = _with_marks_joined(lines)
     marked = [_NUMBERED.match(line.text) is not None for line in lines]
     by_number = sum(marked) >= 3 and sum(marked) >= 0.08 * len(lines)
@@ -279,8 +277,8 @@ def reference_pages(lines: Sequence[Line]) -> tuple[list[PdfPage], bool]:
 
 
 def _with_marks_joined(lines: Sequence[Line]) -> list[Line]:
-    """The lines, with a number on a line of its own joined to its reference. Such a number is left
-    out if the next reference follows directly: some styles leave an entry empty."""
+    """The lines, with a number on its own line joined to its reference. It is left out if the next
+    reference follows directly: some styles leave an entry empty."""
     found: list[Line] = []
     alone: Line | None = None
     for line in lines:
@@ -295,7 +293,7 @@ def _with_marks_joined(lines: Sequence[Line]) -> list[Line]:
 
 
 def _columns(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Runs of lines that go down one column of one page."""
+    """Runs of lines down one column of one page."""
     column: list[Line] = []
     for line in lines:
         if column and (line.page != column[-1].page or line.y > column[-1].y + 2 * line.size):
@@ -312,13 +310,13 @@ def _indents(column: Sequence[Line]) -> list[float]:
 
 
 def _leading(column: Sequence[Line]) -> float:
-    """The usual distance of two lines."""
+    """The usual line distance."""
     steps = [a.y - b.y for a, b in pairwise(column) if a.y - b.y > 1]
     return sorted(steps)[len(steps) // 4] if steps else 0.0
 
 
 def body_pages(lines: Iterable[Line]) -> Iterator[PdfPage]:
-    """The text by page, an empty line where a gap parts two paragraphs."""
+    """The text by page, with an empty line where a gap separates two paragraphs."""
     texts: dict[int, list[str]] = defaultdict(list)
     for column in _columns(list(lines)):
         leading = _leading(column)
@@ -333,7 +331,7 @@ def body_pages(lines: Iterable[Line]) -> Iterator[PdfPage]:
 
 
 def title_of(lines: Sequence[Line]) -> str:
-    """The first lines of the first page in its largest type; empty where none may be a title."""
+    """The first lines of the first page in its largest type; empty if none can be a title."""
     first = [line for line in lines if line.page == 1 and not _STAMP.match(line.text)]
     able = [
         line
@@ -356,7 +354,7 @@ def title_of(lines: Sequence[Line]) -> str:
 
 
 def abstract_of(body: Sequence[Line]) -> str:
-    """What stands between "Abstract" and the introduction on the first two pages."""
+    """The text between "Abstract" and the introduction on the first two pages."""
     found: list[str] = []
     begun = False
     for line in body:

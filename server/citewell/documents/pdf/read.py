@@ -1,4 +1,4 @@
-"""Reads one PDF in this process: only `child` calls it, since pdfium may hang and crash."""
+"""Reads one PDF in this process; called by `child` alone, since pdfium may hang and crash."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from citewell.model.installing import install_command
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 
-# What may be wrong with a PDF or with a word processor's document, each with its remedy.
+# Problems with a PDF or with a word processor's document, each with its remedy.
 
 
 def not_installed(path: Path) -> Problem:
-    """Of a PDF where the package that reads it is missing."""
+    """The problem that the package for reading PDFs is missing."""
     return Problem(
         "pdf-not-installed",
         "Reading PDF files needs the package pypdfium2, which is not installed.",
@@ -29,7 +29,7 @@ def not_installed(path: Path) -> Problem:
 
 
 def encrypted(path: Path) -> Problem:
-    """Of a file that opens with a password alone."""
+    """The problem of a file that needs a password."""
     return Problem(
         "pdf-encrypted",
         f"{path.name} is protected by a password.",
@@ -39,7 +39,7 @@ def encrypted(path: Path) -> Problem:
 
 
 def broken(path: Path, reason: str) -> Problem:
-    """Of a file that is no PDF, or a damaged one."""
+    """The problem of a file that is damaged or no PDF."""
     because = f" ({reason.rstrip('.')})" if reason else ""
     return Problem(
         "pdf-broken",
@@ -50,7 +50,7 @@ def broken(path: Path, reason: str) -> Problem:
 
 
 def scanned(path: Path) -> Problem:
-    """Of a file that holds pictures of its pages."""
+    """The problem of a file with pictures of its pages instead of text."""
     return Problem(
         "pdf-scanned",
         f"{path.name} has no text: its pages are pictures.",
@@ -60,7 +60,7 @@ def scanned(path: Path) -> Problem:
 
 
 def long(path: Path, count: int, first: int, last: int) -> Problem:
-    """Of a file of which the pages from `first` to `last` are not read."""
+    """The problem that the pages from `first` to `last` are not read."""
     return Problem(
         "pdf-long",
         f"{path.name} has {count:,} pages; pages {first:,} to {last:,} are not read.",
@@ -70,7 +70,7 @@ def long(path: Path, count: int, first: int, last: int) -> Problem:
 
 
 def unreadable_pages(path: Path, pages: Sequence[int]) -> Problem:
-    """Of pages that are damaged while others are not."""
+    """The problem of damaged pages beside intact ones."""
     shown = ", ".join(map(str, pages[:10])) + (" ..." if len(pages) > 10 else "")
     return Problem(
         "pdf-pages",
@@ -81,7 +81,7 @@ def unreadable_pages(path: Path, pages: Sequence[int]) -> Problem:
 
 
 def slow(path: Path, seconds: float) -> Problem:
-    """Of a file that takes longer than it may."""
+    """The problem of a file that exceeds the time limit."""
     return Problem(
         "pdf-slow",
         f"{path.name} was not read within {seconds:g} s.",
@@ -91,7 +91,7 @@ def slow(path: Path, seconds: float) -> Problem:
 
 
 def heavy(path: Path, memory_mb: int) -> Problem:
-    """Of a file that takes more memory than it may."""
+    """The problem of a file that exceeds the memory limit."""
     return Problem(
         "pdf-memory",
         f"Reading {path.name} takes more than {memory_mb:,} MB of memory.",
@@ -101,7 +101,7 @@ def heavy(path: Path, memory_mb: int) -> Problem:
 
 
 def crashed(path: Path) -> Problem:
-    """Of a file on which the reading process ends."""
+    """The problem of a file that makes the reading process end."""
     return Problem(
         "pdf-crash",
         f"The process that reads PDFs ended on {path.name}.",
@@ -111,7 +111,7 @@ def crashed(path: Path) -> Problem:
 
 
 def large(path: Path, megabytes: int) -> Problem:
-    """Of a file that is not opened for its size."""
+    """The problem of a file that is too large to open."""
     return Problem(
         "file-too-large",
         f"{path.name} is larger than {megabytes:,} MB.",
@@ -121,7 +121,7 @@ def large(path: Path, megabytes: int) -> Problem:
 
 
 def no_office_package(path: Path) -> Problem:
-    """Of a word processor's document where the package that reads it is missing."""
+    """The problem that the package for a word processor's document is missing."""
     return Problem(
         "office-missing",
         f"{path.name} cannot be read without the extra `office`.",
@@ -131,7 +131,7 @@ def no_office_package(path: Path) -> Problem:
 
 
 def large_document(path: Path, megabytes: int, most: int) -> Problem:
-    """Of a word processor's document that unpacks to more than is read."""
+    """The problem of a word processor's document that unpacks to more than the limit."""
     return Problem(
         "office-large",
         f"{path.name} holds {megabytes} MB of text and pictures; the limit is {most} MB.",
@@ -141,7 +141,7 @@ def large_document(path: Path, megabytes: int, most: int) -> Problem:
 
 
 def broken_document(path: Path, reason: str) -> Problem:
-    """Of a file that is no word processor's document, or a damaged one."""
+    """The problem of a file that is damaged or no word processor's document."""
     return Problem(
         "office-broken",
         f"{path.name} is no sound document ({reason}).",
@@ -153,18 +153,16 @@ def broken_document(path: Path, reason: str) -> Problem:
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"{}|\\^<>]+")
 _ARXIV = re.compile(r"arXiv\s*:\s*\S+", re.I)
 _FEWEST_LETTERS = 20
-"""Letters a page, on average, below which a file holds pictures of text."""
+"""Average number of letters a page below which a file consists of pictures of text."""
 _MAX_CHARACTERS = 30_000_000
-"""Of one file: 4,000 dense pages."""
+"""Characters of one file: 4,000 dense pages."""
 _PASSWORD = 4
-"""pdfium's error for a file that needs a password."""
+"""pdfium's error code for a file that needs a password."""
 
 
 def read_pdf(path: Path, max_pages: int) -> PdfPaper:
-    """The paper in a file. Of one with more pages the first and last half of `max_pages` are read.
-
-    Raises `CitewellError`: pdf-encrypted, pdf-broken, pdf-scanned.
-    """
+    """Read the paper in a file. If it has more than `max_pages`, the first and last half of that
+    many are read. Raises `CitewellError`: pdf-encrypted, pdf-broken, pdf-scanned."""
     import pypdfium2
 
     try:
@@ -245,6 +243,6 @@ def _paper(
 
 
 def _found(pattern: re.Pattern[str], read: Any, *texts: str) -> tuple[str, ...]:
-    """The identifiers of the texts, each once, in order."""
+    """The identifiers in the texts, each once, in order."""
     ids = (read(found.group()) for text in texts for found in pattern.finditer(text))
     return tuple(dict.fromkeys(one for one in ids if one))[:8]

@@ -1,7 +1,7 @@
-"""Reads PDFs in a process of their own, which may hang, grow or crash on a file without harm.
+"""Reads PDFs in a separate process, which may hang, grow or crash on a file without harm.
 
-The process is started with the first file, reads one after the other, and is replaced when it
-ended or was ended. Nothing of a file is interpreted in this process.
+The process starts with the first file, reads one after the other, and is replaced when it ends or
+is killed. No content of a file is interpreted in this process.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
 MAX_PAGES = 1_000
-"""Pages that are read of a file; of a longer one, the first and the last."""
+"""Pages read of a file; of a longer one, the first and the last."""
 _MAX_FRAME = 500_000_000
 _MOST_FILES = 200
-"""Files after which the process is replaced: what pdfium keeps of them is given back."""
+"""Files after which the process is replaced, to release memory that pdfium keeps."""
 _STARTING_SECONDS = 30.0
-"""Added to a file's time while the process starts."""
+"""Added to a file's time limit while the process starts."""
 _HEAD = 1024
-"""Bytes at the head of a file among which "%PDF-" stands."""
+"""Bytes at the start of a file in which "%PDF-" must occur."""
 
 
 def is_pdf(path: Path) -> bool:
-    """True for a file with the suffix or the first bytes of a PDF."""
+    """True for a file with the suffix or the signature of a PDF."""
     if path.suffix.lower() == ".pdf":
         return True
     try:
@@ -52,17 +52,17 @@ def is_pdf(path: Path) -> bool:
 
 
 class PdfReader(Closing):
-    """One reading process at a time. For one thread; to be closed, or used in a `with`."""
+    """Manages one reading process. Not thread-safe; to be closed, or used in a `with`."""
 
     def __init__(self, options: PdfOptions | None = None) -> None:
-        """Start nothing yet."""
+        """Set the options; the process starts with the first file."""
         self._options = options or PdfOptions()
         self._process: subprocess.Popen[bytes] | None = None
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._files = 0
 
     def read(self, path: Path) -> PdfPaper | Problem:
-        """The paper in a file, or why it cannot be read."""
+        """Read the paper in a file; return the problem if it cannot be read."""
         if (problem := _refused(path)) is not None:
             return problem
         seconds = self._options.timeout_s
@@ -112,7 +112,7 @@ class PdfReader(Closing):
         return process, True
 
     def _end(self) -> int | None:
-        """End the process; its exit code where it had ended by itself."""
+        """End the process; return its exit code if it had ended by itself."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -130,7 +130,7 @@ class PdfReader(Closing):
 
 
 def _receive(pipe: BinaryIO, replies: queue.Queue[bytes | None]) -> None:
-    """Hand frames on until the process ends, which is None."""
+    """Pass frames on until the process ends, then None."""
     with pipe:
         while len(head := pipe.read(LENGTH.size)) == LENGTH.size:
             (length,) = LENGTH.unpack(head)
@@ -141,7 +141,7 @@ def _receive(pipe: BinaryIO, replies: queue.Queue[bytes | None]) -> None:
 
 
 def _refused(path: Path) -> Problem | None:
-    """Why a file is not even opened."""
+    """The reason not to open a file, or None."""
     if find_spec("pypdfium2") is None:
         return problems.not_installed(path)
     try:

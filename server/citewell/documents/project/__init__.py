@@ -1,1 +1,1 @@
-"""The files of a paper and of a workspace, and which belong together."""
+"""The files of a paper and of a workspace, and their relations."""

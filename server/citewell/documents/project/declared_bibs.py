@@ -1,4 +1,4 @@
-"""Which files a declaration of a bibliography names."""
+"""The files named by a declaration of a bibliography."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from citewell.model.bib import BibFile, FileEdit, TextEdit
 from citewell.model.document import BibDeclaration, Document, Format, Span
 from citewell.model.flavours import CSL_SUFFIXES
 
-# Where an author keeps bibliographies for all papers: the personal tree that TeX searches.
+# The personal TeX tree, with an author's bibliographies for all papers.
 
 _INSIDE = Path("bibtex") / "bib"
 MAX_FOLDERS = 200
 
 
 def personal_folders() -> tuple[Path, ...]:
-    """`bibtex/bib` of TEXMFHOME, or of the place that TeX Live takes for it, with what it holds.
-
-    Looked at once: who adds a folder there starts the editor again.
-    """
+    """`bibtex/bib` of TEXMFHOME, or of TeX Live's default for it, with its subfolders. Read once: a
+    folder added later counts after a restart of the editor."""
     return _folders(os.environ.get("TEXMFHOME", ""))
 
 
@@ -53,7 +51,7 @@ _BIB_SUFFIXES = (".bib", ".bibtex")
 _QUARTO = ("_quarto.yml", "_metadata.yml", "_bookdown.yml", "_output.yml")
 """Files of a Quarto project or R Markdown folder that may declare bibliographies."""
 _BOOK_INDEXES = ("index.Rmd", "index.rmd", "index.qmd", "index.md")
-"""The first file of a book, whose header counts in all chapters."""
+"""The first file of a book; its header applies to all chapters."""
 _BUILD_FILES = ("latexmkrc", ".latexmkrc", "Makefile", "makefile", "GNUmakefile")
 _INPUTS = re.compile(
     r"""BIBINPUTS['"}\]]*\s*(?:[:?+.]?=|,)[ \t]*"""
@@ -70,7 +68,7 @@ Text = Callable[[Path], str | None]
 
 
 class BibPlaces:
-    """Where the bibliographies lie that one paper declares."""
+    """Finds the bibliographies that one paper declares."""
 
     def __init__(
         self,
@@ -82,19 +80,19 @@ class BibPlaces:
         *,
         matching: Callable[[Path, str], Iterable[Path]],
     ) -> None:
-        """`matching`: the files that a pattern matches, seen from a folder."""
+        """`matching` returns the files that match a pattern, relative to a folder."""
         self.root = root
         self.roots = roots
         self.macros = macros
-        """What the paper's commands without arguments stand for."""
+        """Values of the paper's commands without arguments."""
         self.is_file = is_file
         self.text_of = text_of
         self.matching = matching
         self._inputs: list[Path] | None = None
 
     def paths(self, declaration: BibDeclaration, source: Path) -> tuple[Path, ...] | None:
-        """The files that a declaration in `source` names, though they may not exist; None for a
-        macro that is not defined here, and for an address.
+        """The files that a declaration in `source` names, existing or not; None for an undefined
+        macro, and for an address.
 
         Looks where BibTeX does: beside the root and the source, in `BIBINPUTS` of the environment
         and of the paper's build files, in each folder above, from which LaTeX may be run, and in
@@ -126,13 +124,13 @@ class BibPlaces:
         places = (absolute(folder / name) for folder in self._folders(near, source))
         first = absolute(near[0] / name)
         if name.startswith("/") and not self.is_file(first):
-            # As some write it on Windows: relative to the paper's folder.
+            # Some authors on Windows write it so: relative to the paper's folder.
             name = name.lstrip("/")
             first = absolute(near[0] / name)
         yield next((path for path in places if self.is_file(path)), first)
 
     def _glob(self, folder: Path, pattern: str) -> list[Path]:
-        """The files that a pattern of biblatex matches, in order."""
+        """The files that match a biblatex pattern, in order."""
         matches: set[Path] = set()
         for one in _alternatives(pattern):
             try:
@@ -170,7 +168,7 @@ class BibPlaces:
                             yield from _with_subfolders(folder, part)
 
     def _expand(self, target: str) -> str:
-        """The target with the values of macros in it, as far as they are known."""
+        """The target with the known macros expanded."""
         for _ in range(_MAX_EXPANSIONS):
             if "\\" not in target or len(target) > 2_000:
                 break
@@ -184,7 +182,7 @@ class BibPlaces:
 
 
 def _with_subfolders(base: Path, written: str) -> Iterator[Path]:
-    """A folder of `BIBINPUTS`, and those below it where it ends with two slashes."""
+    """A folder of `BIBINPUTS`, with its subfolders if it ends with two slashes."""
     top = base / written
     yield top
     if written.endswith(("//", "\\\\")):
@@ -196,7 +194,7 @@ def _with_subfolders(base: Path, written: str) -> Iterator[Path]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The patterns for which one with `{a,b}` stands."""
+    """The patterns that one with `{a,b}` expands to."""
     found = re.search(r"\{([^{}]*)\}", pattern)
     if found is None:
         return [pattern]
@@ -211,8 +209,8 @@ def shared_declarations(
     text_of: Text,
     is_file: Callable[[Path], bool],
 ) -> Iterator[BibDeclaration]:
-    """What the project of a Markdown file declares for it: `_quarto.yml` and its like, and the
-    header of a book's first file, in its folder or one above."""
+    """The declarations that apply to a Markdown file from its project: from `_quarto.yml` and the
+    like, and from the header of a book's first file, in its folder or one above."""
     if document.format is not Format.MARKDOWN:
         return
     for folder in list(source.parents)[:4]:
@@ -235,7 +233,7 @@ def shared_declarations(
 
 
 def lone_bib(folder: Path) -> Path | None:
-    """The only .bib of a folder; None where there is none or more than one."""
+    """The only .bib of a folder; None if there is none or more than one."""
     try:
         found = [path for path in folder.iterdir() if path.suffix.lower() == ".bib"]
     except OSError:
@@ -250,7 +248,7 @@ def is_collection(path: Path, bib: BibFile | None) -> bool:
     )
 
 
-# The edit that makes a paper use a bibliography it does not declare yet.
+# The edit that makes a paper use a bibliography it does not declare.
 
 _EMPTY = re.compile(
     r"(?P<command>\\bibliography|\\addbibresource(?:\s*\[[^\]\n\r]*\])?)\s*\{(?P<names>\s*)\}"
@@ -267,7 +265,7 @@ _STYLES = {
     "icml": "icml2024",
     "iclr": "plainnat",
 }
-"""Bibliography styles by the beginning of a package's name."""
+"""Bibliography styles by the prefix of a package's name."""
 _CLASS_STYLES = {
     "acmart": "ACM-Reference-Format",
     "IEEEtran": "IEEEtran",
@@ -281,10 +279,10 @@ _CLASS_STYLES = {
 def declaration_edit(
     root: Path, documents: Mapping[Path, Document], styles: Iterable[Document], bib: Path
 ) -> FileEdit | None:
-    """Declare `bib` in the paper whose main file is `root`; None where there is no place for it.
+    r"""Declare `bib` in the paper with the main file `root`; None if there is no place for it.
 
-    A declaration that is there is extended, also an empty one, since BibTeX takes no second
-    `\\bibliography`; otherwise one is added where the format wants it.
+    An existing declaration is extended, even an empty one, since BibTeX allows only one
+    `\bibliography`; otherwise one is added where the format requires it.
     """
     if documents[root].format is Format.MARKDOWN:
         return _markdown(root, documents[root], bib)
@@ -305,7 +303,7 @@ def declaration_edit(
 
 
 def _empty(text: str) -> re.Match[str] | None:
-    """The first declaration, outside of comments, that names no file."""
+    """The first declaration outside comments without a file."""
     for found in _EMPTY.finditer(text):
         line = max(text.rfind("\n", 0, found.start()), text.rfind("\r", 0, found.start())) + 1
         if not _COMMENT.search(text, line, found.start()):
@@ -316,7 +314,7 @@ def _empty(text: str) -> re.Match[str] | None:
 def _filled(
     path: Path, empty: re.Match[str], name: str, sources: Iterable[str], document: Document
 ) -> FileEdit:
-    """Names the file in a declaration that names none."""
+    """Name the file in a declaration without one."""
     edits = []
     if empty["command"] == "\\bibliography":
         name = name[: -len(".bib")]
@@ -330,10 +328,10 @@ def _filled(
 
 
 def _name(bib: Path, root: Path) -> str:
-    """The path of `bib` as the document writes it: relative, with forward slashes."""
+    """The path of `bib` in the document: relative, with forward slashes."""
     try:
         return Path(os.path.relpath(bib, root.parent)).as_posix()
-    except ValueError:  # another drive
+    except ValueError:  # on another drive
         return bib.as_posix()
 
 
@@ -374,7 +372,7 @@ def _begin(document: Document) -> int:
 
 
 def _at_end(text: str, end: int, lines: str, newline: str) -> TextEdit:
-    """`lines` on lines of their own before `\\end{document}`."""
+    r"""The edit that adds `lines` before `\end{document}`."""
     line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
     if text[line:end].strip():
         return TextEdit(Span(end, end), f"{newline}{lines}{newline}")
@@ -398,7 +396,7 @@ def _markdown(path: Path, document: Document, bib: Path) -> FileEdit:
         return _edit(path, 0, newline.join(("---", f"bibliography: {name}", "---", "", "")))
     front = read_front_matter(text, document.front_matter)
     if not front.bibliographies:
-        if front.bibliography_key is not None:  # `bibliography:` with nothing behind it
+        if front.bibliography_key is not None:  # `bibliography:` without a value
             at = text.index(":", front.bibliography_key.start) + 1
             return _edit(path, at, f" {name}")
         return _edit(path, front.span.end, f"bibliography: {name}{newline}")

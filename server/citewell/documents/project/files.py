@@ -1,4 +1,4 @@
-"""The files of a project, read once: from the editor's buffers if open there, else from disk."""
+"""The files of a project, each read once: from the editor's buffer if open, else from disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from citewell.model.problem import Problem
 from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
 
-# One door to all document formats.
+# One entry point for all document formats.
 
 __all__ = ["format_of", "scan_document"]
 
@@ -41,16 +41,16 @@ def scan_document(
     include_macros: Sequence[IncludeMacro] = (),
     defined_keys: Collection[str] = (),
 ) -> Document:
-    """Read a manuscript by its suffix; text of an unknown kind is read as LaTeX.
+    """Scan a manuscript by its suffix; an unknown kind is scanned as LaTeX.
 
-    `cite_commands`, `include_macros` and `packages` are what other files of the project bring:
-    macros that the root file defines, packages that it loads. `defined_keys` are keys of its
-    bibliographies that would else be taken for words.
+    `cite_commands`, `include_macros` and `packages` come from other files of the project: macros
+    that the root file defines, packages that it loads. `defined_keys` are keys of its
+    bibliographies that look like words.
     """
     options = options or DocumentOptions()
     commands = (*options.cite_commands, *cite_commands)
     if format_of(path) is Format.BIBTEX:
-        return Document(path, Format.BIBTEX, text)  # its entries are `parse_bib`'s
+        return Document(path, Format.BIBTEX, text)  # `parse_bib` reads its entries
     if format_of(path) is Format.MARKDOWN:
         return scan_markdown(text, path, cite_commands=commands, placeholders=options.placeholders)
     return scan_latex(
@@ -74,7 +74,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "e
 
 
 class SourceFiles:
-    """The files of some folders, without hidden ones; links to folders are not followed."""
+    """The source files of some folders; hidden files are skipped, links to folders not followed."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(roots)
@@ -83,8 +83,8 @@ class SourceFiles:
 
     def list(self) -> tuple[Path, ...]:
         """Every source in a fixed order, at most `MAX_FILES` of the first `MAX_FOLDERS`, those
-        nearest to the roots first; the same object while none came or
-        went. Costs one look at each folder."""
+        nearest to the roots first; the same object while none was added or removed. Costs a system
+        call for each folder."""
         if not self._folders or any(_time(f) != time for f, time in self._folders.items()):
             files = self._walk()
             if files != self._files:
@@ -126,10 +126,10 @@ def _time(folder: Path) -> int:
 
 
 MAX_SOURCE = 16 * 1024 * 1024
-"""A larger source is passed over: it is data, no manuscript."""
+"""Characters; a longer source is skipped: it is data, not a manuscript."""
 
 LISTED_SECONDS = 1.0
-"""Seconds for which the list of a workspace's .bib files is used again."""
+"""Seconds for which the list of a workspace's .bib files is reused."""
 
 Overlay = Callable[[Path], str | None]
 """The text of an unsaved editor buffer, or None when the file is not open."""
@@ -140,15 +140,14 @@ FileVersion = tuple[int, int, int]
 class _Source(msgspec.Struct):
     text: str
     version: FileVersion | None
-    """Modification time, size and inode; None for a text that came from an editor."""
+    """Modification time, size and inode; None for a text from an editor."""
 
 
 class FileCache:
     """Texts, scanned documents and parsed bibliographies by path.
 
-    Keep one for as long as the editor runs: a file whose text has not changed is never read or
-    scanned again, and a changed .bib costs what changed in it. Not safe for use from two threads
-    at once.
+    Keep one as long as the editor runs: an unchanged file is never read or scanned again, and a
+    changed .bib costs only its changes. Not thread-safe.
     """
 
     def __init__(self, options: DocumentOptions | None = None) -> None:
@@ -160,11 +159,11 @@ class FileCache:
         self._listings: dict[tuple[Path, ...], SourceFiles] = {}
         self._listed: dict[tuple[Path, ...], tuple[float, list[Path]]] = {}
         self._cancelled: dict[Path, tuple[str, Problem]] = {}
-        """Texts of bibliographies whose reading was cancelled."""
+        """Texts of bibliographies with a cancelled read."""
 
     def listed_bibs(self, roots: tuple[Path, ...]) -> list[Path]:
-        """The .bib files of a workspace; costs one look at each folder, a second at most apart:
-        each of a thousand papers asks."""
+        """The .bib files of a workspace; folders are checked at most once a second, since each of a
+        thousand papers asks."""
         seen, found = self._listed.get(roots, (0.0, []))
         now = time.monotonic()
         if not seen or now - seen > LISTED_SECONDS:
@@ -174,8 +173,8 @@ class FileCache:
         return found
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
-        """The text of a file; None when there is no such file, a Problem when it cannot be read, or
-        when reading just this text was cancelled."""
+        """The text of a file; None if it does not exist, a Problem if it cannot be read, or if
+        reading this text was cancelled."""
         found = self._text(path, overlay)
         if path in self._cancelled:
             text, problem = self._cancelled[path]
@@ -183,11 +182,11 @@ class FileCache:
         return found
 
     def cancelled(self) -> list[Problem]:
-        """The bibliographies whose reading was cancelled."""
+        """The bibliographies with a cancelled read."""
         return [problem for _, problem in self._cancelled.values()]
 
     def try_again(self, path: Path | None = None) -> None:
-        """Read a bibliography after all, or every one."""
+        """Retry the cancelled read of a bibliography, or of all."""
         if path is None:
             self._cancelled.clear()
         self._cancelled.pop(path or Path(), None)
@@ -216,13 +215,14 @@ class FileCache:
         return text
 
     def last_text(self, path: Path) -> str | None:
-        """The text of a file as it was read last; None when it was not. For any thread."""
+        """The last text read from a file, or None. Thread-safe."""
         known = self._sources.get(path)
         return known.text if known is not None else None
 
     def file_version(self, path: Path) -> FileVersion | None:
-        """Of the file as it was read: taken before its text was, so that a file which is replaced
-        meanwhile never passes for the one that was read. None when it was not read from disk."""
+        """Version of the file as it was read. It is taken before the text is read, so that a file
+        replaced meanwhile never passes for the one that was read. None if it was not read from
+        disk."""
         known = self._sources.get(path)
         return known.version if known is not None else None
 
@@ -236,7 +236,8 @@ class FileCache:
         include_macros: Sequence[IncludeMacro] = (),
         defined_keys: frozenset[str] = frozenset(),
     ) -> Document:
-        """The document of a file, scanned again only when its text or what bears on it changed."""
+        """The document of a file, scanned again only when its text or the given definitions
+        changed."""
         commands = tuple(
             name for name in cite_commands if "\\" + parse_signature(name).name in text
         )
@@ -246,7 +247,7 @@ class FileCache:
         known = self._documents.get(path)
         if known is None or (known[0] is not text and known[0] != text):
             self._documents[path] = known = (text, {})
-        # A file is scanned first by itself, then with what the others define: both are kept.
+        # A file is first scanned alone, then with the definitions of others: both are kept.
         scans = known[1]
         if depends not in scans:
             if len(scans) > 3:
@@ -263,9 +264,9 @@ class FileCache:
         return scans[depends]
 
     def bib(self, path: Path, text: str) -> BibFile:
-        """The bibliography of a file; a changed text is read from where it changed. One
-        whose reading was cancelled has no entries. Raises `ReadCancelled` when the author cancels
-        now."""
+        """The bibliography of a file; a changed text is parsed from the change on. It has no
+        entries if its read was cancelled. Raises `ReadCancelled` when the author cancels this read.
+        """
         if path.suffix.lower() in CSL_SUFFIXES:
             return self.held_bib(path, text)
         known = self._bibs.get(path)
@@ -285,8 +286,7 @@ class FileCache:
         return parsed
 
     def held_bib(self, path: Path, text: str, regions: tuple[Span, ...] = ()) -> BibFile:
-        """The bibliography that a document holds itself, in these parts, or that a file of CSL
-        is."""
+        """The bibliography in these parts of a document, or of a CSL file."""
         known = self._bibs.get(path)
         if known is None or known.regions != regions or known.text != text:
             if format_of(path) is Format.LATEX:
@@ -297,8 +297,8 @@ class FileCache:
         return known
 
     def keys(self, path: Path, source: Document | BibFile, held: BibFile | None = None) -> FileKeys:
-        """The places of keys in a document or bibliography; the same object for the same source.
-        A document may hold a bibliography itself."""
+        """The places of keys in a document or bibliography; the same object for the same source. A
+        document may contain a bibliography."""
         known = self._keys.setdefault(path, [])
         same = (k for k in known if k.source is source)
         found = next((k for k in same if isinstance(k, BibKeys) or k.held is held), None)
@@ -307,14 +307,14 @@ class FileCache:
                 found = BibKeys(path, source)
             else:
                 found = DocumentKeys(path, source, held)
-            # A document is scanned once by itself and once for each set of macros.
+            # A document is scanned once alone and once for each set of macros.
             known[:] = [found] if isinstance(source, BibFile) else [*known[-2:], found]
         return found
 
 
 def _entries_about(text: str, known: BibFile | None) -> int:
-    """How many entries a text has, for the progress of reading it: about as many as before an edit.
-    To count them in a large file would take half of the time of reading it again."""
+    """Estimated number of entries of a text, for a progress report: that before the edit. Counting
+    them in a large file would take half the time of parsing it again."""
     if known is not None and 2 * len(known.text) > len(text):
         return len(known.entries)
     return text.count("\n@")
@@ -333,5 +333,5 @@ _BINARY = re.compile("[\x00\x01\x02\x03]")
 
 
 def is_source(text: str) -> bool:
-    """True for text that may be a manuscript: not too long and not binary."""
+    """True for text that can be a manuscript: not too long and not binary."""
     return len(text) <= MAX_SOURCE and _BINARY.search(text, 0, 4_096) is None

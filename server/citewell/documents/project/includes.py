@@ -1,4 +1,4 @@
-"""Which files belong together: include targets, and the root from which a file is reached."""
+"""Files that belong together: include targets, and the root that includes a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE_SUFFIXES = (
     *(suffix for one in FLAVOURS if one.format is not Format.BIBTEX for suffix in one.suffixes),
     ".pgf",
 )
-"""What an include may read: no other file is opened on behalf of a document."""
+"""Suffixes of files that may be included: no other file is opened on behalf of a document."""
 
 MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
@@ -41,22 +41,22 @@ Text = Callable[[Path], str | None]
 
 
 class LoadWith(Protocol):
-    """Returns a file scanned with the include commands that other files define."""
+    """Returns a file scanned with the include commands defined in other files."""
 
     def __call__(self, path: Path, macros: Sequence[IncludeMacro] = ()) -> Document | None: ...
 
 
 def absolute(path: Path | str) -> Path:
-    """The path made absolute, with `..` taken out but symbolic links kept."""
+    """The path made absolute, with `..` resolved but symbolic links kept."""
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100
 
 
 def include_candidates(include: Include, source: Path, root: Path) -> Iterator[Path]:
-    """Where an include may lie, the likeliest first."""
+    """Candidate paths of an include, the likeliest first."""
     target = include.target.replace("\\jobname", root.stem)
     if "\\" in target or "#" in target or "\x00" in target or not target:
         return
-    # TeX looks from the folder in which it runs; \subimport and \subfile from the file's own.
+    # TeX resolves paths from its working folder; \subimport and \subfile from the file's own.
     folders = [root.parent, source.parent]
     if include.command.startswith("sub"):
         folders.reverse()
@@ -71,10 +71,10 @@ def include_candidates(include: Include, source: Path, root: Path) -> Iterator[P
 def include_tree(
     root: Path, load: LoadWith, macros: Sequence[IncludeMacro] = ()
 ) -> dict[Path, Document]:
-    """The root and all that it includes, each once, in reading order; cycles end by themselves.
+    """The root and everything that it includes, each file once, in reading order; cycles are fine.
 
-    An include command that one of the files defines counts in all of them: while more are found
-    the tree is gone through again, which reads again only the files that use one.
+    An include command defined in one of the files applies to all: while new ones are found, the
+    tree is traversed again, and only the files that use one are scanned again.
     """
     known = tuple(macros)
     tree: dict[Path, Document] = {}
@@ -114,7 +114,7 @@ def _walk(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
 
 
 def _tectonic_parts(root: Path) -> tuple[Path, ...]:
-    """The files that Tectonic joins to one source, if the root is one of them; else the root.
+    """The files that Tectonic joins into one source, if the root is one of them; else the root.
 
     By default `_preamble.tex`, `index.tex` and `_postamble.tex` of `src`, the folder beside
     `Tectonic.toml`; each output may name its own.
@@ -151,11 +151,11 @@ def is_main(document: Document) -> bool:
 
 
 def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]]) -> Path:
-    """The file from which TeX would start to reach `path`; `path` itself when none is found.
+    r"""The file that TeX compiles to reach `path`; `path` itself when none is found.
 
-    A magic comment or a subfile's class option names it; a file with `\\documentclass` is its own;
-    else `mains`, which gives the files worth a look, are searched for one whose includes reach it.
-    A part that none includes yet belongs to the one paper that lies beside or above it.
+    A magic comment or a subfile's class option names it; a file with `\documentclass` is its own
+    root; else the candidates from `mains` are searched for one that includes `path`. A part that no
+    file includes belongs to the only paper beside or above it.
     """
     seen = {path}
     current = path
@@ -182,7 +182,7 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
 
 
 def _parent(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]]) -> Path | None:
-    """The Markdown document that reads another one in, in whose header the bibliography is."""
+    """The Markdown document that includes another one and declares its bibliography."""
     for candidate in mains(path):
         document = load(candidate)
         includes = document.includes if document is not None else ()
@@ -193,8 +193,8 @@ def _parent(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]])
 
 
 def _host(path: Path, mains: Sequence[Path], load: Load) -> Path | None:
-    """The paper that a part will belong to: the only one in the nearest folder that holds any, or
-    of several the one with a usual name, or the one that declares a bibliography."""
+    """The paper that a part will belong to: the only one in the nearest folder with any or, of
+    several, the one with a usual name or a declared bibliography."""
     if path.suffix.lower() not in LATEX_SUFFIXES or not mains:
         return None
     near = [main for main in mains if main.parent == mains[0].parent]
@@ -208,7 +208,7 @@ def _host(path: Path, mains: Sequence[Path], load: Load) -> Path | None:
 def main_files(path: Path, load: Load, text: Text, roots: Sequence[Path] = ()) -> Iterator[Path]:
     """Sources in the folder of `path` and above from which a paper can be built, likely ones first.
 
-    The search stays in the workspace's `roots`; outside of them it ends at a repository's top.
+    The search stays in the workspace's `roots`; outside them it ends at a repository's top.
     """
     for folder in folders_above(path, roots):
         for candidate in _candidates(folder):

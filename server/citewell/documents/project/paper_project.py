@@ -1,4 +1,4 @@
-"""A paper with all its files: what it cites, and where a new entry belongs."""
+"""A paper with all its files: the works it cites, and the file for new entries."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from citewell.model.query import CitingPaper, Reference
 from citewell.options import Options
 from citewell.options.tree import BibOptions, DocumentOptions
 
-# The works that a paper cites, from its entries, in the form that a search takes.
+# The works that a paper cites, from its entries, as input of a search.
 
 MOST_UNCITED = 300
-"""Entries that a paper does not cite; with more, the .bib is a collection for all papers."""
+"""Uncited entries above which a .bib is taken for a collection for all papers."""
 
 
 def cited_works(
     keys: Sequence[str], documents: Iterable[Document], entries: Iterable[BibEntry]
 ) -> tuple[Reference, ...]:
-    """The works of `keys` that an entry describes, each with how often the documents cite it."""
+    """The works of `keys` with an entry, each with its number of citations in the documents."""
     by_key: dict[str, BibEntry] = {}
     for entry in entries:
         by_key.setdefault(entry.key, entry)
@@ -47,7 +47,7 @@ def cited_works(
 
 
 def uncited_titles(bibs: Mapping[Path, BibFile], cited: Collection[str]) -> tuple[str, ...]:
-    """Titles of the entries whose key is not in `cited`; none where they are too many to have been
+    """Titles of the entries with keys outside `cited`; empty if there are too many to have been
     collected for the paper."""
     found: dict[str, None] = {}
     for path, bib in bibs.items():
@@ -58,7 +58,7 @@ def uncited_titles(bibs: Mapping[Path, BibFile], cited: Collection[str]) -> tupl
 
 
 def reference_of(entry: BibEntry, times: int = 0) -> Reference:
-    """The reference of an entry for a search, with the number of times the paper cites it."""
+    """The reference of an entry for a search, with the paper's number of citations."""
     body = entry.body
     return Reference(
         title=body.get("title"),
@@ -71,25 +71,25 @@ def reference_of(entry: BibEntry, times: int = 0) -> Reference:
     )
 
 
-# Which files of a paper Citewell may write.
+# The files of a paper that Citewell may write.
 
 
 class WriteAccess(msgspec.Struct, frozen=True):
-    """The places that may be written for one paper: inside the workspace or beside an open file."""
+    """The writable places of one paper: inside the workspace or beside an open file."""
 
     path: Path
-    """The file that was opened."""
+    """The opened file."""
     root: Path
-    """The file from which the paper is built."""
+    """The main file of the paper."""
     roots: tuple[Path, ...]
     """The workspace's folders."""
     own_folders: Collection[Path]
-    """Folders outside of the workspace that may be written as well."""
+    """Further writable folders outside the workspace."""
     target: Path | None
-    """The .bib that the settings name."""
+    """The .bib named in the settings."""
 
     def may_write(self, path: Path) -> bool:
-        """True for a file that `may_hold` allows and that permissions let one write."""
+        """True for a file that `may_hold` allows and that is writable."""
         if not self.may_hold(path):
             return False
         real = Path(os.path.realpath(path))
@@ -101,9 +101,10 @@ class WriteAccess(msgspec.Struct, frozen=True):
             return False
 
     def may_hold(self, path: Path) -> bool:
-        """True for a place inside the workspace or beside an open file, links followed.
+        """True for a place inside the workspace or beside an open file, links resolved.
 
-        A `bib.target` below the paper may come from a `citewell.toml`, so no link leads it out.
+        A `bib.target` below the paper may come from a `citewell.toml`; therefore no link may lead
+        outside.
         """
         real = Path(os.path.realpath(path))
         if path == self.target and path.is_relative_to(self.root.parent):
@@ -125,8 +126,8 @@ DEFAULT_BIB = "references.bib"
 
 
 class Project(ProjectFiles):
-    """A paper as it stands now: immutable once opened. Open it again when a file has changed; with
-    the same `FileCache` that costs only what changed."""
+    """A paper in its current state, immutable once opened. Open it again when a file has changed;
+    with the same `FileCache` that costs only the changes."""
 
     @classmethod
     def open(
@@ -141,12 +142,11 @@ class Project(ProjectFiles):
         root: Path | None = None,
         own_folders: Collection[Path] = (),
     ) -> Project:
-        """Open the paper to which `path` belongs; never raises because of what the files contain.
+        """Open the paper that `path` belongs to; never raises because of the contents of files.
 
         `roots` are the workspace's folders: for a file in one of them the search for a root file
-        stays there, and nothing outside of them and of `own_folders` (those of the files that the
-        editor has open) is ever written. `read` gives the text of unsaved buffers. `root` is the
-        file from which the paper is built, where that is known.
+        stays there, and nothing outside them and `own_folders` (those of open files) is ever
+        written. `read` returns the text of unsaved buffers. `root` is the main file, if known.
         """
         return cls(
             absolute(path),
@@ -170,7 +170,7 @@ class Project(ProjectFiles):
                 yield path, entry
 
     def entry(self, key: str) -> tuple[Path, BibEntry] | None:
-        """The first entry of a key, with its file."""
+        """The first entry with a key, and its file."""
         for path, bib in self.bibs.items():
             entry = bib.by_key.get(key)
             if entry is not None:
@@ -178,7 +178,7 @@ class Project(ProjectFiles):
         return None
 
     def uses(self, key: str) -> Iterator[tuple[Path, KeyUse]]:
-        """Every place that cites a key."""
+        """The places that cite a key."""
         for path, document in self.documents.items():
             for citation in document.citations:
                 for use in citation.keys:
@@ -197,17 +197,17 @@ class Project(ProjectFiles):
         )
 
     def references(self) -> tuple[Reference, ...]:
-        """The cited works that a .bib of the paper describes, in reading order."""
+        """The cited works with an entry in a .bib of the paper, in reading order."""
         entries = (entry for _, entry in self.entries())
         return cited_works(self.cited_keys(), self.documents.values(), entries)
 
     def uncited(self) -> tuple[str, ...]:
-        """Titles of the entries that the paper does not cite yet; none where they are too many to
+        """Titles of the entries that the paper does not cite yet; empty if there are too many to
         have been collected for it."""
         return uncited_titles(self.bibs, frozenset(self.cited_keys()))
 
     def citing_paper(self) -> CitingPaper:
-        """What is known of the paper: title, abstract, references."""
+        """The paper's context for a search: title, abstract, references."""
         documents = (self.root_document, *self.documents.values())
         return CitingPaper(
             title=next((d.title for d in documents if d.title), ""),
@@ -218,44 +218,44 @@ class Project(ProjectFiles):
         )
 
     def target_bib(self, for_path: Path | str | None = None) -> Path:
-        """The .bib that takes new entries cited in `for_path`; it may not exist yet.
+        """The .bib for new entries cited in `for_path`; it may not exist yet.
 
-        The one that the settings name; else the first declared one that can be written, a
-        file's own declarations before those of others; else the first declared one, though it
-        cannot; without any `references.bib` beside the root. Ask `may_write` before writing.
+        This is the one named in the settings; else the first declared one that is writable, a
+        file's own declarations first; else the first declared one; without any, `references.bib`
+        beside the root. Call `may_write` before writing.
         """
         if self._named_target is not None:
             return self._named_target
         own = absolute(for_path) if for_path is not None else self.path
         declared = sorted(self._declared, key=lambda item: item[1] != own)
         known = [path for path, _ in declared] or list(self.bibs)
-        # Entries of BibTeX go into a .bib where there is one.
+        # BibTeX entries go into a .bib if there is one.
         known.sort(key=lambda path: path.suffix.lower() in (*CSL_SUFFIXES, *MARKDOWN_SUFFIXES))
-        # A collection such as the whole ACL Anthology is no place for one's own entries.
+        # A collection such as the whole ACL Anthology is no place for an author's own entries.
         small = [path for path in known if not is_collection(path, self.bibs.get(path))]
-        # Another file beside one that cannot be written would be no place that the author chose.
+        # Another file beside one that is not writable would not be the author's choice.
         known = small or known or [self.root.parent / DEFAULT_BIB]
         return next((path for path in known if self.may_write(path)), known[0])
 
     @property
     def _named_target(self) -> Path | None:
-        """The .bib that the settings name."""
+        """The .bib named in the settings."""
         named = self.bib_options.target
         return absolute(self.root.parent / Path(named).expanduser()) if named else None
 
     def declaration_edit(self, bib: Path | str) -> FileEdit | None:
-        """The edit that makes the paper use `bib`; None when it does so already or cannot."""
+        """The edit that makes the paper use `bib`; None if it does already or cannot."""
         path = absolute(bib)
         if any(path == declared for declared, _ in self._declared):
             return None
         return declaration_edit(self.root, self.documents, self.styles.values(), path)
 
     def may_write(self, path: Path) -> bool:
-        """True for a file that `may_hold` allows and that permissions let one write."""
+        """True for a file that `may_hold` allows and that is writable."""
         return self._access.may_write(path)
 
     def may_hold(self, path: Path) -> bool:
-        """True for a place inside the workspace or beside an open file, links followed."""
+        """True for a place inside the workspace or beside an open file, links resolved."""
         return self._access.may_hold(path)
 
     @property
@@ -263,18 +263,18 @@ class Project(ProjectFiles):
         return WriteAccess(self.path, self.root, self.roots, self.own_folders, self._named_target)
 
 
-# A paper that a program hands over as texts: read as any other, and no disk is looked at.
+# A paper given as texts by a program: scanned like any other, without access to the disk.
 
 MAX_NAME = 200
 
 
 class TextFiles(FileCache):
-    """Reads what the overlay has, and nothing from a disk."""
+    """Reads texts from the overlay, and nothing from disk."""
 
     def __init__(self, options: DocumentOptions, paths: Collection[Path]) -> None:
         super().__init__(options)
         self.paths = paths
-        """The files that were handed over."""
+        """The given files."""
 
     def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
         text = None if overlay is None else overlay(path)
@@ -282,13 +282,13 @@ class TextFiles(FileCache):
 
 
 class TextProject(Project):
-    """A paper whose files are given as texts by name. Their folder does not exist, so that no file
-    on the disk can be mistaken for a part of the paper."""
+    """A paper given as texts by name. Their folder does not exist, so that no file on disk can be
+    mistaken for a part of the paper."""
 
     @classmethod
     def of(cls, texts: Mapping[str, str], main: str, options: Options) -> TextProject:
-        """The paper to which the file `main` belongs. Raises `CitewellError` for a name that leads
-        out of the paper."""
+        """The paper that the file `main` belongs to. Raises `CitewellError` for a name that leads
+        outside the paper."""
         folder = Path(os.path.abspath(os.sep)) / f"citewell-{secrets.token_hex(16)}"  # noqa: PTH100
         held = {folder / _name(name): text for name, text in texts.items()}
         opened = cls.open(
@@ -311,7 +311,7 @@ class TextProject(Project):
         return TextFiles(self._cache.options, self._paths)
 
     def may_write(self, path: Path) -> bool:
-        """True for paths inside the paper's own folder: the caller writes them."""
+        """True for paths inside the paper's own folder; the caller writes them."""
         return path.is_relative_to(self.roots[0])
 
     def _is_file(self, path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The files of a paper, read as they stand: sources, styles and bibliographies."""
+"""The files of a paper in their current state: sources, styles and bibliographies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KEY_LISTS = (PlaceholderKind.EMPTY, PlaceholderKind.FREE_TEXT)
 
 
 class ProjectFiles:
-    """What a paper consists of: immutable once read."""
+    """The files of a paper: immutable once read."""
 
     def __init__(
         self,
@@ -52,25 +52,26 @@ class ProjectFiles:
         self.path = path
         self.roots = tuple(roots)
         self.own_folders = frozenset(own_folders)
-        """Folders outside of the workspace that may be written as well."""
+        """Further writable folders outside the workspace."""
         self.bib_options = bib_options
         self.problems: list[Problem] = []
         self._read = read
         self._cache = cache
         self.root = root or self._find_root()
-        """The file from which the paper is built."""
+        """The main file of the paper."""
         self.bibs: dict[Path, BibFile] = {}
         """The bibliographies in the order of their declaration."""
         self.documents: dict[Path, Document] = {}
-        """Every source of the paper in reading order, and the file that was opened."""
+        """Every source of the paper in reading order, and the opened file."""
         self.styles: dict[Path, Document] = {}
         """The paper's own .sty and .cls files, which may define cite commands."""
         self._load_documents()
         self._places = self._bib_places((*self.styles.values(), *self.documents.values()))
         self.has_unknown_bibs = False
-        """Whether a declaration names a bibliography in a way that cannot be read."""
+        """Whether a bibliography is declared in a form that cannot be resolved."""
         self._shadowed: dict[Path, tuple[Path, FileContents]] = {}
-        """Files that LaTeX writes from a `filecontents` environment: its document, and itself."""
+        """Files that LaTeX writes from a `filecontents` environment, with its document and itself.
+        """
         self._declared = tuple(self._declarations())
         self._load_bibs()
         self.documents = self._scanned_again()
@@ -79,21 +80,21 @@ class ProjectFiles:
     def root_of(
         cls, path: Path, *, roots: Sequence[Path], read: Overlay | None, cache: FileCache
     ) -> Path:
-        """The root that `open` would find for a file, without opening its paper."""
+        """The root that `open` would find for a file, without opening the paper."""
         search = cls.__new__(cls)
         search.path, search.roots, search.problems = path, tuple(roots), []
         search._read, search._cache = read, cache
         return search._find_root()
 
     def with_own_folders(self, folders: Collection[Path]) -> Self:
-        """The paper, with other folders outside of the workspace that may be written."""
+        """The paper with other writable folders outside the workspace."""
         changed = copy.copy(self)
         changed.own_folders = frozenset(folders)
         return changed
 
     def with_changes(self, text_of: Callable[[Path], str | None]) -> Self | None:
-        """The paper with the present texts of the same files; None when a change bears on which
-        files belong to it, so that it must be opened again. Costs what changed."""
+        """The paper with the current texts of the same files; None when a change affects the set of
+        its files, so that it must be opened again. Costs only the changes."""
         documents = dict(self.documents)
         for path, old in self.documents.items():
             text = text_of(path)
@@ -122,14 +123,14 @@ class ProjectFiles:
         return changed
 
     def with_document(self, path: Path, document: Document) -> Self:
-        """The paper with a newer version of one of its documents, whatever else has changed."""
+        """The paper with a newer version of one document, regardless of other changes."""
         changed = copy.copy(self)
         changed.documents = self.documents | {path: document}
         changed.__dict__.pop("_defined", None)
         return changed
 
     def scan(self, path: Path, text: str) -> Document:
-        """A text of the paper, read with what its other files define."""
+        """Scan a text of the paper with the definitions of its other files."""
         macros, packages, includes = self._defined
         read = partial(
             self._cache.document,
@@ -149,12 +150,13 @@ class ProjectFiles:
         return read(defined_keys=keys) if keys else document
 
     def _scanned_again(self) -> dict[Path, Document]:
-        """The documents, in which a key of the present bibliographies is no placeholder."""
+        """The documents scanned again, so that a key of the current bibliographies is no
+        placeholder."""
         return {path: self.scan(path, old.text) for path, old in self.documents.items()}
 
     @cached_property
     def _defined(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[IncludeMacro, ...]]:
-        """The cite macros, packages and include macros of all files."""
+        """The cite commands, packages and include macros of all files."""
         known = (*self.documents.values(), *self.styles.values())
         return (
             tuple(dict.fromkeys(name for d in known for name in d.cite_macros)),
@@ -164,7 +166,7 @@ class ProjectFiles:
 
     @property
     def document(self) -> Document:
-        """The document that was opened; the root's for a .bib."""
+        """The opened document; that of the root for a .bib."""
         return self.documents.get(self.path) or self.root_document
 
     @property
@@ -173,42 +175,43 @@ class ProjectFiles:
 
     @property
     def missing_bibs(self) -> tuple[Path, ...]:
-        """Bibliographies that are declared and not there."""
+        """Declared bibliographies that do not exist."""
         return tuple(Path(p.path) for p in self.problems if p.code == "bib-missing")
 
     def namesake(self, path: Path) -> Path | None:
-        """The only .bib of the workspace with the name of one that is not there."""
+        """The only .bib of the workspace with the name of a missing one."""
         name = path.name.lower()
         found = [one for one in self._cache.listed_bibs(self.roots) if one.name.lower() == name]
         return found[0] if len(found) == 1 else None
 
     @property
     def unread_bibs(self) -> tuple[Path, ...]:
-        """Bibliographies of which nothing is known: missing, unreadable, or cancelled."""
+        """Bibliographies without known content: missing, unreadable, or cancelled."""
         return self._unread
 
     @property
     def declares_bibs(self) -> bool:
-        """True when the paper names its bibliographies; else a lone .bib beside it is taken."""
+        """True when the paper declares its bibliographies; else a lone .bib beside it is used."""
         return bool(self._declared)
 
     @property
     def declared_bibs(self) -> Iterator[tuple[Path, BibDeclaration, Path]]:
-        """Each declaration in a source of the paper: the source, itself, and the file it names."""
+        """Each declaration in a source of the paper: the source, the declaration, and the file it
+        names."""
         for source, document in self.documents.items():
             for declaration in document.bibliographies:
                 for path in self._declared_paths(declaration, source):
                     yield source, declaration, path
 
     def _declared_paths(self, declaration: BibDeclaration, source: Path) -> tuple[Path, ...]:
-        """The files that a declaration names: a document where that holds the file itself."""
+        """The files that a declaration names, or the document that contains the file."""
         found = self._places.paths(declaration, source)
         if found is None:
             self.has_unknown_bibs = True
         return tuple(self._held_in(path) for path in found or ())
 
     def _held_in(self, path: Path) -> Path:
-        """The document whose `filecontents` environment is the text of a file, else the file."""
+        """The document with the text of a file in its `filecontents` environment, else the file."""
         for source, document in self.documents.items():
             for contents in document.file_contents:
                 name = contents.name.replace("\\jobname", self.root.stem)
@@ -220,7 +223,7 @@ class ProjectFiles:
         return path
 
     def _held_bib(self, path: Path, document: Document) -> BibFile | None:
-        """The bibliography that a document of the paper holds itself."""
+        """The bibliography inside a document of the paper."""
         if document.references is not None:
             return self._cache.held_bib(path, document.text, (document.references,))
         names = {shadowed[1].name for shadowed in self._shadowed.values() if shadowed[0] == path}
@@ -228,15 +231,15 @@ class ProjectFiles:
         return self._cache.held_bib(path, document.text, held) if held else None
 
     def bib_at(self, path: Path) -> BibFile | Problem | None:
-        """Any bibliography, declared or not, as it was read with the paper where it belongs to it;
-        None when there is no such file."""
+        """Any bibliography, declared or not, as read with the paper if it belongs to it; None when
+        the file is missing."""
         if path in self.bibs:
             return self.bibs[path]
         text = self._cache.text(path, self._read)
         return self._cache.bib(path, text) if isinstance(text, str) else text
 
     def named_files(self, source: Path) -> Iterator[tuple[Span, Path]]:
-        """Where a source of the paper names another file, and which: it may not be there."""
+        """The ranges in which a source names another file, and that file, existing or not."""
         document = self.documents.get(source)
         if document is None:
             return
@@ -250,7 +253,7 @@ class ProjectFiles:
                 yield include.span, next(known, places[0])
 
     def fresh_cache(self) -> FileCache:
-        """An empty cache that reads files as this project does."""
+        """An empty cache that reads files like this project."""
         return FileCache(self._cache.options)
 
     def _is_file(self, path: Path) -> bool:
@@ -288,7 +291,7 @@ class ProjectFiles:
         if macros := [macro for style in self.styles.values() for macro in style.include_macros]:
             tree = self._tree(macros)
         self.documents = tree
-        # Scanned again only where the text uses what another file defines.
+        # Scanned again only if the text uses a definition of another file.
         scanned = {path: self.scan(path, old.text) for path, old in tree.items()}
         self.documents = scanned
         del self._defined
@@ -296,7 +299,7 @@ class ProjectFiles:
     def _tree(self, macros: Sequence[IncludeMacro] = ()) -> dict[Path, Document]:
         tree = include_tree(self.root, self._scan, macros)
         for path in dict.fromkeys((self.root, self.path)):
-            # A magic comment is believed even when no include leads from the root to the file.
+            # A magic comment counts even if the root does not include the file.
             if path not in tree and (path == self.root or format_of(path) is not Format.BIBTEX):
                 tree[path] = self._cache.document(path, self._text(path) or "")
         return tree
@@ -340,7 +343,7 @@ class ProjectFiles:
         )
 
     def _matching(self, folder: Path, pattern: str) -> Iterable[Path]:
-        """The files that a pattern matches, seen from a folder."""
+        """The files that match a pattern, relative to a folder."""
         return filter(Path.is_file, folder.glob(pattern))
 
     def _load_bibs(self) -> None:
@@ -373,7 +376,7 @@ class ProjectFiles:
                     )
                 )
 
-        # A file that LaTeX writes counts as soon as it is there.
+        # A file that LaTeX writes counts as soon as it exists.
         self._unread = (*unread, *(p for p, (_, c) in self._shadowed.items() if not c.overwrites))
 
     def _lone_bib(self) -> Path | None:
@@ -381,7 +384,7 @@ class ProjectFiles:
         document = self.root_document
         if beside or not self.roots or document.format is not Format.LATEX or is_main(document):
             return beside
-        # A chapter that nothing includes yet, in a workspace with one .bib.
+        # A chapter that no file includes yet, in a workspace with one .bib.
         found = self._cache.listed_bibs(self.roots)
         return found[0] if len(found) == 1 else None
 
@@ -395,7 +398,7 @@ def _listed(document: Document, placeholder: Placeholder) -> list[str]:
 
 
 def shape_of(document: Document) -> object:
-    """What of a document bears on the rest of its paper."""
+    """The parts of a document that affect the rest of its paper."""
     return (
         tuple((b.target, b.command) for b in document.bibliographies),
         tuple((i.target, i.command) for i in document.includes),

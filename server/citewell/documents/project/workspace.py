@@ -1,7 +1,8 @@
-"""The projects of a workspace: that of an open file, all that hold a file or share a .bib with it.
+"""The projects of a workspace: that of an open file, and all that contain a file or share a .bib
+with it.
 
-One project does not know of the others. A .bib that is opened in the editor, or a key that is
-renamed, concerns every document that uses it.
+Projects are independent of each other. A .bib opened in the editor, or a renamed key, concerns
+every document that uses it.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from citewell.options.tree import BibOptions
 MAX_OPEN = 32
 """Open files whose projects are kept."""
 TextOf = Callable[[Path], str | None]
-"""The present text of a file; None where nothing can be read."""
+"""The current text of a file; None if it cannot be read."""
 _MARKDOWN_HINTS = ("@", "bibliography")
 _LATEX_MAIN = ("\\documentclass", "\\begin{document}")
 
 
 class _File(msgspec.Struct, frozen=True):
-    """What was made of a text once."""
+    """A file and the result of reading it."""
 
     found: str | Problem | None
-    """What the cache gave: the same object for as long as the file stays."""
+    """The cache's result: the same object as long as the file is unchanged."""
     text: str | None
-    """None for what is no manuscript or .bib."""
+    """None for a file that is no manuscript or .bib."""
     is_main: bool = False
-    """A project may begin with it."""
+    """Whether it can be the main file of a project."""
     cites: bool = False
 
 
 class Workspace:
-    """The projects of some folders over one cache. For one thread.
+    """The projects of some folders over one cache. Not thread-safe.
 
-    `open_file` looks at the files of one project. Before anything else, call `refresh`: it looks
-    at every file once (a system call each), reads those that changed, and opens again only the
-    projects whose shape changed.
+    `open_file` checks the files of one project. Before anything else, call `refresh`: it checks
+    every file once (a system call each), reads those that changed, and opens again only the
+    projects with a changed set of files.
     """
 
     def __init__(
@@ -67,15 +68,15 @@ class Workspace:
         self._files: dict[Path, _File] = {}
         self._is_read = False
         self._passed_over: set[Path] = set()
-        """Files that the author did not want to wait for."""
+        """Files with a read that the author cancelled."""
         self._own_folders: frozenset[Path] = frozenset()
         self._seen: set[Path] = set()
-        """The files that were looked at since the last refresh."""
+        """Files checked since the last refresh."""
         self._projects: dict[Path, Project] = {}
         self._opened: frozenset[Path] = frozenset()
-        """The strays that were open at the last refresh."""
+        """Files outside all projects that were open at the last refresh."""
         self._of_open: OrderedDict[Path, tuple[object, Project]] = OrderedDict()
-        """The project of each open file, as `open_file` returned it, and for which setting."""
+        """The project of each open file, as returned by `open_file`, and its settings."""
 
     @property
     def projects(self) -> tuple[Project, ...]:
@@ -88,8 +89,9 @@ class Workspace:
         opened: Collection[Path] = (),
         own_folders: frozenset[Path] = frozenset(),
     ) -> None:
-        """Take in what changed. `read` gives the texts of the editor's buffers, `opened` are their
-        files, which need not be on disk yet, `own_folders` what may be written outside."""
+        """Update to the current files. `read` returns the texts of the editor's buffers; `opened`
+        are their files, which need not exist on disk yet; `own_folders` may be written although
+        outside."""
         self._read = read
         self._own_folders = own_folders
         self._seen.clear()
@@ -109,7 +111,7 @@ class Workspace:
             del self._projects[path]
         were_open, self._opened = self._opened, frozenset(opened) - covered
         for path in self._strays(covered):
-            # One that is being written belongs to the paper that will include it.
+            # A part that is being written belongs to the paper that will include it.
             is_open = path in self._opened
             before = None if rescan or is_open != (path in were_open) else known.get(path)
             self._projects[path] = self._now(path, before, root=None if is_open else path)
@@ -123,10 +125,10 @@ class Workspace:
         epoch: int = 0,
         rescan: bool = False,
     ) -> tuple[Document, Project]:
-        """An open document as it is now, and its project.
+        """An open document in its current state, and its project.
 
-        While an author types prose only the document is scanned: the project is opened again when
-        a declaration, an include or another of its files has changed, or `epoch` has. Between such
+        While an author types prose, only the document is scanned: the project is opened again when
+        a declaration, an include or another of its files has changed, or `epoch` has. Between those
         changes the project's own copy of the document may be out of date, unless `rescan` is true.
         """
         self._read = read
@@ -147,9 +149,9 @@ class Workspace:
         return project.document, project
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
-        """Scan for about so long what was never scanned; True when nothing is left. So a large
-        workspace can be read piece by piece, with other work in between. Raises
-        `ReadCancelled` on a thread whose reading was cancelled; the rest is then skipped."""
+        """Scan new files for about `seconds`; True when none is left. A large workspace can thus be
+        read in pieces, with other work in between. Raises `ReadCancelled` on a thread with a
+        cancelled read; the remaining files are then skipped."""
         if self._is_read:
             return True
         limit = time.monotonic() + seconds
@@ -177,27 +179,27 @@ class Workspace:
 
     @property
     def passed_over(self) -> int:
-        """How many files the author did not want to wait for."""
+        """Number of files skipped because the author cancelled."""
         return len(self._passed_over)
 
     def take_up(self) -> None:
-        """Read them after all, at the next `read_ahead`."""
+        """Read the skipped files at the next `read_ahead`."""
         self._passed_over.clear()
         self._is_read = False
 
     def of(self, path: Path) -> tuple[Project, ...]:
-        """The projects that hold a file; at least one for a document, maybe none for a .bib."""
+        """The projects that contain a file; at least one for a document, maybe none for a .bib."""
         found = tuple(p for p in self._projects.values() if path in p.documents or path in p.bibs)
         return found or tuple(self._others_of(path))
 
     def sharing(self, projects: Iterable[Project]) -> tuple[Project, ...]:
-        """The projects, and all that share a .bib with one of them, or with such a one."""
+        """The projects, and all connected to them by a shared .bib."""
         found = {(project.root, project.path): project for project in projects}
         waiting = list(self._projects.values())
         seen: set[Path] = set()
         while True:
             bibs = {bib for project in found.values() for bib in project.bibs}
-            # Beside a .bib that no folder of the workspace holds, its papers are looked for.
+            # For a .bib outside the workspace's folders, papers beside it are looked for.
             for bib in bibs - seen:
                 if not any(bib.is_relative_to(root) for root in self.roots):
                     waiting += self._others_of(bib)
@@ -213,7 +215,7 @@ class Workspace:
         """Every .bib of the workspace or of its projects, or that is open, used or not."""
         listed = (path for path in (*self._listed, *opened) if path.suffix.lower() == ".bib")
         used = {path: bib for p in self._projects.values() for path, bib in p.bibs.items()}
-        # What a document holds is read with it.
+        # A bibliography inside a document is read with it.
         held = {path: bib for path, bib in used.items() if bib.regions}
         found = ((path, self._text(path)) for path in dict.fromkeys((*used, *listed)))
         return tuple(
@@ -235,7 +237,7 @@ class Workspace:
                     found[path] = self._cache.keys(path, bib)
         return found
 
-    # Which files a project begins with
+    # Main files of projects
 
     def _mains(self) -> Iterator[Path]:
         for path in self._listed:
@@ -246,7 +248,7 @@ class Workspace:
                     yield path
 
     def _children(self) -> list[Path]:
-        """Markdown files without a bibliography of their own that another document reads in."""
+        """Markdown files without a bibliography of their own that another document includes."""
         projects = self._projects
         read = {p for root, one in projects.items() for p in one.documents if p != root}
         return [
@@ -258,7 +260,7 @@ class Workspace:
         ]
 
     def _strays(self, covered: set[Path]) -> Iterator[Path]:
-        """Parts that cite and that no paper includes: they may use the .bib beside them."""
+        """Parts with citations that no paper includes: they may use the .bib beside them."""
         for path in self._listed:
             if self._file(path).cites and path not in covered and path not in self._projects:
                 yield path
@@ -273,7 +275,7 @@ class Workspace:
         )
 
     def _others_of(self, path: Path) -> Iterator[Project]:
-        """The projects of a file that no project of the workspace holds, opened for it."""
+        """The projects of a file outside all projects of the workspace, opened for it."""
         is_bib = format_of(path) is Format.BIBTEX
         mains = main_files(path, self._scan, self._text, self.roots) if is_bib else (path,)
         for start in mains:
@@ -287,7 +289,7 @@ class Workspace:
         return self._file(path).text
 
     def _file(self, path: Path) -> _File:
-        """The current content of a file, which is read at most once between two refreshes."""
+        """The current content of a file, read at most once between two refreshes."""
         known = self._files.get(path)
         if known is not None and path in self._seen:
             return known
@@ -295,14 +297,14 @@ class Workspace:
         if path in self._passed_over:
             if self._read(path) is None:
                 return _File(None, None)
-            self._passed_over.discard(path)  # it is open now
+            self._passed_over.discard(path)  # the file is open
         found = self._cache.text(path, self._read)
         if known is None or known.found is not found:
             self._files[path] = known = _look(path, found)
         return known
 
     def _text_now(self, path: Path) -> str | None:
-        """The current text of a file, even of one that was passed over; checked at every call."""
+        """The current text of a file, even of a skipped one; checked at every call."""
         found = self._cache.text(path, self._read)
         return found if isinstance(found, str) else None
 
@@ -311,7 +313,7 @@ class Workspace:
         return None if text is None else self._cache.document(path, text)
 
     def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
-        """The project that begins at `path`; only files that changed are read again.
+        """The project with the main file `path`; only files that changed are read again.
 
         Without a `root`, the paper to which the file belongs is determined again, because it
         depends on what other files include or declare.
@@ -343,7 +345,7 @@ def _finds_bibs(project: Project, text_of: TextOf) -> bool:
 
 
 def _is_current(project: Project, text_of: TextOf, *, passing: Path | None = None) -> bool:
-    """True while the files of a project, except `passing`, hold what was read of them."""
+    """True while the files of a project, except `passing`, are unchanged."""
     tables = (project.documents, project.bibs, project.styles)
     return not _finds_bibs(project, text_of) and all(
         path == passing or (text := text_of(path)) is file.text or text == file.text

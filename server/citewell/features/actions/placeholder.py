@@ -1,4 +1,4 @@
-"""What can be done at a placeholder: cite one of the best papers, the best of all, or fill all."""
+"""Actions at a placeholder: cite one of the best papers or the best of all, or fill all."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ from citewell.options import Options
 
 CODE = "unresolved-placeholder"
 SHOWN = 3
-"""Papers that are offered by name."""
+"""Number of papers offered by name."""
 _TITLE = 64
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One thing that may be cited at the placeholder."""
+    """One paper or entry to cite at the placeholder."""
 
     key: str = ""
-    """Of an entry that the project has already; empty for a paper of the library."""
+    """Key of an existing entry of the project; empty for a paper of the library."""
     work: Work | None = None
     authors: str = ""
     year: int | None = None
     title: str = ""
     doubt: str = ""
-    """A sign and a few words where the entry is in doubt."""
+    """A sign and a few words if the entry is in doubt."""
     invented: bool = False
-    """The entry is known to describe no work."""
+    """Whether the entry is known to describe no work."""
 
     @property
     def shown(self) -> str:
@@ -83,8 +83,8 @@ def placeholder_actions(
     open_places: int,
     variant: str = "",
 ) -> list[Action]:
-    """The actions at a placeholder of a document that has `open_places` of them; `variant` names
-    what made the order of the choices."""
+    """The actions at a placeholder of a document with `open_places` of them; `variant` is the
+    configuration that ordered the choices."""
     where = _where(placeholder)
     if not placeholder.certain:
         return [_close_action(placeholder)]
@@ -137,7 +137,7 @@ def _close_action(placeholder: Placeholder) -> Action:
 
 
 def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str]:
-    """The arguments of a choice at a place, as they return through the editor."""
+    """The arguments of a choice by rank, as they return through the editor."""
     choice = choices[rank]
     above = [other.work.id for other in choices[:rank] if other.work is not None]
     return {
@@ -149,8 +149,8 @@ def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str
 
 
 def fill_action(open_places: int, at: Placeholder | None = None) -> Action:
-    """Fill every placeholder of the document that is certain enough: a quick fix `at` one of them,
-    elsewhere an action on the source."""
+    """Fill every placeholder of the document with sufficient confidence: a quick fix `at` one of
+    them, else a source action."""
     what = f"all {open_places} placeholders" if open_places > 1 else "the placeholder"
     return Action(
         title=f"Fill {what} in this file",
@@ -169,8 +169,8 @@ def choices_at(
     find_work: FindWork,
     check_of: FindCheck = unknown,
 ) -> list[Choice]:
-    """The author's own entries that fit, then the papers, each once; entries that are known to be
-    invented come last."""
+    """The author's own matching entries, then the papers, each once; entries known to be fabricated
+    come last."""
     found: list[Choice] = []
     seen = set(placeholder.other_keys)
     for match in own:
@@ -199,7 +199,7 @@ def _own(entry: BibEntry, path: str, check_of: FindCheck) -> Choice:
 
 
 def is_sure(query: Query, hits: Sequence[Hit]) -> bool:
-    """True when the first hit may be cited without a look."""
+    """True when the first hit may be cited unseen."""
     typed = bool(query.text.strip())
     return certainty(confidence_of(query, hits), typed=typed) == "sure"
 
@@ -207,8 +207,8 @@ def is_sure(query: Query, hits: Sequence[Hit]) -> bool:
 def placeholder_for(
     document: Document, selection: Span, *, on_character: bool = False
 ) -> Placeholder | None:
-    """The placeholder at a cursor or a selection. One that nothing closes ends at the cursor; with
-    `on_character` behind the word on which the cursor stands.
+    """The placeholder at a cursor or a selection. An unclosed one ends at the cursor or, with
+    `on_character`, after the word at the cursor.
 
     A selection of a whole placeholder is what an editor gives for its diagnostic: no cursor.
     """
@@ -228,10 +228,8 @@ def placeholder_for(
 def placeholder_near(
     document: Document, start: int, query: str, typed: int = 0
 ) -> Placeholder | None:
-    """The placeholder that stood at `start`: still there, or the nearest with the same words.
-
-    `typed` is the length of one that nothing closes and that ended at a cursor.
-    """
+    """The placeholder that was at `start`, or the nearest one with the same words. `typed` is the
+    length of an unclosed one that ended at a cursor."""
     found = document.placeholders
     if typed:
         found = tuple(until(document, p, p.span.start + typed) for p in found if not p.closed)
@@ -240,7 +238,7 @@ def placeholder_near(
 
 
 def plan_close(document: Document, placeholder: Placeholder) -> ActionPlan:
-    """A `>`, `}` or `]` behind the placeholder's words; nothing else changes."""
+    """A `>`, `}` or `]` after the placeholder's words; nothing else changes."""
     opened = document.text[placeholder.span.start : placeholder.query_span.start].rstrip("@?")
     closing = {"<": ">", "{": "}", "[": "]"}
     mark = next((closing[c] for c in reversed(opened) if c in closing), "")
@@ -260,16 +258,14 @@ def plan_citation(
     work: Work | None = None,
     key: str = "",
 ) -> ActionPlan:
-    """The placeholder becomes a citation; a paper that no .bib holds is entered in the same step.
-
-    `document` is the project's own reading of the file.
-    """
+    """Turn the placeholder into a citation; a paper without an entry gets one in the same step.
+    `document` is the project's own parse of the file."""
     citable = plan_citable(project, document, options, work=work, key=key)
     if not citable.key:
         return ActionPlan(problems=citable.problems)
     change = citation_edit(document, placeholder, citable.key, options.documents.default_command)
     if placeholder.span.start == placeholder.span.end:
-        # Behind a word: no line may break between it and its citation.
+        # No line may break between a word and its citation.
         tie = "~" if document.format is Format.LATEX else " "
         change = TextEdit(change.span, tie + change.text)
     return ActionPlan(
@@ -280,7 +276,7 @@ def plan_citation(
 
 
 def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> tuple[FileEdit, ...]:
-    """All edits with those of one file in one piece, bibliographies first."""
+    """All edits, with those of one file combined, bibliographies first."""
     found: list[FileEdit] = []
     own = FileEdit(str(path), tuple(more))
     for edit in edits:
@@ -297,7 +293,7 @@ def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> t
 def sentence_actions(
     at: int, sentence: str, choices: Sequence[Choice], variant: str = ""
 ) -> list[Action]:
-    """The actions at the end of a sentence that wants a citation and has none."""
+    """The actions at the end of a sentence that needs a citation."""
     return [
         Action(
             title=f"Cite {choice.shown} here",
@@ -319,7 +315,7 @@ def nothing_found(placeholder: Placeholder) -> Problem:
     )
 
 
-# Cite chosen papers at any place, in the form that fits the text there, and add their entries.
+# Citation of chosen papers at any place, in the form that fits the text, with their entries.
 
 _WORD_BEFORE = re.compile(r"[^\W_]+$")
 _WORD_AFTER = re.compile(r"[^\W_]+")
@@ -331,7 +327,7 @@ class PaperToCite(msgspec.Struct, frozen=True):
 
     work: Work | None = None
     key: str = ""
-    """Of an entry that a .bib has already; not needed with `work`."""
+    """Key of an existing entry; not needed with `work`."""
 
 
 class CitePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,26 +335,26 @@ class CitePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: ActionPlan
     keys: tuple[str, ...] = ()
-    """In the order of the papers; none when nothing can be cited, and the plan's problems say
-    why."""
+    """In the order of the papers; empty when nothing can be cited, for the reasons in the plan's
+    problems."""
     entered: tuple[Work, ...] = ()
-    """The works whose entries are added."""
+    """The works with new entries."""
     end: int = 0
-    """Offset behind the citation in the document, once all edits are made."""
+    """Offset after the citation in the document, once all edits are made."""
 
     @property
     def key(self) -> str:
-        """Of the first paper; empty when nothing can be cited."""
+        """The key of the first paper; empty when nothing can be cited."""
         return self.keys[0] if self.keys else ""
 
 
 def plan_cite(
     project: Project, document: Document, at: Span, options: Options, chosen: Sequence[PaperToCite]
 ) -> CitePlan:
-    """Plan one citation of all the papers, in their order, at a place of the document; where one
-    of them cannot be entered, nothing is planned.
+    """Plan one citation of all the papers, in order, at a place of the document; if one of them
+    cannot be entered, nothing is planned.
 
-    `document` is the project's own reading of the file.
+    `document` is the project's own parse of the file.
     """
     path = Path(document.path)
     entries = _entries(project, document, options, chosen)
@@ -384,8 +380,8 @@ def plan_cite(
 def _entries(
     project: Project, document: Document, options: Options, chosen: Sequence[PaperToCite]
 ) -> CitePlan:
-    """What makes all the papers citable in a document: the edits of bibliographies, and the keys;
-    without keys where one of them cannot be."""
+    """The edits of bibliographies that make all the papers citable in a document, and the keys;
+    without keys if one of them cannot be entered."""
     path = Path(document.path)
     if len(chosen) == 1:
         work = chosen[0].work
@@ -427,7 +423,8 @@ def cite_all_at(
     command: str = "",
     is_key: Callable[[str], bool] = lambda key: True,
 ) -> tuple[TextEdit | None, int]:
-    """As `cite_at` for several keys in one citation; those that it has already are left out."""
+    """The edit for several keys in one citation (see `cite_at`); keys already in it are left
+    out."""
     placeholder = placeholder_at(document, at.end) or _placeholder_around(document, at)
     citation = _citation_at(document, at) if placeholder is None else None
     form = command or default_cite_command(document)
@@ -453,7 +450,7 @@ def cite_at(
     command: str = "",
     is_key: Callable[[str], bool] = lambda key: True,
 ) -> tuple[TextEdit | None, int]:
-    """The edit that cites `key` at a place, and the offset behind it once it is made.
+    """The edit that cites `key` at a place, and the offset after the citation once it is made.
 
     A placeholder at the place becomes the citation; a citation there takes one more key (in place
     of the one at the cursor, if no .bib knows that); anywhere else a citation is inserted, or takes
@@ -471,7 +468,8 @@ def cite_at(
 
 
 def usual_command(project: Project, document: Document) -> str:
-    """The command that the file cites with most; in a file without citations the project's."""
+    """The most frequent cite command of the file; in a file without citations, that of the
+    project."""
     others: Iterable[Document] = project.documents.values()
     for one in (document, *others):
         if one.format is document.format and one.citations:
@@ -480,13 +478,13 @@ def usual_command(project: Project, document: Document) -> str:
 
 
 def _placeholder_around(document: Document, at: Span) -> Placeholder | None:
-    """The placeholder in which the selection lies, or at whose first letter the cursor stands."""
+    """The placeholder around the selection, or with its first letter at the cursor."""
     around = (p for p in document.placeholders if at.start in p.span and at.end in p.span)
     return next(around, None)
 
 
 def _behind(text: str, placeholder: Placeholder, change: TextEdit) -> int:
-    """Behind the citation that the placeholder becomes: of `[@a; @?]` behind the bracket."""
+    """The offset after the new citation: for `[@a; @?]`, after the bracket."""
     end = max(change.span.end, placeholder.span.end)
     last = text[change.span.end : end] or change.text
     markdown = placeholder.command in ("[@]", "@")
@@ -498,7 +496,7 @@ def _behind(text: str, placeholder: Placeholder, change: TextEdit) -> int:
 def _citation_at(document: Document, at: Span) -> Citation | None:
     for citation in document.citations:
         if citation.span.start <= at.start and at.end <= citation.span.end:
-            # Before the bare key of a running text stands prose.
+            # Before the bare key of running text there is prose.
             if citation.command == "@" and at.end == citation.span.start:
                 continue
             return citation
@@ -526,14 +524,14 @@ def _one_more(
 
 
 def _key_before(citation: Citation, cursor: int) -> KeyUse:
-    """The key behind which another one goes: the one at or before the cursor, else the last."""
+    """The key after which another one goes: the one at or before the cursor, else the last."""
     before = [use for use in citation.keys if use.span.start <= cursor]
     inside = before if before and cursor < citation.span.end else citation.keys
     return inside[-1]
 
 
 def _comma(text: str, citation: Citation) -> str:
-    """How the author parts keys."""
+    """The author's separator of keys."""
     for one, other in zip(citation.keys, citation.keys[1:], strict=False):
         between = text[one.span.end : other.span.start]
         if between.strip() == "," and "\n" not in between:
@@ -542,7 +540,7 @@ def _comma(text: str, citation: Citation) -> str:
 
 
 def _new_citation(document: Document, at: Span, key: str, command: str) -> TextEdit:
-    """A citation where there is none: behind the word at the cursor, tied to it."""
+    """A new citation after the word at the cursor, tied to it."""
     text = document.text
     span = at if at.start < at.end else _beside_word(text, at.start)
     mark = Placeholder(PlaceholderKind.MARKER, span, "", span, "")
@@ -559,7 +557,7 @@ def _new_citation(document: Document, at: Span, key: str, command: str) -> TextE
 
 
 def _beside_word(text: str, cursor: int) -> Span:
-    """Where a citation for the word under the cursor goes: behind it, but never into a command."""
+    """The place of a citation for the word at the cursor: after it, but never inside a command."""
     word = _WORD_BEFORE.search(text, max(0, cursor - 100), cursor)
     start = word.start() if word else cursor
     named = _COMMAND.search(text, max(0, start - 100), cursor)

@@ -1,4 +1,4 @@
-"""What can be done about a key that no .bib defines: another key, or the entry that it lacks."""
+"""Actions for a key that no .bib defines: another key, or the missing entry."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from citewell.options import Options
 
 CODE = "undefined-key"
 MAX_SIMILAR = 2
-"""Defined keys that an undefined one is likened to."""
+"""Number of defined keys suggested for an undefined one."""
 _NEAR = 0.78
-"""Similarity of two keys from which one may be the other, misspelt."""
+"""Minimum similarity of two keys, one of which may be a misspelling of the other."""
 _TWIN = 0.87
 _DIGITS = re.compile(r"\d+")
 
 
 class Similar(msgspec.Struct, frozen=True):
-    """A key that the paper's .bib files have, and that may be meant."""
+    """A key in the paper's .bib files that may be meant."""
 
     key: str
     entry: BibEntry
     likeness: float
-    """1 for keys that differ in case or signs only."""
+    """1 for keys that differ only in case or punctuation."""
     certain: bool = False
 
 
 def may_be_a_key(key: str) -> bool:
-    """True for a key that an entry can have."""
+    """True for a valid key of an entry."""
     return check_key(key) is None
 
 
 def similar_keys(meaning: KeyMeaning, entries: Iterable[tuple[str, BibEntry]]) -> list[Similar]:
     """The defined keys that an undefined one may have been meant to be, best first.
 
-    Misspelt keys have the same numbers: `blei-03` is no slip for `blei-06`. An entry of the same
-    author and year is near, too, when nothing in the key contradicts it.
+    Misspelt keys have the same numbers: `blei-03` is no typo of `blei-06`. An entry of the same
+    author and year is also near if nothing in the key contradicts it.
     """
     from rapidfuzz.distance import OSA
 
@@ -79,7 +79,7 @@ def similar_keys(meaning: KeyMeaning, entries: Iterable[tuple[str, BibEntry]]) -
             found.append(Similar(entry.key, entry, 0.8 + 0.1 * whole, certain=whole))
     found.sort(key=lambda one: (-one.likeness, one.key))
     first = [one for one in found if one.certain]
-    # Two that fit alike: neither is certain.
+    # Two equal matches: neither is certain.
     if len(first) > 1 and first[0].likeness - first[1].likeness < 0.02:
         found = [msgspec.structs.replace(one, certain=False) for one in found]
     return found[:MAX_SIMILAR]
@@ -101,7 +101,7 @@ def _work(entry: BibEntry) -> Work:
 
 
 def library_action(use: KeyUse) -> Action:
-    """The action on a key that the author's Zotero has."""
+    """The action for a key in the author's Zotero."""
     return Action(
         title=f"Add `{use.key}` from Zotero",
         kind=QUICK_FIX,
@@ -116,10 +116,8 @@ def library_action(use: KeyUse) -> Action:
 def undefined_actions(
     use: KeyUse, similar: Sequence[Similar], meaning: Meaning | None, project: Project
 ) -> list[Action]:
-    """The actions on an undefined key, the likeliest first; one at most is preferred.
-
-    A paper that a .bib of the project has under another key is not added again.
-    """
+    """The actions for an undefined key, the likeliest first; at most one is preferred. A paper in a
+    .bib of the project under another key is not added again."""
     found: list[Action] = []
     offered: set[str] = set()
     where: dict[str, str | int | bool] = {"start": use.span.start, "key": use.key}
@@ -166,7 +164,7 @@ def undefined_actions(
 
 
 def worth_a_search(use: KeyUse) -> bool:
-    """False for what is no key but a mark or a piece of LaTeX."""
+    """False for a mark or a piece of LaTeX instead of a key."""
     return bool(use.key) and "\\" not in use.key and len(use.key) <= 200
 
 
@@ -181,8 +179,7 @@ def _shown_entry(entry: BibEntry) -> str:
 
 
 def use_near(document: Document, start: int, key: str) -> KeyUse | None:
-    """The use of a key that was at `start`: the one still there, or the nearest one of that key;
-    None when the key is no longer used."""
+    """The use of a key at `start`, or the nearest one; None when the key is no longer used."""
     uses = [u for c in document.citations for u in c.keys if u.key == key]
     return min(uses, key=lambda use: abs(use.span.start - start), default=None)
 
@@ -209,7 +206,7 @@ def plan_change(documents: Iterable[Document], key: str, new: str) -> ActionPlan
 def plan_addition(
     project: Project, document: Document, use: KeyUse, work: Work, options: Options
 ) -> ActionPlan:
-    """Enter a paper under exactly the key that is cited."""
+    """Add the entry of a paper under exactly the cited key."""
     path = Path(document.path)
     plan = plan_insert(project, work, options, for_path=path, key=use.key)
     if not plan.key:
@@ -217,19 +214,19 @@ def plan_addition(
     texts = {path: document.text, **{Path(name): text for name, text in plan.texts.items()}}
     edits = plan.edits
     if plan.key != use.key:
-        # It came in meanwhile under another key.
+        # It was added meanwhile under another key.
         edits = joined(edits, path, (TextEdit(use.span, plan.key),))
     return ActionPlan(edits=edits, texts=texts, label=f"Add {plan.key}")
 
 
-# All cited keys of a paper that no .bib defines, given their entries in one step.
+# Adding entries for all undefined keys of a paper in one step.
 
 NAMED = 8
-"""Keys that a message names; further ones are counted."""
+"""Number of keys named in a message; further ones are counted."""
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """A key without an entry, and where it is cited first."""
+    """A key without an entry, and its first citation."""
 
     document: Document
     use: KeyUse
@@ -240,17 +237,17 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A missing key with what gives it its entry: one of the two, or neither where it is unsure."""
+    """A missing key with the source of its entry: one of the two, or neither if it is unsure."""
 
     missing: Missing
     work: Work | None = None
-    """The paper that the key surely means."""
+    """The paper that the key certainly means."""
     copy_of: BibFile | None = None
-    """A bibliography of another program that has the key."""
+    """A bibliography of another program with the key."""
 
 
 def missing_keys(project: Project) -> list[Missing]:
-    """Each key that the paper cites and nothing defines, in reading order."""
+    """Each undefined key that the paper cites, in reading order."""
     taken = taken_keys(project)
     found: dict[str, Missing] = {}
     for document in project.documents.values():
@@ -263,8 +260,8 @@ def missing_keys(project: Project) -> list[Missing]:
 
 
 def missing_action(count: int, at: KeyUse | None = None) -> Action:
-    """Add the entries of all `count` missing keys: a quick fix `at` one of them, elsewhere an
-    action on the source."""
+    """Add the entries of all `count` missing keys: a quick fix `at` one of them, else a source
+    action."""
     what = f"all {count} missing entries" if count > 1 else "the missing entry"
     return Action(
         title=f"Add {what} of this paper",
@@ -277,10 +274,8 @@ def missing_action(count: int, at: KeyUse | None = None) -> Action:
 
 
 def plan_missing(project: Project, found: Sequence[Settled], options: Options) -> ActionPlan:
-    """Write the entries of the settled keys, each under the key that is cited; no citation changes.
-
-    A paper that a .bib has under another key is not entered again: its citation is left alone.
-    """
+    """Write the entries of the settled keys, each under the cited key; no citation changes. A paper
+    in a .bib under another key is not entered again: its citation is left alone."""
     writer = CitationWriter(project, options)
     added: list[str] = []
     left: list[str] = []

@@ -1,7 +1,7 @@
-"""What can be done about a reference that is not right: take what its record has.
+"""Actions for a wrong reference: corrections from its record.
 
-One field, all fields in question, or the whole record; the key, the user's own fields and all bytes
-that are not in question stay.
+They replace one field, all fields in question, or the whole entry; the key, the user's own fields
+and all other bytes stay.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from citewell.model.work import Author, Work
 from citewell.verification.claims import claim_of_entry
 from citewell.verification.people import Difference, NamePair, compare_people, pair_names
 
-# An author field with the names of a record, the author's own spelling of all others kept.
+# An author field with the names of a record, in the author's own spelling if it has them.
 
 _SPELLING = frozenset({"author-given", "author-swapped", "author-spelling"})
 _ADDED = frozenset({"author-added", "author-replaced", "author-unrelated", "author-anonymous"})
@@ -40,15 +40,15 @@ _ADDED = frozenset({"author-added", "author-replaced", "author-unrelated", "auth
 class _Piece(msgspec.Struct, frozen=True):
     text: str
     place: int
-    """Of the record's name; -1 for a name that the record does not have."""
+    """Index of the record's name; -1 for a name that the record lacks."""
 
 
 def corrected_authors(field: str, record: Sequence[Author], code: str) -> str:
-    """The BibTeX name list `field`, without delimiters, cured of a finding of this code.
+    """The BibTeX name list `field`, without delimiters, corrected for a finding of this code.
 
-    Names of the record that are missing are put in where the record has them; names that it does
-    not have go if the finding says so; the order becomes the record's where the finding is about
-    it. Every other name keeps its bytes. "and others" stays last, and then nothing is put in.
+    Missing names of the record are inserted at their positions there; names that it lacks are
+    removed if the finding says so; the order becomes the record's if the finding is about it. Every
+    other name keeps its bytes. "and others" stays last, and then nothing is inserted.
     """
     pieces, joint = author_pieces(field)
     others = bool(pieces) and pieces[-1].strip(" \t\r\n{}").lower() == "others"
@@ -75,7 +75,7 @@ def corrected_authors(field: str, record: Sequence[Author], code: str) -> str:
 
 
 def _given_first(names: Sequence[str]) -> bool:
-    """True when the list writes "Ada Lovelace" and not "Lovelace, Ada"."""
+    """True when the list has the form "Ada Lovelace", not "Lovelace, Ada"."""
     with_comma = sum("," in name for name in names)
     return 2 * with_comma < len(names)
 
@@ -96,19 +96,19 @@ def _written(author: Author, plain: bool) -> str:
 
 
 def _in_order(kept: Sequence[_Piece]) -> list[_Piece]:
-    """The names that the record has, in its order; the others stay in place."""
+    """The names found in the record, in its order; the others stay in place."""
     known = iter(sorted((piece for piece in kept if piece.place >= 0), key=lambda p: p.place))
     return [next(known) if piece.place >= 0 else piece for piece in kept]
 
 
 def _from_the_first(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
-    """With the record's names up to the last one kept: "and others" may replace only later ones."""
+    """The names completed up to the last one kept: "and others" may replace only later ones."""
     last = max((piece.place for piece in kept), default=-1)
     return _completed(kept, record[: last + 1], plain)
 
 
 def _completed(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
-    """With the record's other names, each inserted after the names that precede it there."""
+    """The names completed from the record, each inserted after the names that precede it there."""
     done = list(kept)
     held = {piece.place for piece in kept}
     for place, author in enumerate(record):
@@ -122,7 +122,7 @@ def _completed(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) ->
 
 FIELD, FIELDS, REPLACE, PUBLISHED, DOI = "field", "fields", "replace", "published", "doi"
 _OF_THE_WORK = with_trait("of_work")
-"""Fields that are no more to be believed when the reference is an invention."""
+"""Fields that are unreliable if the reference is fabricated."""
 _PREPRINT = re.compile(r"arxiv|corr\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
 
@@ -130,11 +130,9 @@ _YEAR = re.compile(r"\d{4}")
 def actions_on(
     bib: BibFile, entry: BibEntry, check: Check, style: BibStyle | None = None
 ) -> list[Action]:
-    """What can be done about an entry, the likeliest first.
-
-    Who asks about many entries gives the file's `style`, which takes long to detect.
-    """
-    if bib.is_csl:  # the ranges of its fields are those of no text
+    """The actions for an entry, the likeliest first. Who asks about many entries gives the file's
+    `style`, which takes long to detect."""
+    if bib.is_csl:  # the ranges of its fields do not belong to a text
         return []
     style = style or detect_style(bib)
     named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
@@ -184,7 +182,7 @@ _VERSION = re.compile(r"(?:venue|year|author|title)-(?!spelling|given|cut|subtit
 
 
 def _may_be_another_version(check: Check) -> bool:
-    """True when the DOI of the record may be that of another version than the one cited."""
+    """True when the DOI of the record may be that of another version than the cited one."""
     return any(_VERSION.match(finding.code) for finding in check.findings)
 
 
@@ -210,7 +208,7 @@ def _action(
 
 
 def _content(check: Check, style: BibStyle) -> dict[str, str]:
-    """The fields of the record as the file would write them; none without a record."""
+    """The fields of the record in the file's style; empty without a record."""
     return {} if check.work is None else entry_content(check.work, style)[1]
 
 
@@ -223,7 +221,7 @@ def edits_for(
     *,
     style: BibStyle | None = None,
 ) -> tuple[TextEdit, ...]:
-    """The edits of one of the actions; none when there is nothing to be done."""
+    """The edits of one of the actions; none if there is nothing to do."""
     if check.work is None or bib.is_csl:
         return ()
     style = style or detect_style(bib)
@@ -249,7 +247,7 @@ def edits_for(
 def _corrections(
     entry: BibEntry, check: Check, content: Mapping[str, str]
 ) -> Iterator[tuple[FieldFinding, str, str]]:
-    """The findings that a new value of one field resolves, each with that field and value."""
+    """The findings resolved by a new value of one field, each with that field and value."""
     spans = {field.name: field.value_span for field in entry.fields}
     taken: set[str] = set()
     for finding in check.findings:
@@ -270,7 +268,7 @@ def _corrections(
 
 
 def _authors(entry: BibEntry, work: Work, code: str) -> str:
-    """The author field cured of one finding; empty for a field that macros are a part of."""
+    """The author field corrected for one finding; empty for a field that contains macros."""
     raw = next((field.raw for field in entry.fields if field.name == "author"), "")
     if raw[:1] not in ("{", '"') or "#" in raw:
         return ""
@@ -280,7 +278,8 @@ def _authors(entry: BibEntry, work: Work, code: str) -> str:
 def _set_field(
     edit: EntryEdit, kind: str, content: Mapping[str, str], field: str, value: str
 ) -> None:
-    """One field's value; a venue goes into the field, and makes the type, that it belongs to."""
+    """Set one field's value; a venue is set in its proper field, which determines the entry
+    type."""
     own = "journal" if "journal" in content else "booktitle"
     if field in VENUE_FIELDS and own in content:
         same = field == own or (own == "journal" and field == "journaltitle")
@@ -294,13 +293,13 @@ def _set_field(
 
 
 def _set_year(edit: EntryEdit, entry: BibEntry, content: Mapping[str, str]) -> None:
-    """The year of a corrected venue, where the entry has a year of its own."""
+    """Set the year of a corrected venue, if the entry has its own year."""
     if {"year", "date"} & set(entry.names) and "year" in content:
         _set_all(edit, entry, {"year": content["year"]})
 
 
 def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
-    """What the record has for a finding, in LaTeX."""
+    """The record's value for a finding, in LaTeX."""
     field, expected = finding.field, finding.expected
     if finding.code == "retracted" or not expected:
         return ""
@@ -316,10 +315,8 @@ def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
 def _publish(
     edit: EntryEdit, entry: BibEntry, work: Work, kind: str, content: Mapping[str, str]
 ) -> None:
-    """Of a preprint make the paper: type, title, authors, venue, year and place.
-
-    A title or an author list that is the paper's already stays as it is written.
-    """
+    """Turn a preprint into the paper: type, title, authors, venue, year and place. A title or an
+    author list that is already the paper's stays as written."""
     edit.retype(kind)
     kept = {"booktitle", "journal", "year", "volume", "number", "pages", "publisher", "doi"}
     if entry.body.title_key != title_key(work.title):
@@ -340,7 +337,7 @@ def _publish(
 
 
 def _published_authors(entry: BibEntry, work: Work) -> str:
-    """The paper's authors where the preprint's differ; empty where they do not."""
+    """The paper's authors if they differ from the preprint's, else ""."""
     given = split_authors(entry.get("author"))
     people = compare_people(given, work.authors, others=ends_with_others(entry.get("author")))
     difference = people.difference
@@ -360,13 +357,13 @@ def _authors_in_order(names: str, work: Work) -> str:
 def _replace(
     edit: EntryEdit, entry: BibEntry, check: Check, kind: str, content: Mapping[str, str]
 ) -> None:
-    """All that the record says; what was found to be right stays as it is written, and so do the
-    user's own fields. Of an invention nothing but its title is right."""
+    """Replace all content by the record's; correct values stay as written, and so do the user's own
+    fields. Of a fabricated entry only the title is right."""
     edit.retype(kind)
     invented = check.verdict in INVENTED
     wrong = {finding.field for finding in check.findings}
     right = {name for name in entry.names if not invented and name not in wrong}
-    right.discard("year")  # that of the preprint is not that of the paper
+    right.discard("year")  # that of the preprint differs from the paper's
     if check.work is not None and entry.body.title_key == title_key(check.work.title):
         right.add("title")
     _set_all(edit, entry, {name: value for name, value in content.items() if name not in right})
@@ -396,28 +393,28 @@ def _span(entry: BibEntry, field: str) -> Span:
 
 
 class EntryId(msgspec.Struct, frozen=True):
-    """Which entry an action was offered for."""
+    """The entry that an action was offered for."""
 
     key: str
     start: int
 
     def find(self, bib: BibFile) -> BibEntry | None:
-        """That entry now: the one of the key that begins nearest to where it was."""
+        """The entry with this key closest to its old position."""
         same = [entry for entry in bib.entries if entry.key == self.key]
         return min(same, key=lambda entry: abs(entry.start - self.start), default=None)
 
 
 # Corrections of checked .bib files: planned together, checked again, then written or shown.
 #
-# A fix is safe when it changes only fields that a finding is about, and the check passes the entry
-# afterwards. All that is not safe (the published version of a preprint, notes) is made on request.
+# A fix is safe when it changes only fields of a finding, and the check then passes the entry.
+# Unsafe fixes (the published version of a preprint, notes) are made on request.
 
 Recheck = Callable[[Sequence[Claim]], Sequence[Check]]
 """Checks claims again and returns the results in their order."""
 
 
 class FixedEntry(msgspec.Struct, frozen=True):
-    """One entry and what was done about it."""
+    """One entry and its fix."""
 
     path: str
     line: int
@@ -432,14 +429,14 @@ class FixPlan(msgspec.Struct, frozen=True):
 
     fixed: tuple[FixedEntry, ...] = ()
     left: tuple[FixedEntry, ...] = ()
-    """Entries with findings that no fix resolves, or only a fix that was not asked for."""
+    """Entries with findings that no fix resolves, or only one that was not requested."""
     edits: tuple[FileEdit, ...] = ()
     diffs: tuple[str, ...] = ()
     """A unified diff of each edit, in the same order."""
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """By path: the text to which the edits of that file refer."""
+    """By path: the text that the edits of that file refer to."""
     again: Callable[[], FixPlan] | None = None
-    """Makes the plan for the files as they are then."""
+    """Repeats the plan for the current files."""
 
 
 class _Try(msgspec.Struct):
@@ -455,7 +452,7 @@ def plan_fixes(
     """Plan the fixes of all checked entries that are in .bib files.
 
     With `unsafe`, include fixes that replace more than the fields in question. Paths in diffs are
-    relative to `root` where they are below it. Raises `FileError` for a file that cannot be read.
+    relative to `root` if they are below it. Raises `FileError` for a file that cannot be read.
     """
     plan = FixPlan()
     by_file: dict[str, list[Check]] = {}
@@ -483,8 +480,8 @@ def _of_file(
 def plan_text_fixes(
     text: str, name: str, checks: Sequence[Check], recheck: Recheck, *, unsafe: bool = False
 ) -> FixPlan:
-    """Plan the fixes of the checked entries of a .bib that is given as text; its `name` is its path
-    in claims and diffs. Nothing is read."""
+    """Plan the fixes of the checked entries of a .bib given as text; `name` is its path in claims
+    and diffs. Nothing is read."""
     wanted = [check for check in checks if _asks(check, unsafe)]
     return _of_bib(parse_bib(text, name), wanted, recheck, unsafe, None)
 
@@ -515,7 +512,7 @@ def _of_bib(
 
 
 def _ways(check: Check, unsafe: bool) -> list[str]:
-    """The fixes to try, the one that changes least first. No fix of an invented entry is safe."""
+    """The fixes to try, the smallest first. No fix of a fabricated entry is safe."""
     if check.work is None:
         return []
     ways = [FIELDS] if check.verdict is Verdict.WRONG_DETAIL else []
@@ -527,7 +524,7 @@ def _ways(check: Check, unsafe: bool) -> list[str]:
 
 
 def _passes(bib: BibFile, edits: Sequence[TextEdit], entry: BibEntry, recheck: Recheck) -> bool:
-    """True when the entry alone changes and the check then passes it without an accusation."""
+    """True when only the entry changes, and the check then passes it."""
     if wrong_edit(bib, FileEdit(bib.path, tuple(edits))) is not None:
         return False
     after = parse_bib(apply_edits(bib.text, edits), bib.path)

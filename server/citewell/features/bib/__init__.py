@@ -1,1 +1,1 @@
-"""What can be done in a .bib file."""
+"""Features of .bib files."""

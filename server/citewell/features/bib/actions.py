@@ -1,4 +1,4 @@
-"""What can be done in a .bib: complete an entry, merge duplicates, sort, remove what is unused."""
+"""Actions in a .bib: complete an entry, merge duplicates, sort, remove unused entries."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from citewell.model.fields import BIB_FIELDS, PRINTED, VENUE_FIELDS, with_trait
 from citewell.model.names import family_key, split_authors
 from citewell.model.tex import tex_to_unicode
 
-# Entries of one work made one: a key is kept, and the uses of the others are rewritten.
+# Merging of duplicates: one key is kept, and uses of the others are rewritten.
 
 _MERGED = with_trait("merged")
-"""Fields that the kept entry takes over where it lacks them."""
+"""Fields that the kept entry takes from the others if it lacks them."""
 
 
 def twins_of(bib: BibFile, entry: BibEntry, paper: LintPaper) -> list[BibEntry]:
-    """The other entries of the file that describe the same work, as the lint sees it."""
+    """The other entries of the file for the same work, according to the lint."""
     pairs = [
         (one.data.get("key", ""), one.data.get("other", ""))
         for one in lint_bib(bib, paper)
@@ -64,7 +64,7 @@ def plan_merge(
     table: KeyTable,
     projects: Collection[Project],
 ) -> ActionPlan:
-    """Keep one entry with what only the others say, take those away, and cite the kept key."""
+    """Keep one entry with the extra fields of the others, remove these, and cite the kept key."""
     keys = {entry.key for entry in gone} - {kept.key}
     path = Path(bib.path)
     edits: dict[Path, list[TextEdit]] = {path: list(without(bib, gone))}
@@ -114,8 +114,8 @@ def _unwritable(path: Path) -> Problem:
 
 
 def _citations(document: Document, keys: set[str], kept: str) -> list[TextEdit]:
-    """The edits that replace the other keys by the kept one, or remove them where the same braces
-    contain it already."""
+    """The edits that replace the other keys by the kept one, or remove them if the same braces
+    already contain it."""
     edits: list[TextEdit] = []
     text = document.text
     for citation in document.citations:
@@ -132,22 +132,21 @@ def _citations(document: Document, keys: set[str], kept: str) -> list[TextEdit]:
             span = _with_comma(text, citation.keys[place - 1].span if place else None, use.span)
             if span is None and place + 1 < len(citation.keys):
                 span = _with_comma(text, use.span, citation.keys[place + 1].span, before=True)
-            # What is not a plain list of keys keeps the key twice, which is no error.
+            # Anything but a plain list of keys keeps the key twice, which is no error.
             edits.append(TextEdit(span, "") if span is not None else TextEdit(use.span, kept))
     return edits
 
 
 def _with_comma(text: str, left: Span | None, right: Span, *, before: bool = False) -> Span | None:
-    """A key with the comma that parts it from the one at its left (or, `before`, the left one with
-    the comma behind it); None when more than a comma and blanks lies between."""
+    """A key with the comma between it and the one at its left (or, `before`, the left one with the
+    comma after it); None if there is more than a comma and blanks."""
     if left is None or text[left.end : right.start].strip() != ",":
         return None
     return Span(left.start, right.start) if before else Span(left.end, right.end)
 
 
 def _taken_over(bib: BibFile, kept: BibEntry, gone: Sequence[BibEntry]) -> TextEdit | None:
-    """The edit that adds the fields that only the others have, as written there; None when there
-    are none."""
+    """The edit that adds the fields found only in the others, verbatim; None if there are none."""
     if not kept.names:
         return None
     have = set(kept.names)
@@ -202,7 +201,7 @@ def entry_actions(bib: BibFile, entry: BibEntry, paper: LintPaper, table: KeyTab
 
 
 def normalise_action(entry: BibEntry, source: str) -> Action:
-    """Shown when a record of the entry's work says something else than the entry."""
+    """The action offered when a record of the entry's work differs from the entry."""
     return Action(
         title=f"Complete and correct `{entry.key}` from its record ({source})",
         kind=REWRITE,
@@ -214,7 +213,7 @@ def normalise_action(entry: BibEntry, source: str) -> Action:
 
 
 def file_actions(bib: BibFile, paper: LintPaper) -> list[Action]:
-    """The actions on the whole file; what would change nothing is not offered."""
+    """The actions on the whole file that would change something."""
     found: list[Action] = []
     names: tuple[tuple[By, str], ...] = (("key", "key"), ("author", "author and year"))
     for by, words in names:
@@ -261,7 +260,7 @@ def plan_removal(bib: BibFile, entries: Sequence[BibEntry]) -> ActionPlan:
 def in_file(
     bib: BibFile, edits: Sequence[TextEdit], label: str, *, removes: tuple[str, ...] = ()
 ) -> ActionPlan:
-    """Edits of one bibliography as a plan; `removes` are the keys of entries that go."""
+    """Edits of one bibliography as a plan; `removes` are the keys of removed entries."""
     path = Path(bib.path)
     return ActionPlan(
         edits=(FileEdit(bib.path, tuple(edits), removes=removes),) if edits else (),
@@ -271,7 +270,7 @@ def in_file(
 
 
 def entry_near(bib: BibFile, start: int, key: str) -> BibEntry | None:
-    """The entry that stood at `start`: still there, or the nearest of that key."""
+    """The entry that was at `start`, or the nearest one with that key."""
     same = [entry for entry in bib.entries if entry.key == key]
     return min(same, key=lambda entry: abs(entry.start - start), default=None)
 
@@ -283,19 +282,19 @@ def _listed(keys: Sequence[str]) -> str:
     return " and ".join(shown)
 
 
-# One entry of a .bib made to say what the record of its work says; key and other fields stay.
+# Normalisation of an entry to the record of its work; key and other fields stay.
 
 _ADDED = tuple(dict.fromkeys(("author", *PRINTED)))
-"""What an entry gets that lacks it."""
+"""Fields added to an entry that lacks them."""
 _DELIMITED = re.compile(r'^\s*([{"]).*([}"])\s*$', re.DOTALL)
 _PAPERS = frozenset({"article", "inproceedings", "conference", "misc", "online", "unpublished"})
 
 
 def record_of(entry: BibEntry, works: Sequence[Work]) -> Work | None:
-    """The record of an entry's work among those that a look-up brought, the fullest first.
+    """The record of an entry's work among the results of a look-up, the fullest first.
 
-    Only by the rules by which an entry is never added twice: DOI, arXiv identifier, or the same
-    title with the same authors and year.
+    By the same rules as for adding an entry: DOI, arXiv identifier, or the same title with the same
+    authors and year.
     """
     fitting = [work for work in works if same_work(entry, work)]
     return max(fitting, key=_fullness, default=None)
@@ -307,11 +306,11 @@ def _fullness(work: Work) -> tuple[bool, int]:
 
 
 def normalise(bib: BibFile, entry: BibEntry, work: Work) -> tuple[TextEdit, ...]:
-    """The edits that bring an entry in line with a record; none when it says the same already.
+    """The edits that align an entry with a record; none if they agree.
 
-    What the record does not say stays, and so do the key, the order of the fields, values that are
-    an @string, fields that the record does not know, and whatever only looks different: the
-    author's braces in a title, a name written in another order, the dash of a range.
+    Fields that the record lacks stay, and so do the key, the order of the fields, @string values,
+    unknown fields, and differences of form: the author's braces in a title, a name written in
+    another order, the dash of a range.
     """
     if not entry.body.closed or entry.body.faults:
         return ()
@@ -351,13 +350,13 @@ def _blank(text: str) -> int:
 
 
 def _other_kind(old: str, new: str) -> bool:
-    """True when the type is to change: between kinds of papers only, never of a book or thesis."""
+    """True when the type may change: between kinds of papers only, never of a book or thesis."""
     same = {"conference": "inproceedings", "online": "misc", "unpublished": "misc"}
     return old in _PAPERS and new in _PAPERS and same.get(old, old) != new and new != "misc"
 
 
 def _says(field: BibField, name: str, value: str) -> bool:
-    """True when a field says what the record says, in whatever spelling."""
+    """True when a field agrees with the record, in any spelling."""
     if name == "author":
         return _same_people(field, value)
     if name == "url":
@@ -379,7 +378,7 @@ def _same_people(field: BibField, value: str) -> bool:
 
 
 def _in_place(field: BibField, value: str) -> str | None:
-    """The value in the field's own delimiters; None for an @string, which stays as it is."""
+    """The value in the field's own delimiters; None for an @string, which stays."""
     raw = field.raw.strip()
     if raw.isdigit():
         return value if value.isdigit() else f"{{{value}}}"
@@ -393,7 +392,7 @@ def _in_place(field: BibField, value: str) -> str | None:
 def _added(
     bib: BibFile, entry: BibEntry, fields: Sequence[tuple[str, str]], style: BibStyle
 ) -> TextEdit:
-    """Fields behind the last one, on lines of their own if the others stand so."""
+    """Fields after the last one, on separate lines if the others are."""
     known = entry.fields
     at = known[-1].value_span.end if known else entry.key_span.end
     lines = "\n" in entry.body.text or "\r" in entry.body.text
@@ -405,5 +404,5 @@ def _added(
     for name, value in fields:
         left = field_start(name, style) if lines else f"{style.field_name(name)}{equals}"
         parts.append(f"{left}{delimited(name, value, style)}")
-    # A comma that follows on the last value is then that of the last new field.
+    # A comma after the last value then becomes that of the last new field.
     return TextEdit(Span(at, at), "," + gap + ("," + gap).join(parts))

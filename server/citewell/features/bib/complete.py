@@ -1,4 +1,4 @@
-"""What can be typed in a .bib: entry types, fields, names of venues, macros, other keys."""
+"""Completion in a .bib: entry types, fields, names of venues, macros, other keys."""
 
 from __future__ import annotations
 
@@ -19,50 +19,51 @@ from citewell.model.document import Document, Format, Span
 from citewell.model.fields import BIB_FIELDS, ENTRY_TYPES, VENUE_FIELDS, missing_fields, with_trait
 from citewell.model.titles import fold
 
-# What is being typed at a place in a .bib: an entry type, a field name or a value.
+# The completion site at a place in a .bib: an entry type, a field name or a value.
 #
 # The entry is parsed forwards from its head to the cursor, because the text after the cursor is
-# still malformed while the author types.
+# malformed while the author types.
 
 _HEAD = re.compile(r"@[ \t]*([A-Za-z]*)[ \t]*([{(])?")
 _NAME = re.compile(r"\s*([^\s={},\"#%()]*)\s*(=)?\s*")
 _WORD_END = re.compile(r"[\w:.+/-]*")
 _KEY_FIELDS = with_trait("names_entries")
 MAX_ENTRY = 200_000
-"""An entry whose head is further away is not looked for."""
+"""Maximum distance in characters of the entry's head."""
 
 
 class SiteKind(StrEnum):
     TYPE = "type"
-    """Behind an @."""
+    """After an @."""
     NAME = "name"
-    """Where the name of a field is expected."""
+    """At a field name."""
     TEXT = "text"
-    """Within the braces or quotes of a value."""
+    """Inside the braces or quotes of a value."""
     BARE = "bare"
-    """Where a value begins, or within a macro's name."""
+    """At the start of a value, or inside a macro's name."""
 
 
 class BibSite(msgspec.Struct, frozen=True):
-    """A place where something can be completed."""
+    """A place that can be completed."""
 
     kind: SiteKind
     span: Span
-    """What is replaced: from the beginning of the word or value to the cursor, or to the end of the
+    """Range to replace: from the start of the word or value to the cursor, or to the end of the
     word around the cursor."""
     typed: str
-    """What stands from there to the cursor."""
+    """The text from there to the cursor."""
     entry_type: str = ""
     field: str = ""
-    """Name of the field in which the cursor stands, in lower case."""
+    """Lower-case name of the field at the cursor."""
     present: frozenset[str] = frozenset()
-    """Fields that the entry has already, other than that one."""
+    """Other fields of the entry."""
     start: int = 0
-    """Where the entry begins."""
+    """Offset of the entry."""
 
 
 def site_at(bib: BibFile, cursor: int) -> BibSite | None:
-    """The place at the cursor; None where nothing can be completed: a key, a comment, a number."""
+    """The site at the cursor; None if nothing can be completed there: a key, a comment, a
+    number."""
     text = bib.text
     head = _head_before(text, cursor)
     if head is None:
@@ -83,7 +84,7 @@ def site_at(bib: BibFile, cursor: int) -> BibSite | None:
 class _Entry(msgspec.Struct, frozen=True):
     start: int
     inside: int
-    """Offset behind the opening delimiter."""
+    """Offset after the opening delimiter."""
     kind: str
     opener: str
 
@@ -93,7 +94,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def _head_before(text: str, cursor: int) -> re.Match[str] | None:
-    """The last @ that begins a line, or that stands directly before the word being typed."""
+    """The last @ that begins a line, or directly precedes the word being typed."""
     low = max(0, cursor - MAX_ENTRY)
     at = cursor
     while (at := text.rfind("@", low, at)) >= 0:
@@ -122,7 +123,7 @@ def _within(text: str, cursor: int, entry: _Entry) -> BibSite | None:
         if isinstance(end, BibSite):
             return _with(end, entry, field, frozenset([*names, *_later(text, cursor)]))
         if text[end : end + 1] != ",":
-            return None  # behind the entry, or in something that no rule foresees
+            return None  # after the entry, or in an unknown construct
         names.append(field)
         position = end + 1
 
@@ -148,7 +149,7 @@ def _name_site(
 
 
 def _value_end(text: str, position: int, cursor: int, closer: str) -> BibSite | int:
-    """The place in a value where the cursor stands, or where the value ends before it."""
+    """The site in a value at the cursor, or the offset at which the value ends before it."""
     while True:
         while position < cursor and (text[position].isspace() or text[position] == "#"):
             position += 1
@@ -181,7 +182,7 @@ _LATER = re.compile(r"^[ \t]*([A-Za-z][\w-]*)[ \t]*=", re.MULTILINE)
 
 
 def _later(text: str, cursor: int) -> list[str]:
-    """Names of the fields behind the cursor's line, up to the next entry."""
+    """Names of the fields after the cursor's line, up to the next entry."""
     line = text.find("\n", cursor)
     if line < 0:
         return []
@@ -212,7 +213,7 @@ class ItemKind(StrEnum):
 
 
 class BibItem(msgspec.Struct, frozen=True):
-    """One thing to write in place of the site's range."""
+    """One completion for the site's range."""
 
     label: str
     text: str
@@ -229,8 +230,8 @@ def complete_bib(
     text: str,
     more: Iterable[str] = (),
 ) -> list[BibItem]:
-    """The items for a place, best first. `bibs` begins with the file that is edited, `values`
-    counts what a field holds, `more` are names of venues from elsewhere, `text` is the file's."""
+    """The items for a site, best first. `bibs` begins with the edited file, `values` counts a
+    field's values, `more` are further names of venues, `text` is the file's."""
     if site.kind is SiteKind.TYPE:
         found: Iterable[BibItem] = _types(site, text)
     elif site.kind is SiteKind.NAME:
@@ -239,7 +240,7 @@ def complete_bib(
         keys = _keys(site, bibs)
         return list(_braced(keys) if site.kind is SiteKind.BARE else keys)[:MAX_ITEMS]
     elif site.kind is SiteKind.BARE:
-        # Without a brace yet: macros as they are, other values with theirs.
+        # Without a brace so far: macros without braces, other values with them.
         found = chain(_macros(site, bibs), _braced(_values(site, bibs, values, more)))
     else:
         found = _values(site, bibs, values, more)
@@ -253,7 +254,7 @@ def _braced(items: Iterable[BibItem]) -> Iterator[BibItem]:
 
 
 def _matching(items: Iterable[BibItem], typed: str) -> list[BibItem]:
-    """Those that begin with what is typed, then those with words that begin so."""
+    """Items that begin with the typed text, then those with a word that does."""
     words_typed = fold(typed).split()
     if not words_typed:
         return list(items)
@@ -282,7 +283,7 @@ def _types(site: BibSite, text: str) -> Iterator[BibItem]:
 
 
 def field_names(site: BibSite) -> Iterator[tuple[str, bool]]:
-    """The fields that the entry has not, and whether they are required."""
+    """The fields that the entry lacks, and whether they are required."""
     missing = missing_fields(site.entry_type, site.present)
     likely = ENTRY_TYPES[site.entry_type].likely.split() if site.entry_type in ENTRY_TYPES else ()
     for name in dict.fromkeys((*missing, *likely, *with_trait("offered"))):
@@ -336,8 +337,8 @@ def _known_venues(field: str) -> Iterator[str]:
 
 
 def count_values(bib: BibFile, field: str) -> Counter[str]:
-    """How often a field has each value in a file; values keep their LaTeX markup, but not their
-    delimiters. Only the raw values are read, which takes a microsecond per entry."""
+    """Number of occurrences of each value of a field in a file; values keep their LaTeX markup, but
+    not their delimiters. Only raw values are read, which takes a microsecond per entry."""
     raw: Counter[str] = Counter(
         body.raw(body.names.index(field))
         for entry in bib.entries
@@ -360,7 +361,7 @@ def _macros(site: BibSite, bibs: Sequence[BibFile]) -> Iterator[BibItem]:
 
 
 def _keys(site: BibSite, bibs: Sequence[BibFile]) -> Iterator[BibItem]:
-    """Entries that another may refer to: of this file, volumes first; BibTeX wants them in it."""
+    """Entries that another may refer to: those of this file, as BibTeX requires, volumes first."""
     typed = fold(site.typed).strip()
     volumes: list[BibEntry] = []
     others: list[BibEntry] = []
@@ -383,7 +384,7 @@ def _title(entry: BibEntry) -> str:
     return entry.get("title") or entry.get("booktitle") or entry.type
 
 
-# The bibliographies that a document can name: in `\bibliography{`, `\addbibresource{`, YAML.
+# Completion of bibliographies in a document: in `\bibliography{`, `\addbibresource{`, YAML.
 
 _LATEX = re.compile(
     r"\\(?P<name>(?:no)?bibliography|add(?:global)?bibresource|addglobalbib|addsectionbib)\s*"
@@ -419,7 +420,7 @@ def path_at(document: Document, cursor: int) -> tuple[Span, bool] | None:
 def complete_paths(
     document: Document, place: Span, with_suffix: bool, root: Path, bibs: Iterable[Path]
 ) -> list[BibItem]:
-    """The bibliographies as the document would name them, those nearest to it first."""
+    """The bibliographies as named in the document, the nearest first."""
     typed = fold(document.text[place.start : place.end].strip())
     named = {
         b.target for b in document.bibliographies if not place.start <= b.span.start <= place.end
@@ -428,7 +429,7 @@ def complete_paths(
     for path in bibs:
         try:
             name = PurePath(os.path.relpath(path, root.parent)).as_posix()
-        except ValueError:  # another drive
+        except ValueError:  # on another drive
             continue
         if not with_suffix:
             name = name.removesuffix(".bib")

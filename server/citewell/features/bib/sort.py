@@ -1,4 +1,4 @@
-"""Sorting a .bib: entries change places with the comments that belong to them, nothing else."""
+"""Sorting of a .bib: entries change places with their comments, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from citewell.model.document import Span
 from citewell.model.names import family_key
 from citewell.model.titles import fold
 
-# A .bib file in pieces that can change places: each entry with the comments that belong to it.
+# A .bib file as pieces that can change places: each entry with its comments.
 
 _GAP = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=\r\n|\r|\n)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """An entry, or an @string, @preamble or @comment, with what belongs to it."""
+    """An entry, or an @string, @preamble or @comment, with its comments."""
 
     item: BibEntry | BibBlock
     span: Span
-    """From the comment lines directly above to the end of the last line; no line end at its end."""
+    """Range from the comment lines directly above to the end of the last line, without line end."""
 
     @property
     def entry(self) -> BibEntry | None:
@@ -78,8 +78,8 @@ def _top(text: str, start: int) -> int:
 
 
 def _parted(between: str) -> tuple[int, int]:
-    """Two offsets in the text between two items: where the part of the upper item ends, and where
-    that of the lower one begins. The text between them is blank."""
+    """Two offsets in the text between two items: the end of the upper item's part, and the start of
+    the lower item's. The text between them is blank."""
     gap = _GAP.search(between)
     if gap is not None:
         own = gap.start()
@@ -97,8 +97,7 @@ def _skip_blank(text: str, at: int, end: int) -> int:
 
 
 def without(bib: BibFile, unwanted: Collection[BibEntry]) -> tuple[TextEdit, ...]:
-    """The edits that remove entries, with the comments that belong to them and the gap that
-    separated them from the next."""
+    """The edits that remove entries, with their comments and the gap to the next."""
     starts = {entry.start for entry in unwanted}
     pieces = pieces_of(bib)
     gone = [piece.entry is not None and piece.item.start in starts for piece in pieces]
@@ -125,7 +124,7 @@ def without(bib: BibFile, unwanted: Collection[BibEntry]) -> tuple[TextEdit, ...
 
 
 def _behind_line(text: str, at: int) -> int:
-    """Behind the line end that follows directly on an offset."""
+    """The offset after a line end at `at`."""
     found = _LINE_END.match(text, at)
     return found.end() if found is not None else at
 
@@ -137,10 +136,10 @@ _MACRO = re.compile(r"[^\s\"{}#,]+")
 def sort_entries(bib: BibFile, by: By) -> tuple[TextEdit, ...] | Problem:
     """The edit that sorts the entries; no edits when they are sorted.
 
-    By key, or by the first authors, the year and the title. An entry that others name in `crossref`
-    goes behind all others, where BibTeX needs it. @string, @preamble and @comment stay where they
-    are, unless an @string would then stand below an entry that uses it: then the @strings go to the
-    top. The gaps between entries stay as they are. A file that is broken is left alone.
+    Sorts by key, or by the first authors, the year and the title. A `crossref` target goes after
+    all others, as BibTeX requires. @string, @preamble and @comment stay in place, unless an @string
+    would then follow an entry that uses it: then the @strings go to the top. The gaps between
+    entries stay. A broken file is left alone.
     """
     bodies = (*(entry.body for entry in bib.entries), *(block.body for block in bib.blocks))
     if any(not body.closed for body in bodies):
@@ -244,14 +243,12 @@ def _macros(entry: BibEntry) -> set[str]:
     return found
 
 
-# Entries that no paper cites, and a .bib without them.
+# Unused entries, and their removal.
 
 
 def unused_entries(bib: BibFile, paper: LintPaper) -> list[BibEntry]:
-    """The entries that no paper cites, neither itself nor through an entry that names them.
-
-    Empty where this cannot be determined: no paper uses the file, or one contains `\\nocite{*}`.
-    """
+    """The entries that no paper cites, neither directly nor through an entry that names them. Empty
+    if this cannot be determined: no paper uses the file, or one contains `\nocite{*}`."""
     if Path(bib.path) not in paper.bibs:
         return []
     keys = {one.data.get("key", "") for one in lint_bib(bib, paper) if one.code == "unused-entry"}

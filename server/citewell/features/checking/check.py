@@ -1,4 +1,4 @@
-"""The check of a file's references as plain data: claims in, verdicts out."""
+"""The check of a file's references as plain data: from claims to verdicts."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ from citewell.verification.finding import MEANINGS, SURE
 _ENTRY = re.compile(r"^\s*@\w+\s*[{(]", re.MULTILINE)
 ORDER = (Verdict.FABRICATED, Verdict.NOT_IN_VENUE, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND,
          Verdict.UNCHECKED, Verdict.VERIFIED)  # fmt: skip
-"""From what a reader wants to see first to what needs no look."""
+"""From the verdicts that need attention to those that need none."""
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """The references of some files, in order, and why some could not be read."""
+    """The references of some files, in order, and the problems of reading them."""
 
     claims: tuple[Claim, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -75,11 +75,11 @@ def claims_in_files(
 ) -> Claims:
     """The references of .bib files, of papers, and of reference lists in text.
 
-    Of a paper, those that it cites (all with `every`), from its .bib files and its
-    `thebibliography`. A file that cannot be read is a problem, and the others are read. `read`
-    gives the text of files that a paper names, where it is not the one on disk. Of a folder, those
-    of all papers in it, and those of .bib files that none of them uses. A pipe is read as text, and
-    a PDF in a process of its own, within the limits of `pdf`.
+    For a paper, those that it cites (all with `every`), from its .bib files and its
+    `thebibliography`. An unreadable file is a problem, and the others are read. `read` returns the
+    text of files of a paper if it differs from that on disk. For a folder, those of all papers in
+    it, and those of .bib files that none of them uses. A pipe is read as text, and a PDF in a
+    process of its own, within the limits of `pdf`.
     """
     with PdfPapers(pdf) as pdf_reader:
         return _claims_in_files(paths, options, every, read, pdf_reader)
@@ -114,7 +114,7 @@ def _claims_in_files(
                 if isinstance(text, Problem):
                     problems.append(text)
                     continue
-                # Lines and ranges of the extracted text are none of the document's.
+                # Lines and ranges of the extracted text do not apply to the document.
                 found = [
                     msgspec.structs.replace(claim, line=None, span=None, spans={})
                     for claim in claims_of_text(text, str(path))
@@ -136,11 +136,8 @@ def _claims_in_files(
 def claims_of_arxiv(
     arxiv: str, folder: Path, options: DocumentOptions | None, pdf: PdfOptions | None
 ) -> Claims:
-    """The references of a paper on arXiv whose files lie in a folder, under names on arXiv.
-
-    Those of its `.bbl` files, which are what the paper prints, else those of its LaTeX, else those
-    of its PDF.
-    """
+    """The references of a paper on arXiv, from its files in a folder, with names on arXiv. From its
+    `.bbl` files, which are the printed ones, else from its LaTeX, else from its PDF."""
     paper = folder / "paper.pdf"
     lists = [path for path in sorted(folder.rglob("*.bbl")) if b"\\bibitem" in path.read_bytes()]
     found = claims_in_files([paper] if paper.exists() else lists or [folder], options, pdf=pdf)
@@ -165,10 +162,9 @@ def nothing_in(name: str, path: str = "") -> Problem:
 
 
 def references_in(text: str, path: str = "") -> Claims:
-    """The references in a text: those of a file of CSL, BibTeX entries, else \\bibitems, else a
-    plain-text list. Between the entries of a text that is no .bib, references in plain text are
-    read, too. The problems are what keeps BibTeX from reading the entries as they are meant, with
-    the lines."""
+    r"""The references in a text: from a CSL file, BibTeX entries, else \bibitems, else a plain-text
+    list. Plain-text references between the entries of a text other than a .bib are also read. The
+    problems are BibTeX syntax errors, with their lines."""
     if path.lower().endswith(CSL_SUFFIXES) and (items := parse_csl(text, path)).entries:
         return Claims(tuple(claims_of_bib(items)))
     if path.lower().endswith(".bib") or _ENTRY.search(text):
@@ -184,7 +180,7 @@ def references_in(text: str, path: str = "") -> Claims:
 
 
 def _beside_entries(bib: BibFile) -> list[Claim]:
-    """The references in plain text before, between and after entries; other prose is left out."""
+    """The plain-text references before, between and after entries; other prose is left out."""
     taken = [*(one.span for one in bib.entries), *(one.span for one in bib.blocks)]
     begins = [0, *sorted(span.end for span in taken)]
     ends = [*sorted(span.start for span in taken), len(bib.text)]
@@ -215,7 +211,7 @@ def _claims_of_folder(
 ) -> tuple[list[Claim], list[Problem]]:
     roots = [absolute(folder)]
     workspace = Workspace(FileCache(options), roots=roots)
-    # As if all were open: a part that no paper includes yet belongs to the one above it.
+    # Treats all files as open: a part that no paper includes belongs to the one above it.
     workspace.refresh(lambda path: None, opened=SourceFiles(roots).list())
     claims: list[Claim] = []
     problems: list[Problem] = []
@@ -247,10 +243,8 @@ def _cited_in(project: Project, every: bool) -> list[Claim]:
 
 
 def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
-    """The checks with the findings that are asked for; a verdict without its reasons is withdrawn.
-
-    Names are codes or their beginnings: "author" stands for "author-missing" and its like.
-    """
+    """The checks with the selected findings; a verdict without its reasons is withdrawn. Names are
+    codes or prefixes: "author" stands for "author-missing" and the like."""
     return [_selected(check, tuple(select), tuple(ignore)) for check in checks]
 
 
@@ -270,56 +264,56 @@ def _selected(check: Check, select: tuple[str, ...], ignore: tuple[str, ...]) ->
 
 
 def counts(finding: FieldFinding) -> bool:
-    """True for a finding that bears on the verdict; the others are notes."""
+    """True for a finding that affects the verdict; the others are notes."""
     return finding.severity is not Severity.INFO and finding.confidence >= SURE
 
 
 def tally(checks: Iterable[Check]) -> dict[Verdict, int]:
-    """How many references have each verdict, in the order of `ORDER`."""
+    """Number of references with each verdict, in the order of `ORDER`."""
     found = Counter(check.verdict for check in checks)
     return {verdict: found[verdict] for verdict in ORDER}
 
 
-# Whether each entry exists and is correct: what to look up, and how an editor shows the result.
+# Checks of entries: the look-up, and the editor's display of the result.
 #
-# A lookup depends only on an entry's content: entries with the same content share one result, and
+# A look-up depends only on an entry's content: entries with the same content share one result, and
 # a result stays valid when the entry moves or its key changes.
 
 NOT_FOUND, UNCHECKED = "reference-not-found", "reference-unchecked"
 FABRICATED = "reference-fabricated"
-"""Code of a diagnostic where an invented reference is cited; in the .bib, its findings are reported
-on its fields."""
+"""Code of the diagnostic at a citation of a fabricated reference; in the .bib, its findings are
+reported on its fields."""
 NOTES = tuple(code for code, meaning in MEANINGS.items() if meaning.endswith("(note)."))
-"""Findings that never change a verdict."""
+"""Codes of findings that never change a verdict."""
 FINDINGS = tuple(code for code in MEANINGS if code not in NOTES)
 CODES = (*FINDINGS, *NOTES, FABRICATED, NOT_FOUND, UNCHECKED)
-"""Every code under which a verified entry, or what cites it, may be underlined."""
+"""Every diagnostic code for a checked entry or its citations."""
 NAMED = 3
-"""Entries that the summary of those without a record names."""
+"""Number of entries named in the summary of those without a record."""
 _TITLE = 50
 _PARENTS = frozenset({"crossref", "xdata"})
 
 
 class EntryBytes(msgspec.Struct, frozen=True):
-    """The fields of one entry, with the path of its file, without its key and its place there."""
+    """The fields of one entry, with the path of its file, without its key and position."""
 
     encoded: bytes
-    """The claim as MessagePack: of a large file tens of thousands wait for their answer."""
+    """The claim as MessagePack: of a large file, tens of thousands wait for their result."""
     digest: bytes
-    """Equal for entries that say the same."""
+    """Equal for entries with the same content."""
 
     @property
     def claim(self) -> Claim:
-        """What the entry claims; decoded at each call."""
+        """The entry's claim; decoded at each call."""
         return msgspec.msgpack.decode(self.encoded, type=Claim)
 
 
 CheckOf = Callable[[bytes], Check | None]
-"""The answer to a question by its digest; None while there is none."""
+"""Returns the result of a question by its digest; None while there is none."""
 
 
 def question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
-    """What is to be checked of an entry; None for one that is no reference, or too broken."""
+    """The question about an entry; None for one that is no reference, or too broken."""
     if entry.type in NO_WORKS or not entry.body.names:
         return None
     found = _question(bib, entry)
@@ -329,7 +323,7 @@ def question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
 
 
 def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
-    """The digest of `question`. It is remembered, and the claim is not: of a large file the claims
+    """The digest of `question`. It is cached, and the claim is not: the claims of a large file
     would take as much memory as its text."""
     known = entry.body.question
     if known is not msgspec.UNSET:
@@ -339,7 +333,7 @@ def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
 
 
 def marked(check: Check | None, bib: BibFile, entry: BibEntry) -> Check | None:
-    """The answer about an entry with the entry's mark, which the question is asked without."""
+    """The result for an entry with the entry's mark, which is not part of the question."""
     mark = mark_of(bib, entry) if check is not None and check.codes else None
     if check is None or mark is None:
         return check
@@ -358,7 +352,7 @@ def _question(bib: BibFile, entry: BibEntry) -> EntryBytes | None:
     if not (bare.title or bare.doi or bare.arxiv):
         return None
     digest = blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest()
-    # A `.bib` that was added to the library is no evidence for its own entries.
+    # A `.bib` added to the library is no evidence for its own entries.
     return EntryBytes(msgspec.msgpack.encode(msgspec.structs.replace(bare, path=bib.path)), digest)
 
 
@@ -369,10 +363,8 @@ def verified(
     *,
     list_not_found: bool = False,
 ) -> Iterator[Diagnostic]:
-    """Diagnostics of the known checks of a file, each with key and title.
-
-    An entry without a record is a hint for `summarised`, unless they are to be listed.
-    """
+    """Diagnostics of the known checks of a file, each with key and title. An entry without a record
+    is a hint for `summarised`, unless these are listed."""
     shows_unchecked = UNCHECKED in (levels or {})
     for entry in cooperative(bib.entries):
         digest = question_digest(bib, entry)
@@ -395,8 +387,8 @@ def _with_name(one: Diagnostic, entry: BibEntry, check: Check) -> Diagnostic:
 
 
 def summarised(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The diagnostics, with one for all entries of the file that have no record: hundreds of
-    them would hide what is wrong."""
+    """The diagnostics, with a single one for all entries of the file without a record: hundreds of
+    them would hide the errors."""
     first: Diagnostic | None = None
     keys: list[str] = []
     for one in found:
@@ -425,9 +417,9 @@ def cited_inventions(
     check_of: CheckOf,
     levels: Mapping[str, str] | None = None,
 ) -> Iterator[Diagnostic]:
-    """Where a document cites an entry that was found invented, with the entry as the related place.
+    """The citations of fabricated entries in a document, with the entry as the related location.
 
-    Silent where a comment in the .bib, or the settings, silence what speaks against the entry.
+    Silent if a comment in the .bib, or the settings, silence the findings against the entry.
     """
     for use, bib, entry, check in _inventions(document, projects, check_of):
         shown = shown_diagnostics(check_diagnostics(entry, check), bib, levels or {})
@@ -479,8 +471,8 @@ def named(entry: BibEntry) -> str:
 
 
 def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
-    """The answer about one entry: each finding on its field, those that bear on the verdict first,
-    else a word on the key."""
+    """The diagnostics of one entry: each finding on its field, those that affect the verdict first,
+    else one on the key."""
     spans = {field.name: field.value_span for field in reversed(entry.fields)}
     why = "" if not check.evidence else check.evidence[0]
     for finding in sorted(check.findings, key=lambda one: not counts(one)):
@@ -499,7 +491,7 @@ def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
 
 
 def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
-    """The field of the entry that a finding is about; empty when the entry has none that fits."""
+    """The field of the entry for a finding; empty if the entry has none."""
     known = BIB_FIELDS.get(finding.field)
     names = (finding.field, *(known.shown_at.split() if known is not None else ()))
     return next((name for name in names if name in fields), "")

@@ -1,4 +1,4 @@
-"""The lint: every rule over one file, given the papers that the file belongs to."""
+"""The lint: every rule over one file, in the context of its papers."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from citewell.model.document import (
 from citewell.model.fields import NO_WORKS, missing_fields, with_trait
 from citewell.model.names import family_key
 
-# The rules about manuscripts.
+# Rules for manuscripts.
 
 MOST_GUESSES = 20
-"""Undefined keys of one file for which the nearest key is sought."""
+"""Number of undefined keys of one file for which the nearest key is searched."""
 _ABBREVIATIONS = frozenset({"ieeeabrv", "ieeefull"})
-"""Files of TeX that hold abbreviations alone."""
+"""Files of TeX that contain only abbreviations."""
 _DISTRIBUTED = _ABBREVIATIONS | frozenset(
     """
     amsj archaeologie-bibancient archaeologie-bibcorpora archaeologie-examples archaeologie-lstabbrv
@@ -48,15 +48,13 @@ _DISTRIBUTED = _ABBREVIATIONS | frozenset(
     texnique tugboat printing-history litteratur oberdiek-bundle scrguide epodd
     """.split()
 )
-"""Bibliographies that TeX finds among its own files."""
+"""Bibliographies distributed with TeX."""
 
 
 @document_rule("undefined-key", Level.ERROR)
 def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
-    """A cited key that no bibliography of the paper has.
-
-    Reports nothing unless all bibliographies are known: a missing one may define the key.
-    """
+    """A cited key that is in no bibliography of the paper. Reports nothing unless all
+    bibliographies are known: a missing one may define the key."""
     defined = paper.defined
     unknown = [
         use
@@ -79,7 +77,7 @@ def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]
 
 
 def _knows_all_keys(paper: LintPaper) -> bool:
-    """True when each project names its bibliographies and all of them could be read."""
+    """True when each project declares its bibliographies and all of them could be read."""
     for project in paper.projects:
         if project.has_unknown_bibs:
             return False
@@ -98,7 +96,7 @@ def _knows_all_keys(paper: LintPaper) -> bool:
 
 
 def _has_open_include(documents: dict[Path, Document], root: Path) -> bool:
-    """True when a file that is included is not there: it may hold the bibliography."""
+    """True when an included file is missing: it may contain the bibliography."""
     return any(
         not any(c in documents for c in include_candidates(include, path, root))
         for path, document in documents.items()
@@ -107,7 +105,7 @@ def _has_open_include(documents: dict[Path, Document], root: Path) -> bool:
 
 
 def is_distributed(path: Path) -> bool:
-    """True for a .bib that comes with TeX and need not lie beside the paper."""
+    """True for a .bib that comes with TeX and need not be beside the paper."""
     return path.stem.lower() in _DISTRIBUTED
 
 
@@ -129,7 +127,7 @@ def _nearest(keys: Sequence[str] | dict[str, None], paper: LintPaper) -> dict[st
 
 @document_rule("unresolved-placeholder", Level.WARNING)
 def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
-    """A place where a citation is wanted and not yet there."""
+    """A place that needs a citation."""
     for placeholder in document.placeholders:
         if placeholder.query and placeholder.kind is not PlaceholderKind.MARKER:
             message = f"A paper on “{shorten(placeholder.query, 60)}” is still to be cited here."
@@ -140,7 +138,7 @@ def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[Lin
 
 @document_rule("bib-missing", Level.WARNING)
 def bib_missing(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
-    """A declared .bib that is not there."""
+    """A declared .bib that does not exist."""
     reported = set()
     for project in paper.projects:
         for source, declaration, path in project.declared_bibs:
@@ -152,12 +150,12 @@ def bib_missing(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
                 yield LintFinding(span=declaration.span, message=message, data={"path": str(path)})
 
 
-# The rules about bibliographies.
+# Rules for bibliographies.
 
 _LETTER = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
 ANY_SYNTAX = "bib-syntax"
-"""Represents all codes of `SYNTAX` in the list of rules."""
+"""All codes of `SYNTAX` in the list of rules."""
 SYNTAX = {
     "bib-unclosed": Level.ERROR,
     "bib-unclosed-value": Level.ERROR,
@@ -171,16 +169,16 @@ SYNTAX = {
     "bib-duplicate-field": Level.WARNING,
     "bib-extra-comma": Level.WARNING,
 }
-"""The faults of syntax; after the warnings BibTeX reads the entry all the same."""
+"""Levels of syntax errors; despite a warning, BibTeX reads the entry."""
 _THESES = frozenset({"phdthesis", "mastersthesis", "thesis"})
 _PARTS = with_trait("distinguishes")
 _SHORT_TITLE = 12
-"""Number of letters below which an equal title is no evidence: "Introduction"."""
+"""Minimum number of letters for an equal title to be evidence ("Introduction" is none)."""
 
 
 @bib_rule(ANY_SYNTAX, Level.ERROR)
 def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[LintFinding]:
-    """What BibTeX cannot read as it is meant; each kind of fault has a code of its own."""
+    """Text that BibTeX misreads; each kind of error has its own code."""
     items: Iterator[BibEntry | BibBlock] = chain(bib.entries, bib.blocks)
     for item in cooperative(items):
         for fault in item.body.faults:
@@ -193,7 +191,7 @@ def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[LintFinding]:
 
 
 def _visible(text: str, at: int) -> Span:
-    """What an editor underlines for a fault at an offset: the word there, else the one before."""
+    """The range to underline for an error at an offset: the word there, else the one before."""
     token = _TOKEN.match(text, at)
     if token is not None:
         return Span(at, token.end())
@@ -203,7 +201,7 @@ def _visible(text: str, at: int) -> Span:
 
 @bib_rule("bib-duplicate-key", Level.ERROR)
 def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """A key that an entry above, or a bibliography that the paper reads before, has already."""
+    """A key that an earlier entry, or a bibliography that the paper reads earlier, already has."""
     path = Path(bib.path)
     before: list[tuple[Path, BibFile]] = []
     for other, companion in paper.companions(path).items():
@@ -245,14 +243,12 @@ def _line(bib: BibFile, entry: BibEntry) -> int:
 
 @bib_rule("duplicate-work", Level.WARNING)
 def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """A work that stands under another key already.
-
-    In another file only where both are cited: a collection may hold what one's own file holds.
-    """
+    """A work that is already under another key. In another file only if both are cited: a
+    collection may contain the same works."""
     path = Path(bib.path)
     known: dict[int, _Place] = {}
     meeting: dict[int, list[_Place]] = {}
-    """Of the few forms that more than one entry has, all entries, in order."""
+    """For the few forms shared by several entries, these entries, in order."""
     for other, companion in (paper.companions(path) or {path: bib}).items():
         own = other == path
         for entry in cooperative(companion.entries):
@@ -295,7 +291,7 @@ def _twin(
 
 
 def _forms(entry: BibEntry) -> tuple[int, ...]:
-    """Under what an entry may meet another of its work."""
+    """The forms under which an entry may match another one of its work."""
     if entry.type in NO_WORKS or not entry.key:
         return ()
     doi, _, title, length = entry.body.identity
@@ -304,11 +300,11 @@ def _forms(entry: BibEntry) -> tuple[int, ...]:
 
 
 def _same_work(entry: BibEntry, first: BibEntry) -> str:
-    """Why the two are the same work; empty when that is not sure."""
+    """Why the two are the same work; empty if that is uncertain."""
     one, other = entry.body, first.body
     title = one.title_key == other.title_key
     if one.doi and one.doi == other.doi:
-        # Chapters are often given the DOI of their book.
+        # Chapters often have the DOI of their book.
         return "the same DOI" if title or not (one.title_key and other.title_key) else ""
     if (
         not title
@@ -330,7 +326,7 @@ def _same_work(entry: BibEntry, first: BibEntry) -> str:
 
 @bib_rule("missing-field", Level.WARNING)
 def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """An entry without a field that its type needs; what it inherits by `crossref` counts."""
+    """An entry without a field that its type requires; fields inherited by `crossref` count."""
     biblatex = paper.is_biblatex
     complete = 2 if biblatex else 1
     for entry in cooperative(bib.entries):
@@ -368,7 +364,7 @@ def _missing(entry: BibEntry, biblatex: bool, fields: Mapping[str, str] | None =
 
 
 def _is_filled(entry: BibEntry, name: str) -> bool:
-    """True when a field says something. A letter in plain braces does; only the rest is read."""
+    """True when a field is not empty. A letter in plain braces suffices; otherwise it is parsed."""
     raw = entry.body.raw(entry.body.names.index(name))
     if raw[:1] in ("{", '"') and "\\" not in raw and "#" not in raw and _LETTER.search(raw):
         return True
@@ -376,7 +372,7 @@ def _is_filled(entry: BibEntry, name: str) -> bool:
 
 
 def _is_broken(entry: BibEntry) -> bool:
-    """True when fields may have been lost in a fault."""
+    """True when fields may have been lost in a syntax error."""
     return not entry.body.closed or any(
         SYNTAX[fault.code] is Level.ERROR for fault in entry.body.faults
     )
@@ -388,7 +384,7 @@ def _listed(names: list[str]) -> str:
 
 @bib_rule("unused-entry", Level.HINT, unnecessary=True)
 def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """An entry that no paper cites, neither itself nor through an entry that names it."""
+    """An entry that no paper cites, neither directly nor through an entry that names it."""
     path = Path(bib.path)
     if paper.nocite_all or not any(_uses(project, path, bib) for project in paper.projects):
         return
@@ -410,10 +406,8 @@ CODES = (*(rule.code for rule in RULES if rule.code != ANY_SYNTAX), *SYNTAX)
 def lint(
     source: Document | BibFile, projects: Sequence[Project], levels: Mapping[str, str] | None = None
 ) -> list[Diagnostic]:
-    """All that is wrong in a file, in the order of the text, as far as the author wants to hear it.
-
-    `levels` are the settings' `diagnostics.severity`.
-    """
+    """The diagnostics of a file, in the order of the text, at the author's levels. `levels` is the
+    setting `diagnostics.severity`."""
     paper = LintPaper(projects)
     found = lint_bib(source, paper) if isinstance(source, BibFile) else lint_document(source, paper)
     return sorted(shown_diagnostics(found, source, levels or {}), key=lambda one: one.span)

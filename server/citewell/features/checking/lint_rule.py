@@ -1,4 +1,4 @@
-"""What a rule of the lint is, what it may know, and the one list in which all rules stand."""
+"""Rules of the lint, their context, and the list of all rules."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from citewell.model.cancel import cooperative
 from citewell.model.document import Diagnostic, Document, Format, Level, RelatedLocation, Span
 
 LINKS = ("crossref", "xdata", "xref", "related", "entryset")
-"""Fields that name other entries: an entry that is used makes those used."""
+"""Fields that name other entries: a used entry makes these used."""
 _LINKS = frozenset(LINKS)
 
 
 class LintFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One finding of a rule at a place; the rule itself has the level."""
+    """One finding of a rule at a place; the rule has the level."""
 
     span: Span
     message: str
     related: tuple[RelatedLocation, ...] = ()
     data: Mapping[str, str] = msgspec.field(default_factory=dict)
     code: str = ""
-    """Where one rule reports under several codes."""
+    """Code, if one rule reports several."""
     level: Level | None = None
-    """Where this case is less bad than the others of its code."""
+    """Level, if it is lower than that of other cases of the code."""
 
 
 DocumentRule = Callable[[Document, "LintPaper"], Iterator[LintFinding]]
@@ -39,7 +39,7 @@ BibRule = Callable[[BibFile, "LintPaper"], Iterator[LintFinding]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule: a code, what it costs to break it, and the function that finds where."""
+    """One rule: a code, its level, and the function that finds violations."""
 
     code: str
     level: Level
@@ -75,10 +75,10 @@ def bib_rule(code: str, level: Level, *, unnecessary: bool = False) -> Callable[
 
 
 class LintPaper:
-    """What rules may know beyond the file they look at: the projects that this file belongs to.
+    """The context of rules: the projects of the file.
 
-    For a manuscript those that hold it; for a .bib all that use it, so that an entry counts as used
-    when any paper cites it. Costs nothing until it is asked.
+    For a manuscript these are the projects that contain it; for a .bib, all that use it, so that an
+    entry counts as used when any paper cites it. Computed on demand.
     """
 
     def __init__(self, projects: Sequence[Project]) -> None:
@@ -91,18 +91,18 @@ class LintPaper:
 
     @cached_property
     def manuscripts(self) -> tuple[Document, ...]:
-        """The documents that can cite."""
+        """The documents that can contain citations."""
         return tuple(d for d in self.documents.values() if d.format is not Format.BIBTEX)
 
     @cached_property
     def cited(self) -> frozenset[str]:
-        """All cited keys, by `\\nocite` too; in lower case as well where BibTeX reads them."""
+        """All cited keys, including by `\nocite`; also in lower case if BibTeX reads them."""
         keys = {u.key for d in self.manuscripts for c in d.citations for u in c.keys}
         return frozenset(self._forms(keys))
 
     @cached_property
     def nocite_all(self) -> bool:
-        """True when a document says `\\nocite{*}`."""
+        """True when a document has `\nocite{*}`."""
         return any(document.nocite_all for document in self.manuscripts)
 
     @cached_property
@@ -112,12 +112,12 @@ class LintPaper:
 
     @cached_property
     def folds_case(self) -> bool:
-        """True when keys that differ in case only are one key, as BibTeX sees it."""
+        """True when keys that differ only in case are one key, as in BibTeX."""
         return folds_case(self.manuscripts)
 
     @cached_property
     def defined(self) -> frozenset[str]:
-        """Every key that a citation may use."""
+        """Every key that can be cited."""
         keys = {item.key for document in self.manuscripts for item in document.bibitems}
         for bib in self.bibs.values():
             keys.update(bib.by_key)
@@ -128,7 +128,7 @@ class LintPaper:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """The keys that are cited, and those that a used entry names in `crossref` and the like."""
+        """The cited keys, and those that a used entry names in `crossref` and the like."""
         links: dict[str, list[str]] = {}
         for bib in self.bibs.values():
             for entry in cooperative(bib.entries):
@@ -147,14 +147,15 @@ class LintPaper:
         return frozenset(used)
 
     def is_used(self, entry: BibEntry) -> bool:
-        """True when a paper cites the entry by its key or an alias, itself or through another."""
+        """True when a paper cites the entry by its key or an alias, directly or through another."""
         used = self.used
         if entry.key in used or (self.folds_case and entry.key.lower() in used):
             return True
         return "ids" in entry.body.names and any(key in used for key in _named(entry, ("ids",)))
 
     def companions(self, path: Path) -> dict[Path, BibFile]:
-        """The bibliographies that one paper reads together with this one, in order, itself too."""
+        """The bibliographies that a paper reads together with this one, in order, itself
+        included."""
         return {
             other: bib
             for project in self.projects
@@ -194,15 +195,15 @@ _REASON = re.compile(r"[:(]|--|—|–")
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """What one comment silences."""
+    """The scope of one suppressing comment."""
 
     span: Span
     codes: tuple[str, ...]
-    """All when there are none."""
+    """The suppressed codes; empty for all."""
 
 
 def ignored_in(text: str, kind: Format, bib: BibFile | None = None) -> list[Ignored]:
-    """What the magic comments of a text silence."""
+    """The suppressing comments of a text."""
     if "citewell:" not in text:
         return []
     pattern = {Format.LATEX: _LATEX, Format.MARKDOWN: _MARKDOWN, Format.BIBTEX: _BIB}[kind]
@@ -244,7 +245,7 @@ def level_of(code: str, levels: Mapping[str, str]) -> str:
 def shown_diagnostics(
     found: Iterable[Diagnostic], source: Document | BibFile, levels: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    """The diagnostics that the author wants, at the level that the settings give them."""
+    """The diagnostics at the levels in the settings, without suppressed ones."""
     bib = source if isinstance(source, BibFile) else None
     kind = source.format if isinstance(source, Document) else Format.BIBTEX
     ignored = ignored_in(source.text, kind, bib)
@@ -268,7 +269,7 @@ def _silences(rule: Ignored, one: Diagnostic) -> bool:
 
 
 def unknown_codes(levels: Mapping[str, str], codes: Sequence[str]) -> list[str]:
-    """The names in the settings that are neither a code nor the beginning of one."""
+    """The names in the settings that are neither a code nor a prefix of one."""
     return [
         name
         for name in levels

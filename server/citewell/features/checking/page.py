@@ -1,4 +1,4 @@
-"""A check's results as a page for a supervisor: of its own, without script and without requests."""
+"""A check's results as a standalone page, without script and without requests."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ summary{cursor:pointer;margin:.6rem 0}
 @media print{body{margin:0}a{color:inherit}}
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Of every page that Citewell writes: its own styles, and nothing that runs, loads or sends."""
+"""Content security policy of every page that Citewell writes: its own styles, and nothing that
+runs, loads or sends."""
 _QUIET = frozenset({Verdict.VERIFIED, Verdict.NOT_FOUND})
-"""What needs no look stays folded up."""
+"""Verdicts that need no attention, folded up."""
 
 
 def to_html(

@@ -1,4 +1,4 @@
-"""A check's results for machines and a supervisor (JSON, SARIF 2.1.0, GitHub, RIS), by policy."""
+"""A check's results for programs and readers (JSON, SARIF 2.1.0, GitHub, RIS), by policy."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from citewell.options.tree import DocumentOptions
 from citewell.verification.finding import MEANINGS
 from citewell.verification.finding import MEANINGS as CODES
 
-# What blocks a submission, what is to be corrected, and what is a note (`check --policy`).
+# Policies: what blocks a submission, what is to be corrected, and what is a note (`check
+# --policy`).
 
-# The lint of whole papers, for commands and reports: what editors underline, with line numbers.
+# The lint of whole papers, for commands and reports: the editors' diagnostics with line numbers.
 
 
 class LocatedDiagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """A diagnostic as a person or another program finds it."""
+    """A diagnostic with its position for a person or another program."""
 
     path: str
     line: int
@@ -60,8 +61,8 @@ def lint_papers(
 ) -> list[LocatedDiagnostic]:
     """All diagnostics of the papers, their parts and their .bib files, file by file.
 
-    `levels` are the settings' `diagnostics.severity`. Hints are left out. Other files than papers
-    and folders have none; what cannot be read is a problem of the check.
+    `levels` are the settings' `diagnostics.severity`. Hints are left out. Files other than papers
+    and folders have none; an unreadable file is a problem of the check.
     """
     found: dict[LocatedDiagnostic, None] = {}
     for path in paths:
@@ -95,7 +96,7 @@ def lint_project(project: Project, levels: Mapping[str, str]) -> Iterator[Locate
 def lint_one_bib(
     bib: BibFile, levels: Mapping[str, str], projects: Sequence[Project] = ()
 ) -> Iterator[LocatedDiagnostic]:
-    """The diagnostics of a .bib, which these papers use; hints are left out."""
+    """The diagnostics of a .bib used by these papers; hints are left out."""
     return _located(lint(bib, projects, levels), bib.path, bib.text)
 
 
@@ -117,7 +118,7 @@ def _located(
 
 
 class Weight(StrEnum):
-    """What a finding means for a submission."""
+    """The consequence of a finding for a submission."""
 
     BLOCKING = "blocking"
     CORRECT = "to correct"
@@ -125,7 +126,7 @@ class Weight(StrEnum):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Names of verdicts, of findings and of diagnostics by weight; what is not named is a note."""
+    """Names of verdicts, findings and diagnostics by weight; any other is a note."""
 
     name: str = "custom"
     blocking: frozenset[str] = frozenset()
@@ -139,8 +140,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return Weight.CORRECT if given & self.correct else Weight.NOTE
 
     def weight_of_check(self, check: Check) -> Weight:
-        """The weight of a reference by its verdict and the findings that bear on it; one that is
-        marked as checked is a note."""
+        """The weight of a reference by its verdict and the findings that affect it; a marked one is
+        a note."""
         if check.mark is not None:
             return Weight.NOTE
         codes = (one.code for one in check.findings if counts(one))
@@ -160,8 +161,8 @@ POLICIES = {
         blocking=_BROKEN_PAPER | {verdict.value for verdict in INVENTED},
         correct=_UNTIDY_PAPER | {Verdict.WRONG_DETAIL.value},
     ),
-    # As the chairs put it: a title that cannot be found, a badly wrong list of authors, or a venue
-    # of which there is no evidence make a reference a fabrication; small errors do not.
+    # In the chairs' words: a title that cannot be found, a badly wrong list of authors, or a venue
+    # without evidence make a reference a fabrication; small errors do not.
     "neurips-2026": Policy(
         name="neurips-2026",
         blocking=frozenset(
@@ -180,7 +181,7 @@ POLICIES = {
     ),
 }
 NAMES = frozenset({*(verdict.value for verdict in Verdict), *MEANINGS, *LINT_CODES})
-"""All that a policy may name."""
+"""All names allowed in a policy."""
 
 
 def failing_from(verdict: str) -> Policy:
@@ -193,7 +194,7 @@ def failing_from(verdict: str) -> Policy:
 
 
 def policy_named(name: str) -> Policy:
-    """A policy that ships, or the one in a TOML file. Raises `CitewellError`."""
+    """A shipped policy, or the one in a TOML file. Raises `CitewellError`."""
     if name in POLICIES:
         return POLICIES[name]
     path = Path(name)
@@ -231,7 +232,7 @@ def _unreadable(name: str, reason: str) -> Problem:
 def weighed(
     policy: Policy, checks: Sequence[Check], diagnostics: Sequence[LocatedDiagnostic]
 ) -> Counter[Weight]:
-    """How many references and diagnostics have each weight; what is verified has none."""
+    """Number of references and diagnostics with each weight; verified ones have none."""
     found = Counter(
         policy.weight_of_check(check)
         for check in checks
@@ -246,8 +247,8 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def label(check: Check) -> str:
-    """How a report calls a reference: by its key, else by its title or its first words; one of a
-    PDF by its number and page."""
+    """The label of a reference in a report: its key, else its title or its first words; for a PDF
+    its number and page."""
     if check.claim.page:
         return f"Reference {check.claim.key} (page {check.claim.page})"
     return check.claim.key or check.claim.title or check.claim.raw[:80] or "(no key)"
@@ -286,7 +287,7 @@ def to_json(
 
 
 def to_ris(checks: Sequence[Check]) -> str:
-    """The references in RIS: the record of each that was found, else what the reference says.
+    """The references in RIS: the record of each, if found, else its own fields.
 
     The verdict is a note (`N1`). Likely fabricated references are left out: a reference manager
     would keep them without the note.
@@ -329,9 +330,9 @@ def to_sarif(
     """A SARIF 2.1.0 log: one result per finding and per diagnostic; the counts of the verdicts are
     properties.
 
-    With `every` also one per reference that was not found, or not looked up.
-    Paths below `root` are written relative to it. The fingerprints are of what the entry says and
-    not of its place, so that a viewer knows a finding again when lines move.
+    With `every` also one per reference that was not found, or not looked up. Paths below `root` are
+    written relative to it. Fingerprints cover the entry's content and not its position, so that a
+    viewer recognises a finding when lines move.
     """
     rows = [row for check in checks for row in _sarif_rows(check, every)]
     rules = sorted({rule for rule, *_ in rows} | {one.code for one in diagnostics})
@@ -435,7 +436,7 @@ def _uri(path: str, root: Path | None) -> str:
 
 
 def in_words(checks: Sequence[Check]) -> str:
-    """How many references have each verdict: "3 references: 1 not found, 2 verified."."""
+    """The counts of the verdicts: "3 references: 1 not found, 2 verified."."""
     noun = "reference" if len(checks) == 1 else "references"
     words = [f"{n:,} {VERDICTS[verdict].label}" for verdict, n in tally(checks).items() if n]
     if marked := sum(check.mark is not None for check in checks):
@@ -446,7 +447,8 @@ def in_words(checks: Sequence[Check]) -> str:
 def to_github(
     checks: Sequence[Check], diagnostics: Sequence[LocatedDiagnostic] = (), *, every: bool = False
 ) -> Iterator[str]:
-    """Workflow commands that GitHub shows beside the lines of a pull request; the last one counts.
+    """Workflow commands that GitHub shows beside the lines of a pull request; the last one has the
+    counts.
 
     With `every` also a notice per reference that was not found, or not looked up.
     """

@@ -27,13 +27,13 @@ from citewell.model.query import MARK, OTHER
 from citewell.options import Options
 
 KIND = "citewell.ask"
-"""Of an action that answers a question: the protocol has no kind for it."""
+"""Kind of an action that answers a question: the protocol has none for it."""
 CAUTION = "This is one model's opinion of an abstract: read the paper."
 _TITLE = 60
 
 
 class SentenceCitation(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence and a key that it cites."""
+    """A sentence and a cited key."""
 
     path: str
     line: int
@@ -42,7 +42,7 @@ class SentenceCitation(msgspec.Struct, frozen=True, kw_only=True):
     """1-based, in code points."""
     key: str
     span: Span
-    """Of the key."""
+    """Range of the key."""
     sentence: str
     """With the key's citation replaced by `[CITATION]`, and others by `[OTHER]`."""
 
@@ -52,12 +52,12 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 
     cited: SentenceCitation
     title: str
-    """Of the cited paper."""
+    """Title of the cited paper."""
     supported: Supported
 
 
 def cited_sentence(document: Document, use: KeyUse) -> SentenceCitation | None:
-    """The sentence around a key; None where there is no prose, as at a `\\nocite`."""
+    """The sentence around a key; None outside prose, as in a `\nocite`."""
     start = use.span.start
     sentence = context_at(document, start).sentence
     if not any(letter.isalpha() for letter in sentence.replace("[CITATION]", "")):
@@ -74,10 +74,8 @@ def cited_sentence(document: Document, use: KeyUse) -> SentenceCitation | None:
 
 
 def cited_sentences(project: Project, keys: Container[str] | None = None) -> list[SentenceCitation]:
-    """Every sentence of a paper that cites a key of its bibliographies, in reading order.
-
-    With `keys`, only those that cite one of them.
-    """
+    """Every sentence of a paper that cites a key of its bibliographies, in reading order. With
+    `keys`, only those that cite one of them."""
     found = []
     for document in project.documents.values():
         for citation in document.citations:
@@ -91,9 +89,7 @@ def cited_sentences(project: Project, keys: Container[str] | None = None) -> lis
 
 def find_record(engine: Engine, entry: BibEntry) -> Work | None:
     """The record of an entry: by DOI, by arXiv identifier, by title where authors and year agree.
-
-    Raises `CitewellError` when the library cannot be asked.
-    """
+    Raises `CitewellError` when the library is unavailable."""
     body = entry.body
     questions = [{"doi": body.doi}, {"arxiv": body.arxiv}, {"title": entry.get("title")}]
     for question in questions:
@@ -106,7 +102,7 @@ def find_record(engine: Engine, entry: BibEntry) -> Work | None:
 
 
 def readable_work(bib: BibFile, entry: BibEntry, record: Work | None) -> Work:
-    """The paper with an abstract, if anybody has one: its record, else what the entry says."""
+    """The paper with an abstract, if available: its record, else the entry's own content."""
     if record is not None and record.abstract:
         return record
     return entry_work(bib, entry)
@@ -127,7 +123,7 @@ def ask_support(
 
 
 def support_action(document: Document, offset: int, options: Options) -> Action | None:
-    """The question about the key at a place; None where none stands or no model is named."""
+    """The question about the key at a place; None without a key or a configured model."""
     found = key_at(document, offset) if options.llm.provider != "none" else None
     if found is None or found[0].command == "nocite":
         return None
@@ -163,7 +159,7 @@ def without_abstract(key: str) -> Problem:
     )
 
 
-# Detects a sentence that relies on the work of others without a citation: modest, but precise.
+# Detects a sentence that relies on the work of others without a citation, with high precision.
 #
 # Used only at the author's cursor, never to underline anything. It fires on phrases that seldom
 # occur without a citation (`tests/bench/uncited_bench.py` measures how seldom); claims in other
@@ -195,11 +191,11 @@ _STOP = re.compile(r"[.!?](?=[\"')\]}]*(?:\s|$|%))|\n[ \t]*\r?\n")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\r?\n\s*")
 MIN_WORDS = 7
 REACH = 1500
-"""Characters in which the sentence must end."""
+"""Characters within which the sentence must end."""
 
 
 class Uncited(msgspec.Struct, frozen=True):
-    """A sentence that wants a citation, and the place where one would stand."""
+    """A sentence that needs a citation, and the place for one."""
 
     sentence: str
     at: int
@@ -207,13 +203,13 @@ class Uncited(msgspec.Struct, frozen=True):
 
     @property
     def placeholder(self) -> Placeholder:
-        """The empty place as a placeholder, which a search takes."""
+        """The empty place as a placeholder, for a search."""
         here = Span(self.at, self.at)
         return Placeholder(PlaceholderKind.MARKER, here, "", here, "")
 
 
 def uncited_at(document: Document, offset: int) -> Uncited | None:
-    """The sentence at an offset, if it reports what others found and has no citation.
+    """The sentence at an offset, if it reports findings of others and has no citation.
 
     None in headings, comments, math and code, in a sentence with a citation or placeholder, and in
     one about this paper itself.
@@ -232,8 +228,8 @@ def reports_others(found: Uncited) -> bool:
 
 
 def uncited_sentences(document: Document) -> Iterator[Uncited]:
-    """The sentences of prose that have neither citation nor placeholder, in order, each with the
-    place where a citation would stand; short ones are left out."""
+    """The sentences of prose with neither citation nor placeholder, in order, each with the place
+    for a citation; short ones are left out."""
     offset = 0
     while offset < len(document.text):
         at = sentence_end(document, offset)
@@ -261,7 +257,7 @@ def _without_citation(document: Document, at: int) -> Uncited | None:
 
 
 def _is_prose(document: Document, offset: int) -> bool:
-    """False outside the body, in what does not count as prose, and at a citation."""
+    """False outside the body, in ignored regions, and at a citation."""
     body = document.body
     if body is not None and not body.start <= offset <= body.end:
         return False

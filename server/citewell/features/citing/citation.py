@@ -44,7 +44,7 @@ def citation_edit(
 
 
 def default_cite_command(document: Document) -> str:
-    """The command that the document cites with most ("[@]" in Markdown without LaTeX commands)."""
+    """The most frequent cite command of the document ("[@]" in Markdown without LaTeX commands)."""
     counts = Counter(
         citation.command
         for citation in document.citations
@@ -64,16 +64,16 @@ def extent(placeholder: Placeholder) -> int:
 
 
 def word_end(document: Document, offset: int) -> int:
-    """The end of the word at an offset; the offset itself where there is none."""
+    """The end of the word at an offset, or the offset itself."""
     word = _WORD.match(document.text, offset)
     return word.end() if word else offset
 
 
 def until(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
-    """The placeholder as far as it is typed.
+    """The placeholder up to the typed text.
 
-    Without a closing mark, only the text before the cursor belongs to it: what follows may be
-    prose. A closed placeholder, or one whose words the cursor is not in, is returned unchanged.
+    Without a closing mark, only the text before the cursor belongs to it, since prose may follow. A
+    closed placeholder, or one without the cursor in its words, is returned unchanged.
     """
     start = placeholder.query_span.start
     if placeholder.closed or not start <= cursor <= extent(placeholder):
@@ -101,7 +101,7 @@ def _begun(placeholder: Placeholder) -> Placeholder:
 
 
 def _angle(text: str, placeholder: Placeholder, key: str) -> TextEdit | None:
-    """`\\cite<words>` and the unfinished `\\cite<words`; None for other forms."""
+    r"""The edit in `\cite<words>` and the unfinished `\cite<words`; None for other forms."""
     open_at = _before(text, placeholder.query_span.start, placeholder.span.start)
     if open_at < placeholder.span.start or text[open_at] != "<":
         return None
@@ -129,7 +129,7 @@ def _braces(text: str, placeholder: Placeholder, key: str) -> TextEdit | None:
 
 
 def _markdown(text: str, placeholder: Placeholder, key: str) -> TextEdit:
-    """`[@words]`, `[@?]`, `[@a; @]`, `@?`: the key goes directly behind its `@`."""
+    """The edit in `[@words]`, `[@?]`, `[@a; @]`, `@?`: the key goes directly after its `@`."""
     at = text.rfind("@", placeholder.span.start, max(placeholder.query_span.start, 1))
     if at < 0:
         return TextEdit(placeholder.span, f"[@{key}]")
@@ -148,7 +148,7 @@ def _whole(document: Document, placeholder: Placeholder, key: str, default: str)
 
 
 def _before(text: str, position: int, limit: int) -> int:
-    """Index of the last character before `position` that is no white space; limit - 1 if none."""
+    """Index of the last character before `position` other than white space; limit - 1 if none."""
     position -= 1
     while position >= limit and text[position].isspace():
         position -= 1
@@ -179,22 +179,19 @@ _REST_OF_KEY = re.compile(r"[^{}\\%,\s]*")
 
 
 def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
-    """The placeholder in which, or at whose end, the cursor stands, as far as it is typed."""
+    """The placeholder at the cursor, its end included, up to the typed text."""
     found: Placeholder | None = None
     for placeholder in document.placeholders:
         if placeholder.span.start >= cursor:
             break
         if cursor <= extent(placeholder):
-            found = placeholder  # the words of one that is open may reach over the next one
+            found = placeholder  # the words of an unclosed one may extend over the next one
     return None if found is None else _at_cursor(document, until(document, found, cursor), cursor)
 
 
 def _at_cursor(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
-    """With the blanks between its words and the cursor.
-
-    In `{a, |}` the key belongs where the cursor is, on the next line, too; in `[@two words |]` it
-    replaces the last blank.
-    """
+    """The placeholder extended by the blanks up to the cursor. In `{a, |}` the key belongs at the
+    cursor, even on the next line; in `[@two words |]` it replaces the last blank."""
     words = placeholder.query_span
     gap = document.text[words.end : cursor]
     if not gap or not gap.isspace() or not cursor <= placeholder.span.end:
@@ -217,11 +214,8 @@ def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:
 
 
 def wanted_at(document: Document, cursor: int) -> Placeholder | None:
-    """What the author wants to cite at the cursor: a placeholder, or a key being typed.
-
-    A key is given as the placeholder that it would be if it were free text, with what stands
-    before the cursor as its words.
-    """
+    """The citation wanted at the cursor: a placeholder, or a key being typed. A key is returned as
+    a placeholder with the text before the cursor as its words."""
     placeholder = placeholder_at(document, cursor)
     found = key_at(document, cursor)
     if placeholder is not None and (found is None or cursor in placeholder.query_span):
@@ -242,9 +236,9 @@ def wanted_at(document: Document, cursor: int) -> Placeholder | None:
 
 
 def words_at(document: Document, cursor: int) -> tuple[str, Placeholder] | None:
-    """The apparent key before the cursor, in `[@word |]`, `[@LeNet training|]` and `\\cite{a |}`,
-    and the placeholder that all the words form if no entry has that key; None where there is no
-    such key. If an entry has it, the words after it are the citation's notes."""
+    r"""The apparent key before the cursor, in `[@word |]`, `[@LeNet training|]` and `\cite{a |}`,
+    and the placeholder that all the words form if no entry has that key; None without an apparent
+    key. If an entry has it, the words after it are the citation's notes."""
     head = document.text[max(0, cursor - _LINE) : cursor]
     is_markdown = document.format is Format.MARKDOWN
     match = (_BEHIND_KEY if is_markdown else _BEHIND_TEX_KEY).search(head)
@@ -269,9 +263,8 @@ def words_at(document: Document, cursor: int) -> tuple[str, Placeholder] | None:
 
 
 def open_key_at(document: Document, cursor: int) -> Placeholder | None:
-    """The key that is to be typed at a cursor where the document has no placeholder: in
-    `\\nocite{a, |}`, where none need be, and on a line of a key list that is still empty, which
-    for TeX ends the paragraph."""
+    """The key being typed at a cursor outside placeholders: in `\nocite{a, |}`, which has none, and
+    on an empty line of a key list, which for TeX ends the paragraph."""
     head = document.text[max(0, cursor - _KEYS) : cursor]
     match = _IN_KEYS.search(head)
     name = match["name"].rstrip("*") if match is not None else ""
@@ -298,7 +291,7 @@ def open_key_at(document: Document, cursor: int) -> Placeholder | None:
 
 
 def is_key_like(placeholder: Placeholder) -> bool:
-    """True when the words may be the beginning of a key: one word, in braces or behind an @."""
+    """True when the words may be the start of a key: one word, in braces or after an @."""
     return (
         placeholder.kind is not PlaceholderKind.MARKER
         and placeholder.kind is not PlaceholderKind.QUERY

@@ -1,7 +1,7 @@
 """The list at a cursor and in the picker: the author's own entries, then papers of the library.
 
-One list serves placeholders and keys alike. A found paper that a .bib of the project already holds
-is offered under the key that it has there, so that citing it again never adds a second entry.
+One list serves placeholders and keys. A paper that is already in a .bib of the project is offered
+under its key there, so that citing it again never adds a second entry.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from citewell.model.words import Certainty, certainty
 from citewell.sources.registry import titles_of_work
 
 Own = tuple[str, BibEntry, tuple[Evidence, ...]]
-"""Path of a .bib, one of its entries, and why it fits."""
+"""Path of a .bib, one of its entries, and the evidence."""
 FindWork = Callable[[Work], tuple[str, BibEntry] | None]
-"""The entry of the project that describes a work, with its .bib."""
+"""Returns the entry of the project for a work, with its .bib."""
 NewKey = Callable[[Work], str]
 FindZotero = Callable[[Work], Work | None]
-"""The work as recorded in the author's reference manager, with its key there; None if absent."""
+"""Returns the work from the author's reference manager, with its key there; None if absent."""
 
 UNTYPED_ENTRIES = 5
-"""Entries before the papers of the library, where nothing is typed."""
+"""Number of entries before the papers of the library if nothing is typed."""
 ENOUGH_KEYS = 5
-"""With this many own entries for a word in braces, the library is not searched as well."""
+"""Number of own entries for a word in braces that make a search of the library unnecessary."""
 MIN_LETTERS = 3
 """Number of letters below which a word in braces is not searched for in the library."""
 
 SURE_SCORE = 40.0
-"""Score of an entry that matches all words; lower ones are of guesses at misspelt words."""
+"""Score of an entry that matches all words; lower ones are guesses at misspelt words."""
 
 MOST_INVENTED = 3
-"""Own entries that are known to be invented, at the end of a list for typed words."""
+"""Number of own entries known to be fabricated, at the end of a list for typed words."""
 
 _SAMPLE_KEY = "\ue000"
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
@@ -65,7 +65,7 @@ _SHORT_YEAR = re.compile(r"^([^\W\d_]+) (\d\d)\b")
 
 
 class CompletionSite:
-    """A place at which something is to be cited, and where the text of each candidate goes."""
+    """A place for a citation, and the range of the candidates' text."""
 
     def __init__(
         self, document: Document, placeholder: Placeholder, place: InsertionSite, kept: int
@@ -75,12 +75,12 @@ class CompletionSite:
         self.place = place
         self._kept = kept
         self.key_like = is_key_like(placeholder)
-        """The words may be the beginning of a key of the author's own."""
+        """Whether the words may be the start of a key of the author's own."""
         self.unless_key = ""
-        """A key: if an entry has it, the text after it is its notes, and nothing is completed."""
+        """A key: if an entry has it, the text after it is a note, and nothing is completed."""
 
     def asks_library(self, own: int) -> bool:
-        """True when papers are wanted in addition to the `own` entries that were found."""
+        """True when papers are needed beside the `own` entries found."""
         if not self.placeholder.query:
             return not self.placeholder.command.startswith("nocite")
         if not self.key_like:
@@ -88,13 +88,13 @@ class CompletionSite:
         return len(self.placeholder.query) >= MIN_LETTERS and own < ENOUGH_KEYS
 
     def text_for(self, key: str, default_command: str) -> str:
-        """What replaces the place's span for a candidate."""
+        """The text of a candidate for the range."""
         edit = citation_edit(self.document, self.placeholder, key, default_command)
         return edit.text[self._kept :] + self.place.after
 
 
 def wanted(document: Document, cursor: int, default_command: str = "") -> CompletionSite | None:
-    """What is to be cited at the cursor; None where nothing is."""
+    """The completion site at the cursor, or None."""
     placeholder, unless_key = wanted_at(document, cursor), ""
     if placeholder is None:
         behind = words_at(document, cursor)
@@ -115,10 +115,10 @@ def wanted(document: Document, cursor: int, default_command: str = "") -> Comple
 def own_entries(at: CompletionSite, index: KeyIndex, limit: int) -> tuple[list[Own], list[Own]]:
     """The author's entries to list before the papers of the library, and those to list after them.
 
-    Text typed in braces is searched for in keys, titles, authors and years. All words of a query
-    must match. Where nothing is typed, every entry is offered, the most cited first, but only a few
-    of them before what the library finds for the sentence. An identifier selects the entry that has
-    it, and is not searched for as words.
+    Text typed in braces is searched in keys, titles, authors and years. All words of a query must
+    match. If nothing is typed, every entry is offered, the most cited first, but only a few before
+    the library's papers for the sentence. An identifier selects its entry, and is not searched as
+    words.
     """
     words = at.placeholder.query
     identifier = identifier_of(words)
@@ -148,11 +148,11 @@ def _own(matches: Sequence[KeyMatch]) -> list[Own]:
 
 
 def search_words(placeholder: Placeholder) -> str:
-    """The words to search the library for: a key such as "vaswani2017attention" is taken apart, an
+    """The words to search the library for: a key such as "vaswani2017attention" is split, an
     identifier is not."""
     if not is_key_like(placeholder) or identifier_of(placeholder.query) is not None:
         return placeholder.query
-    # "brown20" stays one word: whether it is an author and a year, the library knows.
+    # "brown20" stays one word: the library decides whether it is an author and a year.
     return _SHORT_YEAR.sub(r"\1\2", " ".join(_PIECES.findall(placeholder.query)))
 
 
@@ -171,10 +171,10 @@ def complete(
     default_command: str = "",
     problems: Sequence[Problem] = (),
 ) -> Completion:
-    """The list: own entries in their order, those of the reference manager that fit, the hits that
-    are not among them, and `more` of one's own. Where nothing is typed, what the reference manager
-    has comes last. An own entry of which `check_of` knows that no such work exists comes after all
-    real papers; where part of a key is typed, after the other own entries."""
+    """The list: own entries in order, matching ones of the reference manager, the other hits, and
+    `more` own entries. If nothing is typed, the reference manager's come last. An own entry known
+    by `check_of` to be fabricated comes after all real papers; if part of a key is typed, after the
+    other own entries."""
     candidates: list[Candidate] = []
     seen: set[str] = set(at.placeholder.other_keys)
     own, more, invented = _invented_apart(at, own, more, check_of)
@@ -236,7 +236,7 @@ def complete(
 def _invented_apart(
     at: CompletionSite, own: Sequence[Own], more: Sequence[Own], check_of: FindCheck
 ) -> tuple[Sequence[Own], Sequence[Own], Sequence[Own]]:
-    """The own entries before the papers, those behind them, and those that come last of all."""
+    """The own entries before the papers, those after them, and those that come last."""
     invented = [one for one in own if is_invented(check_of(one[0], one[1]))]
     if not invented:
         return own, more, ()
@@ -250,27 +250,27 @@ def _invented_apart(
 
 
 def _kept(old: str, new: str) -> int:
-    """How much of its beginning an edit leaves as it is: the `\\cite` of a whole command."""
+    r"""The length of the common prefix of both texts, such as the `\cite` of a whole command."""
     same = 0
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
     return same
 
 
-# What a picker of papers lists for typed words: the author's own entries, then the library's.
+# Rows of a picker of papers for typed words: the author's own entries, then the library's.
 
 MAX_ABSTRACT = 1500
 MAX_WORDS = 500
-"""Characters of a typed query that count."""
+"""Maximum characters of a typed query."""
 
 
 class PaperRow(msgspec.Struct, frozen=True):
     """One line of the picker, as plain text."""
 
     id: str
-    """Of the paper in the library; empty for an entry of the author's own."""
+    """Id of the paper in the library; empty for an entry of the author's own."""
     key: str
-    """Cites the paper: the one that its entry has, or that a new entry would get."""
+    """Key of the paper's entry, existing or new."""
     title: str
     authors: str = ""
     """Short: "Chen, Manning"."""
@@ -278,14 +278,14 @@ class PaperRow(msgspec.Struct, frozen=True):
     venue: str = ""
     abstract: str = ""
     known: bool = False
-    """True when a .bib of the project describes the paper: citing it adds no entry."""
+    """Whether a .bib of the project has the paper: citing it adds no entry."""
     source: str = ""
-    """The .bib that holds the entry, or the names of the sources whose record it is."""
+    """The .bib of the entry, or the names of the record's sources."""
     doi: str = ""
     url: str = ""
     retracted: bool = False
     certainty: Certainty = ""
-    """"sure", "likely" or "a guess"; empty where no ranker says it, and for own entries."""
+    """"sure", "likely" or "a guess"; empty without a ranker, and for own entries."""
 
 
 def search_query(
@@ -297,7 +297,7 @@ def search_query(
 ) -> Query:
     """The query: the typed words, and the context of the place, if any.
 
-    Without words the placeholder at the place, else its sentence, is what is asked. `chosen`: the
+    Without words, the placeholder at the place, or else its sentence, is the query. `chosen`: the
     papers that the citation will have.
     """
     query = _place_query(document, offset, words, paper)
@@ -331,7 +331,7 @@ def asks_nothing(query: Query) -> bool:
 def references_of(
     works: Sequence[Work], keys: Sequence[str], index: KeyIndex | None
 ) -> tuple[Reference, ...]:
-    """The works, and the entries of these keys, as a paper cites them."""
+    """The works, and the entries with these keys, as references of a paper."""
     bibs = () if index is None else tuple(index.files.values())
     entries = [bib.by_key[key] for key in keys for bib in bibs if key in bib.by_key]
     return (*map(Reference.of, works), *map(reference_of, entries))
@@ -347,8 +347,8 @@ def paper_rows(
     check_of: FindCheck = unknown,
     limit: int,
 ) -> list[PaperRow]:
-    """Own entries in which all words fit (half of the rows at most), then papers, each once, then
-    the own entries that fit and are known to be invented."""
+    """Own entries that match all words (at most half of the rows), then papers, each once, then
+    matching own entries known to be fabricated."""
     rows: list[PaperRow] = []
     invented: list[PaperRow] = []
     seen: set[str] = set()
@@ -372,7 +372,7 @@ def paper_rows(
 
 
 def _own_rows(words: str, index: KeyIndex, most: int) -> list[tuple[str, BibEntry]]:
-    """Own entries in which all words fit, or that the words identify."""
+    """Own entries that match all words, or are identified by them."""
     identifier = identifier_of(words)
     if identifier is not None:
         return entries_identified(index.files.values(), identifier)[:most]
@@ -399,7 +399,7 @@ def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
 
 
 def work_row(work: Work, key: str, bib: str, sure: Certainty = "") -> PaperRow:
-    """The row of a paper of the library; `bib` is the path of the .bib that holds it, or empty."""
+    """The row of a paper of the library; `bib` is the path of the .bib with it, or empty."""
     shown = work_candidate(work, key, "")
     return PaperRow(
         id=work.id,

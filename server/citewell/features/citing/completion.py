@@ -1,8 +1,8 @@
-"""What a completion list holds, and how its edit is placed; shared by papers and keys.
+"""Completion lists and the placement of their edits; shared by papers and keys.
 
-The form is the one that every editor's filter and every editor's way of applying an item agree on:
-all items replace the same range, which starts on the cursor's line; the new text has no white
-space (one editor cuts it there); nothing but that range changes.
+The form suits the filters and the edits of all editors: all items replace the same range, which
+starts on the cursor's line; the new text has no white space (one editor would cut it there);
+nothing but that range changes.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ from citewell.model.venues import short_venue, shown_venue, venue_ids
 from citewell.model.words import VERDICTS, Certainty, words_of
 from citewell.sources.registry import source_titles, titles_of_work
 
-# The state of an entry in a sign and a word or two, the same wherever it is shown.
+# The state of an entry in a sign and a word or two, the same everywhere.
 
 CheckOf = Callable[[BibEntry], Check | None]
-"""The verdict on an entry when it is known already; nothing waits for it."""
+"""Returns the verdict on an entry if it is already known, without waiting."""
 
 FindCheck = Callable[[str, BibEntry], Check | None]
 """Returns the check of an entry, given the path of its .bib; None if unknown."""
 DOUBTED = INVENTED | {Verdict.NOT_FOUND}
-"""Verdicts that an entry is shown with in a list of what to cite."""
+"""Verdicts shown with an entry in a list of papers to cite."""
 
 
 def unknown(path: str, entry: BibEntry) -> Check | None:
-    """Nothing is known of any entry."""
+    """Return None: nothing is known of any entry."""
     return None
 
 
 def is_invented(check: Check | None) -> bool:
-    """True for an entry of which it is known that no such work exists as written; not for one that
-    its author has marked as checked."""
+    """True for an entry known to describe no work as written, and not marked as checked."""
     return check is not None and check.verdict in INVENTED and check.mark is None
 
 
 def doubt(check: Check | None) -> str:
-    """The sign and the label of the verdict on an entry that is in doubt, else ""."""
+    """The sign and the label of the verdict on a doubtful entry, else ""."""
     if check is None or check.verdict not in DOUBTED:
         return ""
     words = words_of(check)
@@ -57,7 +56,7 @@ def times(count: int) -> str:
 
 
 def source_line(check: Check | None) -> str:
-    """Which record was found for an entry, and whether it agrees; empty while that is not known."""
+    """The record found for an entry, and whether it agrees; empty while unknown."""
     if check is None or check.verdict is Verdict.UNCHECKED:
         return ""
     sign, words = VERDICTS[check.verdict].sign, VERDICTS[check.verdict].label
@@ -73,11 +72,11 @@ _SPACE = re.compile(r"\s")
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """One thing to cite: a new paper (`work`) or an entry of the project's own (`entry`)."""
+    """One paper to cite: a new one (`work`) or an entry of the project (`entry`)."""
 
     key: str
     text: str
-    """What replaces the list's range."""
+    """The text that replaces the list's range."""
     title: str
     year: int | None = None
     venue: str = ""
@@ -86,24 +85,24 @@ class Candidate(msgspec.Struct, frozen=True):
     """Set when accepting must add an entry to a .bib."""
     entry: BibEntry | None = None
     bib: str = ""
-    """Path of the .bib that holds `entry`."""
+    """Path of the .bib with `entry`."""
     evidence: tuple[Evidence, ...] = ()
     check: Check | None = None
-    """What is known of `entry`, where that is in doubt."""
+    """The check of `entry`, if it is in doubt."""
     certainty: Certainty = ""
-    """How certain `work` is, where a ranker says it."""
+    """Certainty of `work`, if a ranker is available."""
 
 
 def who_and_when(candidate: Candidate) -> str:
-    """ "Chen, Manning 2014", which authors know a paper by."""
+    """ "Chen, Manning 2014", the authors' usual name for a paper."""
     return f"{candidate.authors} {candidate.year or ''}".strip()
 
 
 def where(candidate: Candidate) -> str:
-    """ "NeurIPS", as short as a row of a list wants it."""
+    """The venue in the short form for lists: "NeurIPS"."""
     name = plain_title(candidate.venue)
     venue = short_venue(name, venue_ids(name)) if name else ""
-    # Names of proceedings often hold the year, which the row states already.
+    # Names of proceedings often contain the year, which the row already shows.
     return venue.removesuffix(str(candidate.year or "")).strip()
 
 
@@ -111,32 +110,32 @@ class Completion(msgspec.Struct, frozen=True):
     """A list of candidates, best first, for one place in a document."""
 
     span: Span
-    """What is replaced. Begins at the same place in each list for this placeholder or key."""
+    """Range to replace. Begins at the same offset in each list for this placeholder or key."""
     typed: str
     """The document's text from the span's start to the cursor."""
     tail: str
-    """The document's text from the cursor to the span's end: an editor that replaces up to the
-    cursor only leaves it behind."""
+    """The document's text from the cursor to the span's end: it remains in an editor that replaces
+    text only up to the cursor."""
     candidates: tuple[Candidate, ...] = ()
     problems: tuple[Problem, ...] = ()
     query: Query | None = None
-    """What the library was asked; None where it was not."""
+    """The query to the library, or None."""
     variant: str = ""
-    """What made the order of its papers."""
+    """The configuration that ordered its papers."""
 
 
 class InsertionSite(msgspec.Struct, frozen=True):
-    """Where the text of the candidates goes."""
+    """The range of the candidates' text."""
 
     span: Span
     typed: str
     tail: str
     after: str
-    """What each candidate's text ends with: what stands between the edit and the cursor."""
+    """End of each candidate's text: the text between the edit and the cursor."""
 
 
 def place_for(document: Document, cursor: int, edit: TextEdit) -> InsertionSite | None:
-    """The range for an edit at a cursor; None where no editor could apply it in one piece."""
+    """The range for an edit at a cursor; None if no editor could apply it in one piece."""
     text = document.text
     start, end = edit.span.start, max(edit.span.end, cursor)
     if not start <= cursor or _breaks_line(text, start, end):
@@ -155,7 +154,7 @@ def family_names(names: tuple[str, ...], between: str = ", ") -> str:
 def work_candidate(
     work: Work, key: str, text: str, evidence: tuple[Evidence, ...] = (), certainty: Certainty = ""
 ) -> Candidate:
-    """A candidate for a paper that is in no .bib of the project yet."""
+    """A candidate for a paper without an entry in the project."""
     return Candidate(
         key=key,
         text=text,
@@ -176,7 +175,7 @@ def entry_candidate(
     evidence: tuple[Evidence, ...] = (),
     check: Check | None = None,
 ) -> Candidate:
-    """A candidate for an entry in a .bib of the project; `check` is its check, where known."""
+    """A candidate for an entry in a .bib of the project, with its check if known."""
     venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
     return Candidate(
         key=entry.key,

@@ -1,4 +1,4 @@
-"""What a hover shows: the card of a cited entry, or what a placeholder would bring."""
+"""Hovers: the card of a cited entry, or the papers for a placeholder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from citewell.model.venues import shown_venue
 from citewell.model.words import certainty, words_of
 from citewell.sources.registry import source_titles, titles_of_work
 
-# What is known of a paper, as a Markdown card for a hover or beside a completion list.
+# A paper as a Markdown card for a hover or beside a completion list.
 
 MAX_AUTHORS = 8
 MAX_ABSTRACT = 1500
@@ -38,16 +38,16 @@ MAX_FINDINGS = 4
 
 
 class EntryFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an entry beyond its fields."""
+    """Data about an entry beyond its fields."""
 
     reference: str = ""
     """The reference in the author's style, as Markdown; if empty, a summary is shown instead."""
     record: Work | None = None
     """The library's record of the work."""
     check: Check | None = None
-    """The verdict on the entry, when it is known already."""
+    """The verdict on the entry, if already known."""
     cited: int | None = None
-    """How often the papers of the workspace cite the key; None when that was not looked up."""
+    """Number of citations of the key in the papers of the workspace; None if unknown."""
     uses: tuple[str, ...] = ()
     """The first of these places ("main.tex:12"), in order."""
     abstract: bool = True
@@ -63,8 +63,8 @@ def work_card(
     certainty: str = "",
     entry: str = "",
 ) -> str:
-    """Title, authors, venue, links, abstract, why it was found by the words `typed`, how often the
-    library knows it `cited`, how certain it is, and the entry to be inserted."""
+    """Title, authors, venue, links, abstract, the reason for a match with the words `typed`, its
+    citations in the library (`cited`), its certainty, and the new entry."""
     parts = [f"**{escape(work.title)}**", byline(work)]
     links = _links(work.doi, work.arxiv, work.url)
     if links:
@@ -75,7 +75,7 @@ def work_card(
         parts.append(escape(shorten(work.abstract, MAX_ABSTRACT)))
     if text := quoted(evidence):
         parts.append(f"> {escape(text)}")
-    # The sentence that matched is quoted above.
+    # The matching sentence is quoted above.
     proofs = tuple(replace(proof, snippet="") for proof in evidence)
     found = escape(sentence(Hit(work, 0.0, proofs), typed, 0 if work.citations else cited))
     if certainty and evidence:
@@ -89,7 +89,7 @@ def work_card(
 
 
 def entry_card(entry: BibEntry, path: str = "", known: EntryFacts | None = None) -> str:
-    """The card of an entry of the author's .bib as Markdown, with what is known of its work."""
+    """The card of an entry of the author's .bib as Markdown, with the data about its work."""
     known = known or EntryFacts()
     record = known.record
     parts = [known.reference or _summary(entry)]
@@ -106,7 +106,7 @@ def entry_card(entry: BibEntry, path: str = "", known: EntryFacts | None = None)
 
 
 def _summary(entry: BibEntry) -> str:
-    """Title, authors, venue and year, where no style renders them."""
+    """Title, authors, venue and year, if no style renders them."""
     authors = [author.display for author in entry.body.authors]
     venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
     venue = venue or entry.get("publisher") or entry.get("howpublished")
@@ -128,7 +128,7 @@ def state_line(check: Check) -> str:
 
 
 def _more_links(entry: BibEntry, record: Work | None, shown: str) -> str:
-    """DOI, arXiv, PDF and web address, without the one that the reference shows already."""
+    """DOI, arXiv, PDF and web address, without the one in the reference."""
     doi, arxiv, url = entry.body.doi, entry.body.arxiv, entry.get("url")
     if record is not None:
         doi, arxiv, url = doi or record.doi, arxiv or record.arxiv, url or record.url
@@ -142,7 +142,7 @@ def _more_links(entry: BibEntry, record: Work | None, shown: str) -> str:
 
 
 def pdf_address(arxiv: str, url: str) -> str:
-    """Where the paper itself can be read, when that follows from what is known; else ""."""
+    """The address of the paper's PDF, if it can be derived; else ""."""
     if _ARXIV.fullmatch(arxiv):
         return f"https://arxiv.org/pdf/{arxiv}"
     found = _ANTHOLOGY.fullmatch(url)
@@ -152,7 +152,7 @@ def pdf_address(arxiv: str, url: str) -> str:
 
 
 def _standing(entry: BibEntry, path: str, known: EntryFacts) -> str:
-    """Where the entry stands, where it is cited, and how often the world cites it."""
+    """The place of the entry, its citations, and its number of citations elsewhere."""
     parts = [f"`{entry.key.replace('`', '')}` in {escape(path)}"] if path else []
     if known.cited is not None:
         places = [escape(place) for place in known.uses[:MAX_PLACES]]
@@ -184,7 +184,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _links(doi: str, arxiv: str, url: str) -> str:
-    """Links that are built from checked identifiers, and a web address only when it is plain."""
+    """Links built from validated identifiers, and a web address only if it is plain."""
     links = []
     if _DOI.fullmatch(doi):
         links.append(f"[doi:{escape(doi)}](https://doi.org/{doi})")
@@ -205,18 +205,18 @@ class HoverCard(msgspec.Struct, frozen=True):
 def hover_entry(
     span: Span, entry: BibEntry, path: str, base: str, known: EntryFacts | None = None
 ) -> HoverCard:
-    """The card of an entry of the .bib at `path`, which is shown relative to the file `base`."""
+    """The card of an entry of the .bib at `path`, shown relative to the file `base`."""
     return HoverCard(entry_card(entry, shown_path(path, base), known), span)
 
 
 def hover_shelved(span: Span, entry: BibEntry, known: EntryFacts) -> HoverCard:
-    """The card of an entry that is in the author's Zotero, but in no .bib of the paper yet."""
+    """The card of an entry in the author's Zotero that is in no .bib of the paper."""
     note = "*Not in the bibliographies of this paper yet: complete the key to add it.*"
     return HoverCard(f"{entry_card(entry, 'Zotero', known)}\n\n{note}", span)
 
 
 def hover_missing(use: KeyUse) -> HoverCard:
-    """The card of a key that no .bib of the paper has."""
+    """The card of an undefined key."""
     text = f"No entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
     return HoverCard(text, use.span)
 
@@ -229,17 +229,17 @@ def hover_item(use: KeyUse, where: str) -> HoverCard:
 
 @lru_cache(maxsize=1024)
 def shown_path(path: str, base: str) -> str:
-    """A path as the author of `base` would write it, with forward slashes."""
+    """A path relative to the file `base`, with forward slashes."""
     if not base:
         return path
     try:
         return PurePath(os.path.relpath(path, os.path.dirname(base))).as_posix()  # noqa: PTH120
-    except ValueError:  # another drive
+    except ValueError:  # on another drive
         return path
 
 
 def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
-    """The placeholder at the offset, whole; one that nothing closes as far as the word there."""
+    """The whole placeholder at the offset; an unclosed one up to the word there."""
     if placeholder_at(document, max(offset, 0)) is None:
         offset += 1
     found: Placeholder | None = None
@@ -252,19 +252,19 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
 
 
 def _facts(hit: Hit, typed: str) -> tuple[str, ...]:
-    """Authors, venue and year, how certain the paper is, and why it is listed."""
+    """Authors, venue and year, the certainty, and the reason for a hit."""
     why = reason(hit, typed)
     return byline(hit.work), certainty(hit.confidence, typed=bool(typed)), escape(why)
 
 
 def _quotation(hit: Hit) -> str:
-    """The sentence of the full text that matched, as another line of the list's item."""
+    """The matching sentence of the full text, as another line of the list's item."""
     text = quoted(hit.evidence)
     return f"  \n   {escape(text)}" if text else ""
 
 
 def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCard:
-    """The papers that a placeholder would be completed with, the best first."""
+    """The papers offered for a placeholder, the best first."""
     heading = (
         f"Papers for “{escape(placeholder.query)}”"
         if placeholder.query

@@ -1,4 +1,4 @@
-"""What inserting a paper changes: its entry in the right .bib, and the declaration of that file."""
+"""Insertion of a paper: its entry in the right .bib, and the declaration of that file."""
 
 from __future__ import annotations
 
@@ -38,29 +38,26 @@ if TYPE_CHECKING:
 
 OUTSIDE = "bib-outside-workspace"
 PROTECTED = "bib-not-writable"
-"""Codes of what keeps a .bib from taking an entry."""
+"""Codes of the reasons why a .bib cannot take an entry."""
 
 
 class InsertPlan(msgspec.Struct, frozen=True):
-    """The edits that make a paper citable, none when it is so already."""
+    """The edits that make a paper citable; none if it already is."""
 
     edits: tuple[FileEdit, ...] = ()
     """The bibliography first, then its declaration."""
     key: str = ""
-    """Cites the paper once the edits are made; empty when no place takes the entry."""
+    """The key of the paper once the edits are made; empty when no file can take the entry."""
     problems: tuple[Problem, ...] = ()
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """By path: the text to which the edits of that file refer."""
+    """By path: the text that the edits of that file refer to."""
 
 
 def plan_insert(
     project: Project, work: Work, options: Options, *, for_path: Path | None = None, key: str = ""
 ) -> InsertPlan:
-    """Plan the entry of `work` for a citation in the file `for_path`.
-
-    A work that any .bib of the project holds keeps its key and changes nothing. `key` is taken over
-    unless another entry has it.
-    """
+    """Plan the entry of `work` for a citation in the file `for_path`. A work in any .bib of the
+    project keeps its key, and nothing changes. `key` is used unless another entry has it."""
     known = entry_of(project, work)
     if known is not None:
         return InsertPlan(key=known[1].key)
@@ -80,10 +77,8 @@ def plan_insert(
 def plan_citable(
     project: Project, document: Document, options: Options, *, work: Work | None, key: str = ""
 ) -> InsertPlan:
-    """Plan what makes `work`, or else the entry `key`, citable in a document.
-
-    `document` is the project's own parse of the file, and the plan holds its text.
-    """
+    """Plan the edits that make `work`, or else the entry `key`, citable in a document. `document`
+    is the project's own parse of the file, and the plan contains its text."""
     texts = {document.path: document.text}
     if work is None:
         return InsertPlan(key=key, texts=texts)
@@ -94,10 +89,8 @@ def plan_citable(
 def plan_copy(
     project: Project, source: BibFile, key: str, *, for_path: Path | None = None
 ) -> InsertPlan:
-    """Plan to take over an entry of another program's bibliography, with its key and as it is.
-
-    What it inherits from comes with it. No edits where the project has the key already.
-    """
+    """Plan to copy an entry of another program's bibliography, with its key and unchanged. Entries
+    that it inherits from are also copied. No edits if the project already has the key."""
     taken = taken_keys(project)
     if key in taken or key.lower() in taken:
         return InsertPlan(key=key)
@@ -123,9 +116,9 @@ def _plan(
     new: Callable[[str], tuple[str, str]],
     keys: tuple[str, ...] = (),
 ) -> InsertPlan:
-    """The edits of the .bib that takes new entries, with its declaration: `into` gives that of a
-    file that is there, `new` the text of one that is not, each with the key. `keys` are those of
-    all entries where there are several."""
+    """The edits of the .bib for new entries, with its declaration: `into` returns that of an
+    existing file, `new` the text of a new one, each with the key. `keys` are those of all entries
+    if there are several."""
     target = project.target_bib(for_path)
     if not project.may_write(target):
         return InsertPlan(problems=(_no_place(project, target),))
@@ -155,7 +148,7 @@ def _plan(
 
 
 def _is_stray(project: Project, edits: Sequence[FileEdit]) -> bool:
-    """True when a .bib is made that no file of the project declares."""
+    """True when a new .bib would not be declared in any file of the project."""
     return len(edits) == 1 and not project.declares_bibs
 
 
@@ -181,7 +174,7 @@ def _stray(project: Project, target: Path) -> Problem:
 def plan_entry(
     path: Path, bib: BibFile | None, work: Work, options: Options, *, key: str = ""
 ) -> InsertPlan:
-    """Plan the entry of `work` in the one file `path`; without a `bib` the file is made."""
+    """Plan the entry of `work` in the file `path`; without a `bib`, the file is created."""
     if key and (wrong := check_key(key)):
         return InsertPlan(problems=(wrong,))
     if bib is None:
@@ -198,8 +191,8 @@ def plan_entry(
 def plan_entries(
     path: Path, bib: BibFile | None, works: Sequence[Work], options: Options
 ) -> tuple[InsertPlan, list[str]]:
-    """Plan the entries of several works in the one file `path`, in one edit; and the key of each,
-    in order. A work that the file holds, or that is named twice, keeps the key that it has."""
+    """Plan the entries of several works in the file `path`, in one edit; also return the key of
+    each, in order. A work in the file, or named twice, keeps its key."""
     edited = RebasedText("" if bib is None else bib.text)
     now, keys, added = bib, [], list[str]()
     for work in works:
@@ -218,7 +211,7 @@ def plan_entries(
 
 
 def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:
-    """The entry of the project that describes a work, with its .bib."""
+    """The entry of the project for a work, with its .bib."""
     for path, bib in project.bibs.items():
         entry = find_work(bib, work)
         if entry is not None and entry.key:
@@ -227,8 +220,8 @@ def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:
 
 
 def taken_keys(project: Project, of_entries: frozenset[str] | None = None) -> frozenset[str]:
-    """Every key of the project (`with_lower_case`). `of_entries` are those of its .bib files, where
-    they are known."""
+    """Every key of the project (`with_lower_case`). `of_entries` are those of its .bib files, if
+    known."""
     if of_entries is None:
         of_entries = with_lower_case(key for bib in project.bibs.values() for key in bib.by_key)
     items = [use.key for document in project.documents.values() for use in document.bibitems]
@@ -236,7 +229,7 @@ def taken_keys(project: Project, of_entries: frozenset[str] | None = None) -> fr
 
 
 def with_lower_case(keys: Iterable[str]) -> frozenset[str]:
-    """Keys as they are and in lower case: BibTeX does not part them by case."""
+    """The keys, also in lower case: BibTeX ignores the case of keys."""
     found = set(keys)
     found.update([low for key in found if (low := key.lower()) != key])
     return frozenset(found)
@@ -258,22 +251,22 @@ def _no_place(project: Project, target: Path) -> Problem:
     )
 
 
-# A reference manager's entries beside those of the paper: found alike, copied when accepted.
+# A reference manager's entries beside those of the paper: searched alike, copied when accepted.
 
 SCHEME = "zotero:"
-"""Prefix of the id of a work that is in the author's Zotero; its key follows."""
+"""Prefix of the id of a work in the author's Zotero; its key follows."""
 NAME = "Zotero"
 MIN_WORDS = 3
-"""Number of letters that must be typed before entries are searched for them."""
+"""Minimum number of letters for a search of entries."""
 SURE_SCORE, FAIR_SCORE = 40.0, 20.0
-"""Scores of an entry that matches all words, and of one whose key contains what was typed; lower
-ones are of guesses at misspelt words."""
+"""Scores of an entry that matches all words, and of one with the typed text in its key; lower ones
+are guesses at misspelt words."""
 
 Found = tuple[Work, tuple[Evidence, ...]]
 
 
 class ZoteroLibrary:
-    """What a reference manager exported, ready to be looked up. Immutable; any thread may ask."""
+    """The export of a reference manager, ready for look-ups. Immutable and thread-safe."""
 
     def __init__(self, bib: BibFile, index: KeyIndex, works: KnownWorks) -> None:
         self.bib = bib
@@ -282,8 +275,8 @@ class ZoteroLibrary:
 
     @classmethod
     def of(cls, text: str, before: ZoteroLibrary | None = None) -> ZoteroLibrary:
-        """The shelf of an export; at the price of what changed since `before`, and the same object
-        when nothing did. Takes seconds for tens of thousands of entries."""
+        """The library of an export; costs only the changes since `before`, and returns the same
+        object if there are none. Takes seconds for tens of thousands of entries."""
         if before is not None and before.bib.text == text:
             return before
         bib = reparse(before.bib, text) if before is not None else parse_bib(text, SCHEME)
@@ -295,18 +288,18 @@ class ZoteroLibrary:
         return len(self.bib.entries)
 
     def entry(self, key: str) -> BibEntry | None:
-        """The entry of a key."""
+        """The entry with a key."""
         return self.bib.by_key.get(key)
 
     def find(self, work: Work, taken: Collection[str] = ()) -> Work | None:
-        """The work as Zotero records it; None if it is absent or its key is in `taken`."""
+        """The work as recorded in Zotero; None if it is absent or its key is in `taken`."""
         found = self._works.find(work)
         if found is None or found[1].key in taken or found[1].key.lower() in taken:
             return None
         return self.work(found[1])
 
     def work(self, entry: BibEntry) -> Work:
-        """An entry as the work that accepting it cites."""
+        """The entry as a work to cite."""
         return msgspec.structs.replace(
             entry_work(self.bib, entry),
             id=SCHEME + entry.key,
@@ -322,7 +315,7 @@ class ZoteroLibrary:
         *,
         guess: bool = True,
     ) -> list[Found]:
-        """The entries that match what was typed and are not in the paper's own .bib files, best
+        """The entries that match the typed text and are not in the paper's own .bib files, best
         first.
 
         `taken` are the keys of those files, as written and in lower case; `find_own` finds a work
@@ -348,27 +341,27 @@ class ZoteroLibrary:
 
 
 def key_of(work_id: str) -> str:
-    """The key of a work that is in the author's Zotero; empty for any other."""
+    """The key of a work in the author's Zotero; empty for any other."""
     return work_id.removeprefix(SCHEME) if work_id.startswith(SCHEME) else ""
 
 
-# Many citations of one project written together: their entries, then the citations, as edits.
+# Writing of many citations in one project: their entries, then the citations, as edits.
 
 
 class PlaceholderCitation(msgspec.Struct, frozen=True):
-    """What a placeholder will cite."""
+    """The citation for a placeholder."""
 
     key: str = ""
     """Empty when the work cannot be entered."""
     is_new: bool = False
-    """The work's entry is added; else the bibliography had it."""
+    """Whether the work's entry is added; else the bibliography had it."""
     reason: str = ""
     """Why there is no key."""
 
 
 class CitationWriter:
-    """Collects the edits of all files; each insertion sees the bibliography as the ones before
-    it left it, so that keys stay distinct and no work is entered twice."""
+    """Collects the edits of all files; each insertion sees the bibliography with the earlier ones,
+    so that keys stay distinct and no work is entered twice."""
 
     def __init__(self, project: Project, options: Options) -> None:
         self.options = options
@@ -378,7 +371,7 @@ class CitationWriter:
         self.texts: dict[Path, RebasedText] = {}
         self.created: set[Path] = set()
         self.added: dict[Path, tuple[str, ...]] = {}
-        """Keys of the entries that each .bib gets."""
+        """Keys of the new entries of each .bib."""
         self.cited: list[tuple[Path, Placeholder, str]] = []
         self.problems: list[Problem] = []
 
@@ -399,19 +392,19 @@ class CitationWriter:
         return PlaceholderCitation(plan.key, bool(plan.edits))
 
     def enter(self, path: Path, work: Work, key: str) -> bool:
-        """Enter the work under exactly this key, for a citation in the file `path`; False, and
-        nothing is entered, where that cannot be."""
+        """Enter the work under exactly this key, for a citation in the file `path`; return False,
+        without an entry, if that is impossible."""
         plan = plan_insert(self.project, work, self.options, for_path=path, key=key)
         if plan.key and plan.key != key:
             return False
         return self._make(plan)
 
     def copy(self, path: Path, source: BibFile, key: str) -> bool:
-        """Take over an entry of another program's bibliography with its key."""
+        """Copy an entry of another program's bibliography with its key."""
         return self._make(plan_copy(self.project, source, key, for_path=path))
 
     def _make(self, plan: InsertPlan) -> bool:
-        """Make the edits of a plan; False where it has none."""
+        """Apply the edits of a plan; False if there are none."""
         self.problems += plan.problems
         for edit in plan.edits:
             self._apply(edit, plan.texts[edit.path])
@@ -420,7 +413,7 @@ class CitationWriter:
         return bool(plan.edits)
 
     def finish(self) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
-        """Write the citations into the documents and state all edits against the files."""
+        """Write the citations into the documents and return all edits against the files."""
         for path, placeholder, key in reversed(self.cited):
             document = self.project.documents[path]
             edited = self._edited(path, self._known(path) or document.text)
@@ -442,7 +435,7 @@ class CitationWriter:
         return tuple(edits), tuple(diffs)
 
     def _apply(self, edit: FileEdit, text: str) -> None:
-        """Make an edit of a file that holds `text` now."""
+        """Apply an edit of a file with the current text `text`."""
         path = Path(edit.path)
         if edit.create and path not in self.texts:
             self.created.add(path)
@@ -450,20 +443,19 @@ class CitationWriter:
         self._edited(path, text).apply(edit.edits)
 
     def _edited(self, path: Path, text: str) -> RebasedText:
-        """The edited file, which held `text` before the first edit. It is not read again: another
+        """The edited file, with `text` before the first edit. It is not read again, since another
         program may be writing it."""
         if path not in self.texts:
             self.texts[path] = RebasedText(text)
         return self.texts[path]
 
     def _known(self, path: Path) -> str | None:
-        """The text that the plan is made from; an editor's buffer may differ from the disk."""
+        """The text that the plan is based on; an editor's buffer may differ from the disk."""
         known = self.before.documents.get(path) or self.before.bibs.get(path)
         return None if known is None else known.text
 
     def _reopen(self) -> None:
-        """Read the project as it would be with the edits so far; files that did not change come
-        from the cache."""
+        """Reopen the project with the edits so far; unchanged files come from the cache."""
         self.project = type(self.before).open(
             self.before.path,
             self.options.documents,
@@ -481,7 +473,8 @@ class CitationWriter:
     def _moved(
         self, document: Document, edited: RebasedText, placeholder: Placeholder
     ) -> Placeholder:
-        """The placeholder where it stands now: a declaration may have come in before it."""
+        """The placeholder at its current position: a declaration may have been inserted before
+        it."""
         place = edited.now(placeholder.span.start), edited.now(placeholder.query_span.start)
         for moved in document.placeholders:
             if (moved.span.start, moved.query_span.start) == place:

@@ -1,4 +1,4 @@
-"""Which entry of the project is this paper? `find_work`, for many papers and large .bib files."""
+"""Look-up of a paper's entry in the project: `find_work` for many papers and large .bib files."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def _is_named(entry: BibEntry, identifier: Identifier) -> bool:
 
 
 class _Column:
-    """Row numbers by a number that the rows have; in arrays, since a file has many entries."""
+    """Row numbers by value, in arrays, since a file has many entries."""
 
     def __init__(self, numbers: NDArray[np.int64]) -> None:
-        """Row i has `numbers[i]`; one that has 0 is left out."""
+        """Row i has the value `numbers[i]`; rows with 0 are left out."""
         rows = np.flatnonzero(numbers)
         rows = rows[np.argsort(numbers[rows], kind="stable")]
         self._numbers = array("q", numbers[rows].tobytes())
@@ -75,7 +75,7 @@ class _Column:
         return len(self._numbers)
 
     def rows(self, number: int) -> array[int]:
-        """The rows with a number, ascending."""
+        """The rows with a value, ascending."""
         low = bisect_left(self._numbers, number)
         return self._rows[low : bisect_right(self._numbers, number, lo=low)]
 
@@ -83,8 +83,8 @@ class _Column:
 class KnownWorks:
     """The entries of some .bib files by DOI, arXiv identifier and title. Immutable.
 
-    What it asks of an entry is remembered by the entry's body, so that building it again after an
-    edit costs a walk over the entries and no parsing.
+    The values needed of an entry are cached in its body, so that rebuilding after an edit costs a
+    walk over the entries and no parsing.
     """
 
     def __init__(self, bibs: Iterable[BibFile]) -> None:
@@ -103,8 +103,8 @@ class KnownWorks:
         self._by_title = _Column(identities["title"])
 
     def find(self, work: Work) -> tuple[str, BibEntry] | None:
-        """The entry that describes the work, with the path of its .bib: by DOI, then by arXiv
-        identifier, then by title where authors and years agree."""
+        """The entry of the work, with the path of its .bib: by DOI, then by arXiv identifier, then
+        by title if authors and years agree."""
         if self._by_doi and (doi := normalise_doi(work.doi)):
             for path, entry in self._places(self._by_doi, doi):
                 if entry.body.doi == doi:
@@ -124,22 +124,22 @@ class KnownWorks:
             yield bib.path, bib.entries[row - self._starts[number]]
 
 
-# Records that are named by what is known of them: id, DOI, arXiv id, address, key.
+# Look-up of records by name: id, DOI, arXiv id, address, key.
 
 NEAREST = 3
 MOST_NEAREST = 5
-"""Unknown names for which titles are looked for: each costs a search."""
+"""Number of unknown names with a search for titles."""
 MAX_WORDS = 300
 MOST_KEYS = 5
-"""Unknown names that are read as citation keys: each costs a search."""
+"""Number of unknown names with a search as citation keys."""
 SAME_KEY = 20
-"""Papers among which the one with a key is looked for."""
+"""Number of papers among which one with a key is searched."""
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
-    """The record of each name, in order; None for a name that no record has."""
+    """The record of each name, in order; None for an unknown name."""
     found = engine.works(names)
     for number, (name, work) in enumerate(zip(names, found, strict=True)):
         if work is None and (identifier := identifier_of(name)) is not None:
@@ -148,7 +148,7 @@ def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
 
 
 def work_named(engine: Engine, name: str, pattern: str = DEFAULT_PATTERN) -> Work:
-    """One record. Raises `CitewellError` for a name that no record has."""
+    """The record of a name. Raises `CitewellError` for an unknown name."""
     return all_named(engine, [name], pattern)[0]
 
 
@@ -158,9 +158,9 @@ def all_named(
     pattern: str = DEFAULT_PATTERN,
     bibs: Callable[[], Sequence[BibFile]] = tuple,
 ) -> list[Work]:
-    """The record of each name, in order. A name may be the key of an entry in `bibs`, which are
-    asked for if a name is no id, or a key that a list suggested, made with `pattern`. Raises
-    `CitewellError` for names that no record has."""
+    """The record of each name, in order. A name may be the key of an entry in `bibs`, called if a
+    name is no id, or a key that a list suggested, made with `pattern`. Raises `CitewellError` for
+    unknown names."""
     works = works_named(engine, names)
     missing = [number for number, work in enumerate(works) if work is None]
     own = _entries(bibs() if missing else (), {names[number] for number in missing})
@@ -178,8 +178,8 @@ def all_named(
 
 
 def work_of_entry(engine: Engine, bib: BibFile, entry: BibEntry) -> Work | None:
-    """The record of the work that an entry describes: by DOI or arXiv id, else by title where
-    authors and years agree; None without one."""
+    """The record of the work that an entry describes: by DOI or arXiv id, else by title if authors
+    and years agree; None without one."""
     described = entry_work(bib, entry)
     named = [identifier_of(name) for name in (described.doi, described.arxiv) if name]
     for identifier in named:
@@ -191,7 +191,7 @@ def work_of_entry(engine: Engine, bib: BibFile, entry: BibEntry) -> Work | None:
 
 
 def _entries(bibs: Sequence[BibFile], keys: set[str]) -> dict[str, tuple[BibFile, BibEntry]]:
-    """The entries with these keys; of several files with one, that of the first counts."""
+    """The entries with these keys; the first file with a key counts."""
     return {
         key: (bib, entry)
         for bib in reversed(bibs)
@@ -203,7 +203,7 @@ def _entries(bibs: Sequence[BibFile], keys: set[str]) -> dict[str, tuple[BibFile
 def _unknown(
     engine: Engine, names: Sequence[str], own: dict[str, tuple[BibFile, BibEntry]]
 ) -> Problem:
-    """The problem of names that no record has; `own` are the entries that some of them name."""
+    """The problem of unknown names; `own` are the entries that some of them name."""
     sentences, hints = [], []
     if others := [name for name in names if name not in own]:
         sentences.append(f"No record has the id {', '.join(map(repr, others))[:200]}.")
@@ -219,8 +219,8 @@ def _unknown(
 
 
 def _work_with_key(engine: Engine, key: str, pattern: str) -> Work | None:
-    """The one record with this key: that of its source, or the one that `pattern` makes; None where
-    no record has it, or several have."""
+    """The one record with this key, that of its source or one made by `pattern`; None if no record
+    has it, or several have."""
     if identifier_of(key) is not None or not _WORD.search(key):
         return None
     found = engine.lookup(bibkey=key)
@@ -232,8 +232,8 @@ def _work_with_key(engine: Engine, key: str, pattern: str) -> Work | None:
 
 
 def nearest_titles(engine: Engine, names: Sequence[str]) -> list[str]:
-    """For names that no record has a sentence each with the papers of the nearest titles, which are
-    not what was named; none for an identifier, whose words say nothing."""
+    """For each unknown name, a sentence with the papers of the nearest titles, which are not the
+    named ones; none for an identifier."""
     sentences = []
     for name in names[:MOST_NEAREST]:
         words = " ".join(_PIECES.findall(name.rpartition(":")[2]))
@@ -247,7 +247,7 @@ def nearest_titles(engine: Engine, names: Sequence[str]) -> list[str]:
 
 
 def need_library(engine: Engine) -> None:
-    """Raises `CitewellError` where there is no library: no id is known then."""
+    """Raise `CitewellError` without a library: no id is known then."""
     status = engine.status()
     if not status.library and status.problems:
         raise CitewellError(status.problems[0])

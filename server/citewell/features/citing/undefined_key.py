@@ -1,8 +1,8 @@
-"""Which paper does a key mean that no .bib defines? Found in the library, with a probability.
+"""The paper that an undefined key means: a search of the library, with a probability.
 
-The key is taken apart (`key_meaning`). The library is asked for its author and year, and for its
-words as if an author had typed them, with the sentence around the citation; each answer is compared
-with the key. How far the first one is trusted is decided by `ranking.identity`, as for typed words.
+The key is parsed (`key_meaning`). The library is searched for its author and year, and for its
+words as if typed, with the sentence around the citation; each result is compared with the key.
+`ranking.identity` decides how far the first one is trusted, as for typed words.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _DBLP = re.compile(r"^(?:DBLP:)?(?:conf|journals)/([\w-]+)/([\w-]+)$", re.IGNORE
 _ABSTRACT = re.compile(
     r"^(?:DBLP:)?(?:journals/corr/)?(?:abs|corr)[-_/:](\d{4})[-.](\d{4,5})$", re.I
 )
-"""An arXiv id in the form of DBLP and the like: "journals/corr/abs-1706-03762"."""
+"""An arXiv id in the form of DBLP and others: "journals/corr/abs-1706-03762"."""
 _NOISE = re.compile(r"^(?:(?:10\.)?\d{5,}[./_-]?|(?:pmlr|icml|nips|neurips|iclr|acl)-v\d+-)", re.I)
 _PARTICLES = frozenset({"van", "von", "der", "den", "de", "del", "della", "da", "di", "la", "le"})
 _NEAR = 1
 
 
 class KeyMeaning(msgspec.Struct, frozen=True):
-    """A key taken apart. Anything may be missing."""
+    """The parts of a key. Any may be missing."""
 
     key: str
     head: str = ""
@@ -64,7 +64,7 @@ class KeyMeaning(msgspec.Struct, frozen=True):
     tail: tuple[str, ...] = ()
     """The pieces after the year, as written: words, or initials."""
     coauthors: str = ""
-    """Initials of the authors after the first, as DBLP writes them ("ls")."""
+    """Initials of the authors after the first, as in DBLP ("ls")."""
     doi: str = ""
     arxiv: str = ""
     anthology: str = ""
@@ -76,13 +76,13 @@ class KeyMeaning(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What can be looked for in titles."""
+        """The words to look up in titles."""
         kept = [w for w in self.tail if len(w) > 2 and not w.isdigit() and not w.isupper()]
         return " ".join(kept)
 
 
 def read_key(key: str) -> KeyMeaning:
-    """The meaning of a key by the habits above; empty if it has none. Never raises."""
+    """Parse a key by the habits above; empty if it follows none. Never raises."""
     anthology = acl_id(key)
     arxiv = arxiv_id(key) or arxiv_id(_ABSTRACT.sub(r"arXiv:\1.\2", key))
     text = key
@@ -108,7 +108,7 @@ def read_key(key: str) -> KeyMeaning:
 
 
 def fold_case(text: str) -> str:
-    """A key without accents, its capitals kept: they part its words."""
+    """A key without accents, but with its capitals, which separate its words."""
     return "".join(
         char if char.isascii() else (fold(char).upper() if char.isupper() else fold(char))
         for char in text
@@ -123,7 +123,7 @@ def _split_at_year(text: str) -> tuple[int | None, str, str]:
             short = int(found[1])
             year = 2000 + short if short < 45 else 1900 + short
             return year, text[: found.start()], text[found.end() :]
-    # Without a year the first piece may be a name, and the others words.
+    # Without a year, the first piece may be a name, and the others words.
     first = _PIECE.search(text)
     if first is None:
         return None, text, ""
@@ -131,7 +131,7 @@ def _split_at_year(text: str) -> tuple[int | None, str, str]:
 
 
 def _heads(pieces: list[str], dblp: bool) -> tuple[list[str], str, list[str]]:
-    """The surnames, the initials that stand for further ones, and words of the title among them."""
+    """The surnames, the initials of further ones, and words of the title among them."""
     if len(pieces) > 1 and pieces[0].islower() and pieces[0] not in _PARTICLES:
         # Better BibTeX's habit: `heDeepResidualLearning2015`.
         capital = [place for place, piece in enumerate(pieces) if not piece[0].islower()]
@@ -148,23 +148,23 @@ def _heads(pieces: list[str], dblp: bool) -> tuple[list[str], str, list[str]]:
 
 
 class KeyFit(msgspec.Struct, frozen=True):
-    """How well a record fits a key; every part in [0, 1]."""
+    """The match of a record with a key; every part in [0, 1]."""
 
     identifier: float = 0.0
     """The key is an identifier, or the source's own key, of the record."""
     surname: float = 0.0
     """1: the key begins with the first author's surname; less for part of that surname, another
-    author's surname, or the name that the title gives its method (`mask-r-cnn-2017`)."""
+    author's surname, or the name of a method in the title (`mask-r-cnn-2017`)."""
     year: float = 0.0
     """1: equal; 0.5: a year apart; 0.3: the key or the record has none; 0: another."""
     title: float = 0.0
-    """How much of the part after the year the title explains, by the convention that fits best."""
+    """Share of the part after the year that the title explains, by the best convention."""
     title_detail: float = 0.0
-    """How much the key says of the title at all: 0 for `blei-03`, 1 for a dozen letters."""
+    """Share of the title in the key: 0 for `blei-03`, 1 for a dozen letters."""
     authors: float = 0.0
-    """How many of the further names or initials are authors'; 0 where there are none."""
+    """Share of the further names or initials that are authors'; 0 if there are none."""
     contradicts: float = 0.0
-    """Part of the key that nothing in the record explains."""
+    """Part of the key that the record does not explain."""
 
 
 def fit(meaning: KeyMeaning, work: Work) -> KeyFit:
@@ -203,7 +203,7 @@ def _year_fit(stated: int | None, known: int | None) -> float:
 
 
 def _names_fit(meaning: KeyMeaning, names: list[str], work: Work) -> tuple[float, float, float]:
-    """Of the first surname, of the further ones, and the part of the head left unexplained."""
+    """The match of the first surname, of the further ones, and the unexplained part of the head."""
     head = meaning.head
     if not head or not names:
         return 0.0, 0.0, 0.5
@@ -230,7 +230,7 @@ def _names_fit(meaning: KeyMeaning, names: list[str], work: Work) -> tuple[float
 
 
 def _first_name(head: str, names: list[str], work: Work) -> tuple[float, str] | None:
-    """How the head begins with a surname, and what is left of it; None when it does not."""
+    """The match of the head with a surname, and the rest; None if there is none."""
     first = names[0]
     if first and head.startswith(first):
         return 1.0, head[len(first) :]
@@ -245,7 +245,7 @@ def _first_name(head: str, names: list[str], work: Work) -> tuple[float, str] | 
 
 
 def _nickname_fit(meaning: KeyMeaning, work: Work) -> tuple[float, float, float]:
-    """For keys without a name: `iron-2022` is "IRON: Inverse Rendering by ..."."""
+    """The match of keys without a name: `iron-2022` is "IRON: Inverse Rendering by ..."."""
     words = normalise_title(work.title).split()
     joined = "".join(words)
     called = normalise_title(work.title.partition(":")[0]).replace(" ", "")
@@ -280,7 +280,7 @@ def _title_fit(meaning: KeyMeaning, work: Work, names: list[str]) -> tuple[float
 
 
 def _covered(whole: str, title: str) -> float:
-    """All words in one: how much of it begins the title."""
+    """The match of all words in one: the share that begins the title."""
     if len(whole) < 4:
         return float(bool(whole) and title.startswith(whole)) * 0.8
     same = 0
@@ -292,10 +292,8 @@ def _covered(whole: str, title: str) -> float:
 
 
 def _by_words(tail: list[str], known: set[str], first: set[str]) -> float:
-    """Words of title, authors or venue, in any order, weighed by their length.
-
-    One word alone is the first of the title: elsewhere it counts less.
-    """
+    """The match of words of title, authors or venue, in any order, weighted by length. A single
+    word should be the first of the title: elsewhere it counts less."""
     total = sum(len(piece) for piece in tail)
     good = 0.0
     for piece in tail:
@@ -309,7 +307,7 @@ def _by_words(tail: list[str], known: set[str], first: set[str]) -> float:
 
 
 def _by_initials(tail: list[str], words: list[str]) -> float:
-    """`DiscoveringLK`, `BMA`: a first word that is written out, then initials."""
+    """The match of `DiscoveringLK`, `BMA`: a full first word, then initials."""
     at, good, total = 0, 0, 0
     for place, piece in enumerate(tail):
         word = fold(piece)
@@ -328,7 +326,7 @@ def _by_initials(tail: list[str], words: list[str]) -> float:
 
 
 def _by_first_and_last(tail: list[str], words: list[str]) -> float:
-    """`ImprovedNetworks`, `TheData`: the first word that is written, and the last of the title."""
+    """The match of `ImprovedNetworks`, `TheData`: the first word and the last of the title."""
     if len(tail) < 2 or not words:
         return 0.0
     first, last = fold(tail[0]), fold("".join(tail[1:]))
@@ -347,22 +345,21 @@ def _venue_words(work: Work) -> set[str]:
 
 
 NARROW = 40
-"""Papers of the author and the year that are looked at."""
+"""Number of papers of the author and the year to compare."""
 WIDE = 12
-"""Papers that the words of the key mean."""
+"""Number of papers found by the words of the key."""
 OFFERED = 3
-"""Papers that are offered where it is not sure which one is meant."""
+"""Number of papers offered if it is uncertain which one is meant."""
 SURE = 0.9
-"""Probability from which "add all missing entries" adds the paper. It is higher than that for typed
-words, whose paper stands where the author reads it."""
+"""Minimum probability for "add all missing entries". It is higher than that for typed words, whose
+paper the author sees at once."""
 _RIVAL = 0.85
-"""A paper that fits so much as well as the best one makes it doubtful."""
+"""Relative score of a rival that makes the best paper doubtful."""
 _CONFIDENCE, _NAMED = 0.6, 1.5
-"""What the confidence of the search adds to how well a paper fits the key, and one that may be a
-nickname."""
+"""Weights of the search's confidence, for a paper in general, and for a possible nickname."""
 _SIGNS = re.compile(r"[\W_]+")
 _IDENTIFIED = 5.0
-"""The score of a paper that the key identifies: above all others."""
+"""The score of a paper identified by the key: above all others."""
 
 
 class KeyCandidate(msgspec.Struct, frozen=True):
@@ -371,21 +368,21 @@ class KeyCandidate(msgspec.Struct, frozen=True):
     work: Work
     fit: KeyFit
     confidence: float = 0.0
-    """How probably the words of the key mean it."""
+    """Probability that the words of the key mean it."""
     score: float = 0.0
-    """How well it fits the key; orders the candidates."""
+    """Match with the key; orders the candidates."""
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """What an undefined key most likely means."""
+    """The most likely meaning of an undefined key."""
 
     key: str
     works: tuple[Work, ...] = ()
-    """The papers that fit best, `OFFERED` at most."""
+    """The best matching papers, at most `OFFERED`."""
     probability: float = 0.0
-    """That the first one is meant."""
+    """Probability that the first one is meant."""
     has_rival: bool = False
-    """Another one fits as well."""
+    """Whether another one matches equally well."""
 
     @property
     def is_sure(self) -> bool:
@@ -394,7 +391,7 @@ class Meaning(msgspec.Struct, frozen=True):
 
     @property
     def offered(self) -> tuple[Work, ...]:
-        """The paper that is surely meant, or those among which an author chooses."""
+        """The paper that is certainly meant, or those for the author's choice."""
         return self.works[:1] if self.is_sure else self.works
 
 
@@ -414,7 +411,7 @@ def questions(meaning: KeyMeaning, context: Query) -> list[tuple[Query, int]]:
 
 
 def _typed(meaning: KeyMeaning) -> str:
-    """The words of a key as an author would type them; empty where there are none."""
+    """The words of a key as typed words; empty if there are none."""
     if not (meaning.heads or meaning.words):
         return ""
     if _is_name(meaning):
@@ -424,12 +421,12 @@ def _typed(meaning: KeyMeaning) -> str:
 
 
 def _is_name(meaning: KeyMeaning) -> bool:
-    """Whether a key gives neither a year nor words of a title: "gpt3", "papineni"."""
+    """Whether a key has neither a year nor words of a title: "gpt3", "papineni"."""
     return meaning.year is None and not meaning.words
 
 
 def identified(engine: Engine, meaning: KeyMeaning) -> list[Work]:
-    """The works whose identifier the key is, or to which a source gives this very key."""
+    """The works identified by the key, or with this very key in a source."""
     found = list(engine.lookup(bibkey=meaning.key)) if meaning.key else []
     for name in (meaning.doi, meaning.arxiv, meaning.anthology):
         identifier = identifier_of(name)
@@ -441,10 +438,8 @@ def identified(engine: Engine, meaning: KeyMeaning) -> list[Work]:
 def decide(
     meaning: KeyMeaning, known: Iterable[Work], answers: Iterable[tuple[Query, Sequence[Hit]]]
 ) -> Meaning:
-    """The papers that the key may mean, and how probably it means the first.
-
-    `known` are the works that the key identifies, `answers` what was found for `questions`.
-    """
+    """The papers that the key may mean, and the probability of the first. `known` are the works
+    that the key identifies, `answers` the results of `questions`."""
     best = ranked(meaning, known, answers)
     if not best:
         return Meaning(meaning.key)
@@ -460,12 +455,12 @@ def decide(
 def ranked(
     meaning: KeyMeaning, known: Iterable[Work], answers: Iterable[tuple[Query, Sequence[Hit]]]
 ) -> list[KeyCandidate]:
-    """The candidates, those that fit the key best first; of records with one title the best."""
+    """The candidates, best match first; of records with one title, the best."""
     found = {work.id: KeyCandidate(work, fit(meaning, work), 1.0, _IDENTIFIED) for work in known}
     weight = _NAMED if _is_name(meaning) else _CONFIDENCE
     for query, hits in answers:
         for rank, hit in enumerate(hits, 1):
-            # The confidence of the others is that of the sentence, whatever the key says.
+            # The confidence of the others is that of the sentence, independent of the key.
             confidence = (hit.confidence or 0.0) if query.typed else 0.0
             old = found.get(hit.work.id)
             fits = fit(meaning, hit.work) if old is None else old.fit

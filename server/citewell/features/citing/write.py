@@ -23,17 +23,17 @@ from citewell.model.document import Span
 from citewell.model.system.files import FileError, locked
 
 TRIES = 3
-"""How often a plan is made for files that change meanwhile."""
+"""Number of attempts to plan for files that change meanwhile."""
 
 
 class Plan(Protocol):
-    """Edits that are still to be written."""
+    """Edits to be written."""
 
     @property
     def edits(self) -> Sequence[FileEdit]: ...
     @property
     def texts(self) -> Mapping[str, str]:
-        """By path: the text to which the edits of that file refer."""
+        """By path: the text that the edits of that file refer to."""
         ...
 
 
@@ -43,10 +43,10 @@ P = TypeVar("P", bound=Plan)
 def write_plan(
     plan: P, plan_again: Callable[[], P] | None, write: Callable[[P], object] | None = None
 ) -> P:
-    """Write a plan, and return the one that was written: it is made again where a file has changed
-    since, while other writers wait. `write` is by default `write_edits`.
+    """Write a plan, and return the one written: if a file has changed, it is planned again while
+    other writers wait. `write` defaults to `write_edits`.
 
-    Raises `CitewellError` "file-changed" where another program changes the files all the time.
+    Raises `CitewellError` "file-changed" if another program changes the files constantly.
     """
 
     def done(plan: P) -> P:
@@ -57,7 +57,7 @@ def write_plan(
         try:
             if left == TRIES - 1 or plan_again is None:
                 return done(plan)
-            # What takes long, such as a search, is over before others have to wait.
+            # Slow steps, such as a search, finish before others have to wait.
             plan = plan_again()
             with locked(Path(edit.path) for edit in plan.edits):
                 return done(plan_again())
@@ -72,16 +72,16 @@ def write_edits(
 ) -> bool:
     """Write the edits, bibliographies first; true if there was anything to write.
 
-    `texts` is what each file held when the edits were planned. Nothing is written when a file is
-    not that any more (a question may wait for long while an editor saves), when an edit of a .bib
-    would do something else than it says, or when one of the files cannot be written: a key without
-    its entry would break the paper, and an entry without its citation is not what was asked for.
+    `texts` holds each file's text when the edits were planned. Nothing is written if a file has
+    changed (an editor may save while a question waits), if an edit of a .bib has unintended
+    effects, or if one of the files cannot be written: a key without its entry would break the
+    paper.
     """
     check_edits(edits, texts, bib_of)
     files = []
     for edit in edits:
         there = Path(edit.path).exists()
-        # A file that is gone may be on its way: some programs remove it and make it again.
+        # A missing file may reappear: some programs remove it and create it again.
         file = read_text(edit.path) if there and not edit.create else new_file(edit.path)
         if file.text != texts[edit.path] or there is edit.create:
             raise CitewellError(
@@ -99,7 +99,7 @@ def write_edits(
 
 
 def take_back(edits: Sequence[FileEdit], texts: Mapping[str, str]) -> None:
-    """Undo edits that were written, in files that have not changed since."""
+    """Undo written edits, in files that have not changed since."""
     for edit in edits:
         path = Path(edit.path)
         with suppress(FileError, OSError), locked([path]):
@@ -112,15 +112,14 @@ def take_back(edits: Sequence[FileEdit], texts: Mapping[str, str]) -> None:
                 write_text(file, texts[edit.path])
 
 
-# A text under a sequence of edits, which comes out as one set of edits of the original.
+# A text under a sequence of edits, returned as one set of edits of the original.
 #
-# Each planned change looks at the text as the changes before it left it; the author's file takes
-# them all at once. So edits are applied one after the other here and then stated against the
-# original.
+# Each planned change sees the text after the earlier changes, but the author's file takes all of
+# them at once. Edits are applied in sequence here and then stated against the original.
 
 
 class RebasedText:
-    """The original, kept in pieces: spans of it, and texts that came in between."""
+    """The original as pieces: spans of it, and inserted texts."""
 
     def __init__(self, original: str) -> None:
         self.original = original
@@ -129,7 +128,7 @@ class RebasedText:
         self._pieces: list[Span | str] = [Span(0, len(original))]
 
     def apply(self, edits: Sequence[TextEdit]) -> None:
-        """Make edits of the current text; ValueError if they overlap or leave it."""
+        """Apply edits to the current text; ValueError if they overlap or leave it."""
         text = apply_edits(self.text, edits)
         for edit in reversed(sorted(edits, key=lambda edit: edit.span)):
             self._replace(edit)
@@ -154,9 +153,9 @@ class RebasedText:
         return position
 
     def edits(self) -> tuple[TextEdit, ...]:
-        """Edits of the original that give the current text, sorted and not overlapping."""
+        """Edits of the original that yield the current text, sorted and without overlap."""
         found: list[TextEdit] = []
-        position = 0  # how far the original is accounted for
+        position = 0  # end of the processed part of the original
         added = ""
         for piece in [*self._pieces, Span(len(self.original), len(self.original))]:
             if isinstance(piece, str):
@@ -201,14 +200,14 @@ def _cut(piece: Span | str, start: int, end: int) -> Span | str:
     return Span(piece.start + start, piece.start + end)
 
 
-# What a set of file edits would change, as a unified diff.
+# Changes of file edits as a unified diff.
 
 
 def unified_diff(before: str, after: str, path: str, *, new: bool = False) -> str:
     """A unified diff of one file, ready for `patch -p1`; empty when nothing changes.
 
-    Lines are split at line feeds only, so a carriage return stays part of its line and the diff of
-    a file with Windows line ends applies to it.
+    Lines are split at line feeds only, so that a carriage return stays part of its line and the
+    diff of a file with Windows line ends applies to it.
     """
     if before == after:
         return ""

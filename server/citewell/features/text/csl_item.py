@@ -34,7 +34,7 @@ TYPES = {
     "image": "graphic", "letter": "personal_communication", "legislation": "legislation",
     "jurisdiction": "legal_case", "misc": "document",
 }  # fmt: skip
-"""BibTeX and biblatex entry types; a type that is not here is a "document"."""
+"""BibTeX and biblatex entry types; any other is a "document"."""
 
 _THESES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _GENRES = {
@@ -42,7 +42,7 @@ _GENRES = {
     "bathesis": "Bachelor's thesis", "techreport": "Technical report",
     "resreport": "Research report",
 }  # fmt: skip
-"""What biblatex's localised `type` keys stand for."""
+"""The terms of biblatex's localised `type` keys."""
 _ORDINALS = {
     name: str(number)
     for number, name in enumerate(
@@ -60,7 +60,7 @@ _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)?\.?", re.IGNORECASE)
 
 
 def csl_of_work(work: Work) -> CslItem:
-    """The item of a library's record."""
+    """The item of a record of the library."""
     item: CslItem = {"id": work.id, "type": TYPES.get(work.kind, "document"), "title": work.title}
     item["author"] = [_name(author) for author in work.authors]
     if work.others:
@@ -86,7 +86,7 @@ def csl_of_work(work: Work) -> CslItem:
 
 
 def csl_of_entry(bib: BibFile, entry: BibEntry) -> CslItem:
-    """The item of an entry, with all that it inherits by `crossref` and `xdata`."""
+    """The item of an entry, with all fields inherited by `crossref` and `xdata`."""
     fields = inherited(bib.by_key, entry)
     kind = TYPES.get(entry.type, "document")
     item: CslItem = {"id": entry.key or "entry", "type": kind}
@@ -109,7 +109,7 @@ def csl_of_entry(bib: BibFile, entry: BibEntry) -> CslItem:
         "" if item["container-title"] else fields.get("howpublished", "")
     )
     if not item["author"] and not item["editor"] and (group := fields.get("organization")):
-        # A page or a manual of an organisation has that for its author.
+        # The author of an organisation's page or manual is the organisation.
         item["author"] = [{"literal": group}]
         item["publisher"] = "" if item["publisher"] == group else item["publisher"]
     if item["type"] == "chapter" and not item["container-title"]:
@@ -130,7 +130,7 @@ def _joined(fields: dict[str, str], title: str, subtitle: str) -> str:
 
 
 def _numbered(kind: str, fields: dict[str, str]) -> CslItem:
-    """`number` is the issue of a journal, and the number of everything else."""
+    """Assign `number`: the issue of a journal, and the number of anything else."""
     number, issue = fields.get("number", ""), fields.get("issue", "")
     if kind.startswith("article"):
         return {"issue": number or issue}
@@ -143,7 +143,7 @@ def _genre(kind: str, fields: dict[str, str]) -> str:
 
 
 def _preprint(entry: BibEntry, item: CslItem) -> CslItem:
-    """An entry of a preprint names its archive, which is all that a reader can find it by."""
+    """Add the archive of a preprint, by which a reader can find it."""
     arxiv = entry.body.arxiv
     if not arxiv or item["container-title"] or item["publisher"]:
         return {} if item["URL"] or not arxiv else {"URL": f"https://arxiv.org/abs/{arxiv}"}
@@ -182,7 +182,7 @@ def _month(word: str) -> int:
 
 
 def _valid(parts: list[int]) -> list[int]:
-    """Year, month and day as far as they can be: month 13 and day 0 are left out."""
+    """Year, month and day without impossible values such as month 13 and day 0."""
     kept = parts[:1]
     for value, most in zip(parts[1:], (12, 31), strict=False):
         if not 1 <= value <= most:
@@ -198,8 +198,8 @@ def _names(bib: BibFile, entry: BibEntry, role: str) -> list[dict[str, str]]:
 
 
 def _raw(bib: BibFile, entry: BibEntry, role: str) -> str:
-    """The name list of an entry or of the volume that it refers to, with its LaTeX markup, whose
-    braces distinguish organisations from persons."""
+    """The name list of an entry or of its volume with its LaTeX markup, in which braces distinguish
+    organisations from persons."""
     for _ in range(4):
         body = entry.body
         if role in body.names:
@@ -219,7 +219,7 @@ def _name(author: Author) -> dict[str, str]:
     name = {"family": author.family, "given": author.given}
     if author.suffix:
         name["suffix"] = author.suffix
-    # "Luxburg, Ulrike von": what is no given name must not become an initial.
+    # "Luxburg, Ulrike von": words other than given names must not become initials.
     given = author.given.split()
     end = len(given)
     while end > 1 and given[end - 1][:1].islower() and given[end - 1].isalpha():

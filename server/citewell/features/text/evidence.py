@@ -1,4 +1,4 @@
-"""Why a paper stands where it does, in words."""
+"""The reasons for a paper's place in a list, in words."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from citewell.retrieval.words import split
 from citewell.sources.registry import source_title
 
 _RANKERS = ("learned", "history", "cross-encoder")
-"""What orders papers, and finds none."""
+"""Rankers, which order papers and find none."""
 _IN_THIS_PAPER = {
     "cited here": "what this paper cites",
     "cited in this sentence": "what this sentence already cites",
     "dismissed here": "what you dismissed here",
 }
-"""Words for the features of the ranker that concern the paper being written."""
+"""Words for features of the ranker about the paper being written."""
 _SHORT = {"learned": "ranker"}
 _HELD = {"bib": "in your .bib", "zotero": "in your Zotero"}
 _CITED = {
     "cited in such words": "cited in such words",
     "cited on this topic": "cited on this topic",
 }
-"""Words for what is known of the citations of a paper, the most telling first."""
+"""Words for the known citations of a paper, the most significant first."""
 _TYPED = {
     "name": "known by a name that you typed",
     "title": "its title begins with a name that you typed",
@@ -43,8 +43,8 @@ MOST_WORDS = 4
 
 
 def reason(hit: Hit, typed: str = "") -> str:
-    """Why a paper is in the list, in words for people: "its title is what you typed", "cited
-    beside 2 papers of yours; its title has graph, attention". `typed`: the words of the search."""
+    """The reason for a paper in the list, in words: "its title is what you typed", "cited beside 2
+    papers of yours; its title has graph, attention". `typed`: the words of the search."""
     proofs = {proof.retriever: proof for proof in hit.evidence}
 
     def says(name: str, words: Mapping[str, str]) -> list[str]:
@@ -85,14 +85,15 @@ def reason(hit: Hit, typed: str = "") -> str:
 
 def sentence(hit: Hit, typed: str = "", cited: int = 0) -> str:
     """`reason` and the citations as a sentence: "Its title is what you typed; cited 1,204 times
-    here."; empty where there is none."""
+    here."; empty if there is none."""
     here = f"{cited_text(cited)} here" if cited else ""
     text = "; ".join(part for part in (reason(hit, typed), here) if part)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def why(hit: Hit) -> str:
-    """The retrievers and ranks in short, as plain text: "ranker #1 (from 4), bm25 #4 (graph)"."""
+    """The retrievers and ranks in short form, as plain text: "ranker #1 (from 4), bm25 #4
+    (graph)"."""
     parts = []
     for proof in _telling(hit.evidence):
         text = f"{_SHORT.get(proof.retriever, proof.retriever)} #{proof.rank}"
@@ -106,8 +107,8 @@ def why(hit: Hit) -> str:
 
 
 def quoted(evidence: Sequence[Evidence]) -> str:
-    """The sentence of the full text that matched, with its page, as plain text: "“...” (page 3)";
-    empty where no full text did."""
+    """The matching sentence of the full text with its page, as plain text: "“...” (page 3)"; empty
+    without one."""
     for proof in evidence:
         if proof.snippet:
             page = f" (page {proof.page})" if proof.page else ""
@@ -116,12 +117,12 @@ def quoted(evidence: Sequence[Evidence]) -> str:
 
 
 def cited_text(times: int) -> str:
-    """ "cited 1,204 times"; empty where none is known."""
+    """ "cited 1,204 times"; empty for 0."""
     return f"cited {times:,} {'time' if times == 1 else 'times'}" if times else ""
 
 
 def _telling(evidence: Sequence[Evidence]) -> Iterator[Evidence]:
-    """All but a ranker that moved nothing."""
+    """The evidence without a ranker that moved nothing."""
     for proof in evidence:
         if proof.retriever not in ("learned", "history") or proof.before != proof.rank:
             yield proof
@@ -131,16 +132,16 @@ def _has_moved(proof: Evidence) -> bool:
     return proof.before not in (None, proof.rank)
 
 
-# The language model's choice among papers, as the features show it.
+# The language model's choice among papers, as displayed.
 
 
 def picks(options: Options) -> bool:
-    """Whether a language model chooses: one is named, and may."""
+    """Whether a language model chooses: it is configured, and enabled for this."""
     return options.llm.provider != "none" and options.llm.pick
 
 
 def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
-    """The papers with the chosen one first; as they are where nothing of them was chosen."""
+    """The papers with the chosen one first; unchanged without a choice."""
     chosen = next((hit for hit in hits if hit.work.id == picked.work), None)
     if chosen is None:
         return tuple(hits)
@@ -148,8 +149,8 @@ def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
 
 
 def its_words(picked: Picked) -> str:
-    """ ": “the reason”", empty without one. The quotation marks say whose words they are: a reader
-    that is a program must not take them for ours."""
+    """ ": “the reason”", or "". The quotation marks attribute the words: a program that reads them
+    must not take them for Citewell's."""
     return f": “{picked.reason}”" if picked.reason else ""
 
 
@@ -180,7 +181,7 @@ def who_chose(picked: Picked) -> str:
     return f"chosen by {picked.model} ({picked.program}){its_words(picked)}"
 
 
-# What was understood of a typed query, in words.
+# The interpretation of a typed query, in words.
 
 _NAMES: dict[PartKind, str] = {
     "author": "author", "venue": "venue", "year": "year", "phrase": "phrase",
@@ -197,11 +198,11 @@ def understood_text(understood: Understood) -> str:
     return " · ".join(" ".join(part.split()) for part in parts)
 
 
-# Where a record came from, in a line.
+# The origin of a record, in one line.
 
 
 def source_of(work: Work) -> str:
-    """The records that a work was read from: "acl-anthology:2020.acl-main.1"."""
+    """The source records of a work: "acl-anthology:2020.acl-main.1"."""
     names = [
         f"{origin.source}:{origin.source_id}" if origin.source_id else origin.source
         for origin in work.provenance
@@ -227,18 +228,18 @@ def fenced(entry: str) -> str:
     return f"{fence}bibtex\n{entry.strip()}\n{fence}"
 
 
-# The sentence of an abstract that speaks most of what a place is about.
+# The sentence of an abstract that fits a place best.
 
 MAX_LETTERS = 400
 LEAST_SHARED = 2
-"""Stems that a sentence must share with the place, so that one common word is no fit."""
+"""Minimum number of stems shared by a sentence and the place."""
 
 
 def fitting_sentence(query: Query, abstract: str) -> str:
-    """The abstract's own words, cut at `MAX_LETTERS`; empty where no sentence fits.
+    """The abstract's own words, cut at `MAX_LETTERS`; empty if no sentence fits.
 
-    Sentences are compared by the stems that they share with the typed words, which count twice,
-    and with the citing sentence; long words count more.
+    Sentences are compared by the stems shared with the typed words, which count twice, and with the
+    citing sentence; long words count more.
     """
     typed = _stems(query.text)
     around = _stems(query.sentence.replace(MARK, " ").replace(OTHER, " "))
@@ -261,29 +262,29 @@ def _stems(text: str) -> frozenset[str]:
     from Stemmer import Stemmer
 
     words = [word.decode() for word in split(text) if word not in STOPWORDS and len(word) > 1]
-    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    # A separate stemmer: creating one takes microseconds, and threads must not share it.
     return frozenset(Stemmer("english").stemWords(words))
 
 
-# How likely an author would cite the first of the papers found.
+# The probability that an author would cite the first of the papers found.
 #
-# Where a ranker states a calibrated probability (`Hit.confidence`), that stands: it has a
-# calibration for sentences and one for typed words, within the bounds of `ranking.identity`.
-# Elsewhere (no ranker, a record that a source has just sent) curves over what words and record
-# share serve, within the same bounds: logistic fits on searches among 159,215 records, 4,790 with
-# typed title words, in whole or in part, of papers of which 41% are not there, and 2,400 with
-# citing sentences. The second one passes 0.3 only where the sentence all but names the title.
+# A ranker's calibrated probability (`Hit.confidence`) has precedence: it has a calibration for
+# sentences and one for typed words, within the bounds of `ranking.identity`. Otherwise (no ranker,
+# a record that a source has just sent) it is a curve over the words shared with the record, within
+# the same bounds. The curves are logistic fits on searches among 159,215 records: 4,790 with typed
+# title words, in whole or in part, of papers of which 41% are missing, and 2,400 with citing
+# sentences. The second one exceeds 0.3 only if the sentence all but names the title.
 
 _TYPED_CURVE = (-10.73, 2.79, 8.11, 2.02, 4.80)
 """Intercept; title covered by the words, words covered by the record, agreement, lead."""
 _SENTENCE = (-4.29, 1.25, 1.38, 1.51, 0.98)
 """Intercept; title covered, sentence covered, agreement, title covered entirely."""
 _TITLE = 0.98
-"""The words are the title, nothing more and nothing less: right in 99% of the typed queries whose
-paper is there; another paper may bear the same title."""
+"""Probability when the words are exactly the title: right in 99% of the typed queries with the
+paper in the library; another paper may have the same title."""
 _WHOLE = 0.99
 _LONG_TITLE = 4
-"""Words of a title that is no phrase of everyday use."""
+"""Minimum words of a title that is not an everyday phrase."""
 _RIVALS = 5
 
 
@@ -298,7 +299,7 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
         return first.confidence
     typed = bool(query.text.strip())
     if any(evidence.retriever == FILTERS for evidence in first.evidence):
-        return 0.0  # the most cited paper of a venue is not what its name means
+        return 0.0  # the most cited paper of a venue is not meant by its name
     if typed and title_key(query.text) == title_key(first.work.title):
         return min(_TITLE, highest_of(query.text, first.work))
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
@@ -306,7 +307,7 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     title = _words(first.work.title)
     contained = _share(title, wanted)
     covered = _share(wanted, title | _record_words(first.work))
-    # A ranker puts the first paper first, whatever it is: only those that find can agree.
+    # A ranker puts some paper first in any case: only retrievers can agree.
     found = [evidence for evidence in first.evidence if evidence.before is None]
     agreement = min(1.0, sum(evidence.rank == 1 for evidence in found) / 2)
     if typed:
@@ -323,16 +324,16 @@ def _record_words(work: Work) -> set[str]:
 
 
 def _words(text: str) -> set[str]:
-    """The stems of the words that carry a topic."""
+    """The stems of the content words."""
     from Stemmer import Stemmer
 
     words = {word.decode() for word in split(text) if word not in STOPWORDS}
-    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    # A separate stemmer: creating one takes microseconds, and threads must not share it.
     return set(Stemmer("english").stemWords(list(words)))
 
 
 def _share(part: Iterable[str], whole: set[str]) -> float:
-    """How much of `part` is in `whole`; long words count more (by the root of their length)."""
+    """Share of `part` in `whole`; long words count more (by the root of their length)."""
     weights = {word: math.sqrt(len(word)) for word in part}
     total = sum(weights.values())
     return sum(weights[word] for word in weights if word in whole) / total if total else 0.0

@@ -1,8 +1,8 @@
 """A reference as a CSL style prints it: text, HTML or Markdown, of any `CslItem`.
 
-The processor is citeproc-py, loaded at the first use (20 ms, 10 MB). It is made to put private
-marks where a style begins and ends, so that one rendering serves every form and no text of a record
-is ever taken for markup.
+The processor is citeproc-py, loaded at the first use (20 ms, 10 MB). It is configured to put
+private marks at the start and end of formatting, so that one rendering serves every form and no
+text of a record is ever taken for markup.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from citewell.model.installing import install_command
 from citewell.options import Options
 
 MAX_STYLE_BYTES = 2_000_000
-"""The largest style of the CSL repository has a tenth of this."""
+"""Bytes; the largest style of the CSL repository has a tenth of this."""
 
 _OWN = Path(__file__).with_name("styles")
 _MARKS = {
@@ -65,25 +65,25 @@ class Rendered(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Without any markup."""
+        """The text without any markup."""
         return _MARK.sub("", self.marked)
 
     @property
     def html(self) -> str:
-        """HTML whose text is escaped."""
+        """HTML with escaped text."""
         return "".join(_in_html(piece) for piece in _MARK.split(self.marked))
 
     @property
     def markdown(self) -> str:
-        """Markdown whose text is escaped; addresses are links."""
+        """Markdown with escaped text; addresses are links."""
         return "".join(_in_markdown(piece) for piece in _pieces(self.marked))
 
 
 class Style:
-    """One CSL style, ready to render. Safe from several threads: they take turns."""
+    """One CSL style, ready to render. Thread-safe: threads take turns."""
 
     def __init__(self, path: Path, name: str) -> None:
-        """Raises `CitewellError` style-unreadable."""
+        """Load the style. Raises `CitewellError` style-unreadable."""
         self.name = name
         self._lock = threading.Lock()
         try:
@@ -96,14 +96,12 @@ class Style:
             raise CitewellError(Problem("style-unreadable", message, hint, str(path))) from error
 
     def reference(self, item: CslItem) -> Rendered:
-        """The item as it is printed in a list of references.
-
-        Where the processor fails on it, the plain form is returned: never an error or empty text.
-        """
+        """The item as printed in a list of references. If the processor fails, the plain form is
+        returned: never an error or empty text."""
         return self._render(item, whole=True) or plain_reference(item)
 
     def citation(self, item: CslItem) -> Rendered:
-        """The item as it is cited in a text: "(Vaswani et al., 2017)", "[1]"."""
+        """The item as cited in a text: "(Vaswani et al., 2017)", "[1]"."""
         return self._render(item, whole=False) or Rendered(author_year(item))
 
     def _render(self, item: CslItem, *, whole: bool) -> Rendered | None:
@@ -122,7 +120,7 @@ class Style:
                     if whole and self._style.has_bibliography()
                     else str(bibliography.cite(citation, lambda _: None))
                 )
-            except Exception:  # whatever a style and a record bring about between them
+            except Exception:  # arbitrary failures of a style with a record
                 return None
         if whole:
             found = _NUMBER.sub("", found, count=1)
@@ -131,7 +129,7 @@ class Style:
 
 
 def style_named(name: str, folders: Sequence[Path] = ()) -> Style:
-    """The style of a name ("apa", "ieee") or of a .csl file, which may be relative to `folders`.
+    """The style with a name ("apa", "ieee") or in a .csl file, which may be relative to `folders`.
 
     "apa" and "modern-language-association" are Citewell's own: the first renders in a seventh of
     the time of the CSL repository's, which asks for features that the processor lacks. Names beyond
@@ -148,9 +146,16 @@ def style_named(name: str, folders: Sequence[Path] = ()) -> Style:
     return style
 
 
+SHORT_NAMES = {
+    "mla": "modern-language-association",
+    "chicago": "chicago-author-date",
+    "harvard": "harvard-cite-them-right",
+    "vancouver": "nlm-citation-sequence",
+}
+"""Usual names of styles, with those of the CSL repository."""
 _STYLES: dict[tuple[str, tuple[Path, ...]], Style] = {}
 _FOUND: dict[tuple[Any, str], Any] = {}
-"""Elements of styles and locales by where the processor looks for them, and from which element."""
+"""Elements of styles and locales, keyed by the element and the expression of the search."""
 
 
 def plain_reference(item: CslItem) -> Rendered:
@@ -200,6 +205,7 @@ def _style_path(name: str, folders: Sequence[Path]) -> Path:
         raise CitewellError(_unknown(name, "the file does not exist"))
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,120}", name):
         raise CitewellError(_unknown(name, "a style is a name such as `ieee` or a .csl file"))
+    name = SHORT_NAMES.get(name.lower(), name)
     own = _OWN / f"{name}.csl"
     if own.is_file():
         return own
@@ -221,8 +227,8 @@ def _unknown(name: str, why: str) -> Problem:
 
 
 def _in_package(package: str, folder: str, name: str, depth: int = 3) -> Path | None:
-    """A style that an installed package brings, found without importing the package. A style that
-    is but another name for one leads to that one."""
+    """A style in an installed package, found without importing the package. An alias of another
+    style leads to that one."""
     spec = importlib.util.find_spec(package)
     for top in (spec.submodule_search_locations or ()) if spec is not None else ():
         path = Path(top) / folder / f"{name}.csl"
@@ -243,13 +249,13 @@ def _load(path: Path) -> Any:
     from citeproc.model import CitationStylesElement
 
     CitationStylesElement.xpath_search = _search
-    # It warns of each variable of an item that it does not know.
+    # It warns of each unknown variable of an item.
     warnings.filterwarnings("ignore", module=r"citeproc\b")
     return CitationStylesStyle(str(path), validate=False)
 
 
 def _search(element: Any, expression: str) -> Any:
-    """What an XPath expression gives, looked for once: the processor asks the same fifty questions
+    """The result of an XPath expression, cached: the processor evaluates the same fifty expressions
     for each reference, which took half of its time, and a style never changes."""
     found = _FOUND.get((element, expression))
     if found is None:
@@ -263,7 +269,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _cleaned(value: Any) -> Any:
-    """Without the characters that are our marks, or that XML forbids."""
+    """The value without our marks, and without characters that XML forbids."""
     if isinstance(value, str):
         return _PRIVATE.sub("", value)
     if isinstance(value, dict):
@@ -272,7 +278,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _formatter() -> Any:
-    """What citeproc-py asks for markup: a namespace of string factories."""
+    """The formatter for citeproc-py: a namespace of string factories."""
 
     def wrap(name: str) -> Any:
         before, after = _MARKS[name]
@@ -285,7 +291,7 @@ def _formatter() -> Any:
 
 
 def _one_end(found: re.Match[str]) -> str:
-    """A title that ends with its own mark takes no full stop behind it."""
+    """Drop the full stop after a title that ends with its own mark."""
     return "".join(part or "" for part in found.groups())
 
 
@@ -324,7 +330,7 @@ def _in_markdown(piece: str) -> str:
 
 
 def _keep_ends(piece: str) -> str:
-    """Escaped, with the blanks at both ends, which `escape` takes away."""
+    """The escaped text with the blanks at both ends, which `escape` removes."""
     inner = escape_markdown(piece)
     lead = " " if piece[:1].isspace() else ""
     return lead + inner + (" " if inner and piece[-1:].isspace() else "") if piece else ""
@@ -338,8 +344,8 @@ Form = Literal["record", "bibtex", "csl", "reference"]
 def paper_texts(works: Sequence[Work], form: Form, options: Options, style: str = "") -> list[str]:
     """The text of each work; empty for "record". The keys of BibTeX entries are distinct.
 
-    A `style` that a program asks for is a name: a path is for the settings alone. Raises
-    `CitewellError` for a style that is not known.
+    A `style` from a program is a name: only the settings may contain a path. Raises `CitewellError`
+    for an unknown style.
     """
     if form == "bibtex":
         taken: set[str] = set()
@@ -376,10 +382,8 @@ TYPES = {
 
 
 def ris_of_work(work: Work, *, key: str = "", note: str = "") -> str:
-    """The record, one tag a line, lines ended by CR LF as the format has them.
-
-    `key` takes the place of the record's id.
-    """
+    """The record with one tag a line, and lines ended by CR LF as the format requires. `key`
+    replaces the record's id."""
     fields = _fields(work, key or work.id, note)
     return "".join(f"{tag}  - {value}\r\n" for tag, value in fields) + "ER  - \r\n\r\n"
 

@@ -1,6 +1,6 @@
 """The page on /docs: the OpenAPI document for readers, with a form to try each request.
 
-Its files hold no data, so that they need no token; what the page shows it reads from /openapi.json.
+Its files contain no data and need no token; the page reads its content from /openapi.json.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILES: Final = {
     "/docs/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
 }
 PATHS: Final = frozenset(_FILES)
-"""What is served without a token."""
+"""Paths served without a token."""
 
 
 def docs_routes() -> list[BaseRoute]:

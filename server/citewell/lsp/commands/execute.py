@@ -1,7 +1,7 @@
 """workspace/executeCommand: insert an entry, return the engine's state.
 
-`citewell.insert` is what a completion item runs once its text is in the document. It writes through
-the editor, so that one undo reverts it and unsaved buffers are respected.
+A completion item runs `citewell.insert` once its text is in the document. It writes through the
+editor, so that one undo reverts it and unsaved buffers are respected.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ class InsertArguments(msgspec.Struct, frozen=True):
 
     uri: str
     work: str = ""
-    """Id of the paper whose entry is wanted; empty when only the text is to be tidied."""
+    """Id of the paper to add; empty when only the text is to be tidied."""
     key: str = ""
     line: int = 0
     text: str = ""
-    """What the item wrote into the document, on that line."""
+    """The item's text in the document, on that line."""
     typed: str | None = None
     """The replaced text before the cursor, which is restored if the entry cannot be written."""
     tail: str = ""
-    """The text after the cursor that the item was to replace."""
+    """The text after the cursor that the item should have replaced."""
     rest: int = 0
-    """How many characters of the line follow the text that was to be replaced."""
+    """Number of characters of the line after the replaced text."""
     list: int = 0
-    """Number of the list that contained the item."""
+    """Number of the item's list."""
 
 
 def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Inserter) -> Handlers:
@@ -101,7 +101,7 @@ class Inserter(Struct, frozen=True, eq=False):
     obstacles: Obstacles
 
     async def insert(self, wanted: InsertArguments, *, again: bool = False) -> dict[str, Any]:
-        """Insert the entry of an accepted paper; `again`: and its citation, which was removed."""
+        """Insert the entry of an accepted paper; `again`: also its citation, which was removed."""
 
         def failed(error: Exception) -> Problem:
             message = f"The entry for `{wanted.key}` could not be added: {error}."
@@ -151,7 +151,7 @@ class Inserter(Struct, frozen=True, eq=False):
         return {"applied": await self.applier.apply(edits, texts, f"Cite {key}"), "key": key}
 
     async def _put_back(self, wanted: InsertArguments) -> None:
-        """Remove a citation whose entry was not written, and restore what the author had typed."""
+        """Remove a citation without its entry, and restore the author's text."""
         snapshot = await self.projects.snapshot(wanted.uri)
         if snapshot is None or wanted.typed is None or not self.applier.can_apply:
             return
@@ -182,10 +182,8 @@ def _unknown(wanted: InsertArguments) -> Problem:
 
 
 def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | None:
-    """Take away the tail that an editor left behind, and write the key that the entry really got.
-
-    Only where the line is exactly what the item made of it: else the author went on typing.
-    """
+    """Remove the tail that an editor left, and write the key of the new entry. Only if the line is
+    exactly the item's result: otherwise the author continued typing."""
     tail = wanted.tail
     at = _place(snapshot, wanted, wanted.text + tail) if tail else None
     if at is None:
@@ -203,7 +201,7 @@ def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | N
 
 
 def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | None:
-    """The citation in the place of what was typed, which had been put back."""
+    """The citation in place of the restored text."""
     typed = (wanted.typed or "") + wanted.tail
     return _replaced(snapshot, wanted, typed, wanted.text.replace(wanted.key, key, 1))
 
@@ -216,7 +214,7 @@ def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -
 
 
 def _place(snapshot: Snapshot, wanted: InsertArguments, text: str) -> int | None:
-    """Where the text stands, if the line is what it was but for it."""
+    """The offset of the text, if the rest of the line is unchanged."""
     start = snapshot.index.offset(types.Position(line=wanted.line, character=0))
     end = snapshot.index.offset(types.Position(line=wanted.line, character=2**31 - 1))
     written = snapshot.document.text[start : max(start, end - wanted.rest)]
@@ -224,7 +222,7 @@ def _place(snapshot: Snapshot, wanted: InsertArguments, text: str) -> int | None
 
 
 def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
-    """All edits, with those of one file in one piece."""
+    """All edits, with those of one file combined."""
     merged: list[FileEdit] = []
     taken = False
     for edit in edits:
@@ -237,11 +235,11 @@ def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
     return merged if taken else [*merged, more]
 
 
-# `citewell.documentReferences`: the list of references that is shown beside a document.
+# `citewell.documentReferences`: the list of references beside a document.
 #
-# A client that shows such a list announces this (`experimental.citewell.references`). It is sent
-# the notification `citewell/referencesChanged`, and requests the list again, when a change in
-# another file, or an answer about a reference, altered it.
+# A client with this list announces it (`experimental.citewell.references`). It gets the
+# notification `citewell/referencesChanged`, and requests the list again, when a change in another
+# file, or a new check, altered it.
 
 DOCUMENT_REFERENCES = "citewell.documentReferences"
 
@@ -306,7 +304,7 @@ def _reference(locator: Locator, one: DocumentReference) -> dict[str, Any]:
 
 
 def _fix(fix: Action, uri: str) -> dict[str, Any]:
-    """A fix as JSON, with the arguments of `citewell.act` that apply it."""
+    """A fix as JSON, with the arguments of `citewell.act`."""
     wanted = ActArguments(
         uri=uri,
         provider="verification",

@@ -1,8 +1,8 @@
 """workspace/executeCommand for a literature search in passes, whose papers an editor lists.
 
 `citewell.explore` and `citewell.overview` are pure questions and may be cancelled at any time. Each
-pass adds papers below those that are listed already, so that what the author reads stays where it
-is; papers that the author keeps or rejects make a new list.
+pass adds papers below those already listed, so that the visible rows stay in place; keeping or
+rejecting papers makes a new list.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ EXPLORED = "citewell/explored"
 """The notification of a pass."""
 OVERVIEW = "citewell.overview"
 MAX_WHY = 200
-"""Characters of the reasons of one paper."""
+"""Maximum characters of the reasons for one paper."""
 
 
 class ExploreArguments(msgspec.Struct, frozen=True):
-    """A question to the literature."""
+    """A question for a literature search."""
 
     query: str = ""
     """The question; empty: the words of `range`, or the paragraph at `position`."""
@@ -53,23 +53,23 @@ class ExploreArguments(msgspec.Struct, frozen=True):
     rejected: Annotated[tuple[str, ...], Meta(max_length=200)] = ()
     """Ids of papers that do not."""
     limit: Annotated[int, Meta(ge=1, le=400)] = 50
-    """Papers in the list of each pass."""
+    """Number of papers in the list of each pass."""
     token: str = ""
-    """Name of the search in the notifications of its passes; empty: none is sent, and the editor
+    """Name of the search in the notifications of its passes; empty: none are sent, and the editor
     shows the progress."""
 
 
 class OverviewArguments(msgspec.Struct, frozen=True):
-    """A list of papers that an overview is wanted of."""
+    """A list of papers for an overview."""
 
     ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=400)]
-    """Of the papers, best first."""
+    """Ids of the papers, best first."""
     query: str = ""
     """The question that they answer, for the language model."""
 
 
 def handlers(editor: Editor, explorer: Explorer) -> Handlers:
-    """The commands that search the literature, and sum up what was found."""
+    """The commands for a literature search and an overview."""
 
     async def explore(arguments: Any) -> dict[str, Any]:
         wanted = arguments_of(editor, EXPLORE, arguments, ExploreArguments)
@@ -93,14 +93,14 @@ def handlers(editor: Editor, explorer: Explorer) -> Handlers:
 
 
 class Explorer(Struct, frozen=True, eq=False):
-    """Searches the literature for an author who writes. For the event loop."""
+    """Searches the literature for an author. For the event loop."""
 
     editor: Editor
     picker: CitationPicker
 
     async def explore(self, wanted: ExploreArguments, report: Report) -> dict[str, Any]:
-        """All rows in the order in which they were listed, judged by all passes, with what was
-        asked and understood, the passes, and the problems."""
+        """All rows in the order of listing, judged by all passes, with the question, its
+        interpretation, the passes, and the problems."""
         from citewell.usecases.explore.contract import ExploreQuery
 
         snapshot = await self.picker.projects.snapshot(wanted.uri) if wanted.uri else None
@@ -140,7 +140,7 @@ class Explorer(Struct, frozen=True, eq=False):
         return answer
 
     async def overview(self, wanted: OverviewArguments) -> dict[str, Any]:
-        """What the papers are about, as data and as text, and the problems."""
+        """An overview of the papers, as data and as text, and the problems."""
         from citewell.usecases.explore.contract import overview_text
 
         try:
@@ -157,7 +157,7 @@ class Explorer(Struct, frozen=True, eq=False):
         }
 
     def _summed_up(self, wanted: OverviewArguments, cancel: Cancel) -> tuple[list[Work], Overview]:
-        """The papers that are known, and what they are about."""
+        """The known papers, and their overview."""
         from citewell.usecases.explore.passes import PAPERS, overview
 
         engine = self.picker.engine
@@ -181,7 +181,7 @@ class Explorer(Struct, frozen=True, eq=False):
 
 
 def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The state after a pass, with the rows that the pass added."""
+    """The state after a pass, with its new rows."""
     return {
         "query": query,
         "passes": msgspec.to_builtins(found.passes),
@@ -193,8 +193,8 @@ def _part(query: str, found: Exploration, rows: list[dict[str, Any]]) -> dict[st
 
 
 def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
-    """Write why each listed paper was found, and how likely it answers the question, by all passes
-    so far, into its row."""
+    """Write the reasons and the relevance of each listed paper, after all passes so far, into its
+    row."""
     from citewell.usecases.explore.contract import reason_text
 
     for at, one in enumerate(found.papers):
@@ -206,7 +206,7 @@ def _judge(found: Exploration, listed: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _name(work: Work) -> str:
-    """A paper as an overview cites it: "Veličković et al. 2018: Graph Attention Networks"."""
+    """The name of a paper in an overview: "Veličković et al. 2018: Graph Attention Networks"."""
     from citewell.features.citing.complete import work_row
 
     row = work_row(work, "", "")

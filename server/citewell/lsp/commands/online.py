@@ -1,8 +1,8 @@
-"""Online actions of the editor, and the one question that comes before the first of them.
+"""Online actions of the editor, and the question before the first of them.
 
-The answer is written into the user's settings file rather than asked back from the editor: that
-file is the same for every editor and the command line, and it is no part of a workspace, which
-travels with other people's manuscripts.
+The answer is stored in the user's settings file, not in the editor: that file is the same for every
+editor and the command line, and not part of a workspace, which travels with other people's
+manuscripts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALLOW = "citewell.allowSources"
 CHECK_ONLINE = "citewell.checkOnline"
 YES, NOT_NOW, NEVER = "Allow", "Not now", "Never"
 BATCH = 8
-"""References that are asked about in one request to the worker: sources are slow."""
+"""Number of references in one request to the worker: sources are slow."""
 
 
 def handlers(
@@ -56,7 +56,7 @@ def handlers(
     engine: WorkerEngine,
     checks: ReferenceChecks,
 ) -> Handlers:
-    """The commands that ask scholarly sources."""
+    """The commands that query scholarly sources."""
     online = OnlineCheck(editor, buffers, projects, engine, checks)
 
     async def allow() -> dict[str, Any]:
@@ -77,18 +77,19 @@ def handlers(
 
 
 class Consent:
-    """Whether sources may be asked, and how the author comes to say so."""
+    """The author's permission to query sources."""
 
     def __init__(self, editor: Editor, buffers: Buffers, reconfigure: Callable[[], None]) -> None:
         self._editor = editor
         self._buffers = buffers
         self._reconfigure = reconfigure
         self._question_put = False
-        """Asked in this session: "Not now" holds until the editor is started again."""
+        """Whether the question was asked in this session: "Not now" holds until the editor
+        restarts."""
         self._asking = asyncio.Lock()
 
     async def given(self) -> bool:
-        """True when sources are allowed, be it by the answer to the question put now."""
+        """True when sources are allowed, possibly after asking the question now."""
         async with self._asking:
             if self._names():
                 return True
@@ -112,7 +113,7 @@ class Consent:
             return may_download(self._buffers.workspace_options().sources.allow, source)
 
     async def ask(self) -> tuple[str, ...]:
-        """Put the question, also to an author who has been asked; the sources allowed now."""
+        """Ask the question, even if it was asked before; return the allowed sources."""
         await self._editor.configured()
         async with self._asking:
             return await self._ask()
@@ -162,7 +163,7 @@ class Consent:
 
 
 class OnlineCheck(Struct, frozen=True, eq=False):
-    """The check of a document's references by scholarly sources. For the event loop."""
+    """The check of a document's references at scholarly sources. For the event loop."""
 
     editor: Editor
     buffers: Buffers
@@ -171,7 +172,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
     checks: ReferenceChecks
 
     async def run(self, uri: str) -> dict[str, Any]:
-        """How many references were checked, and with which verdicts."""
+        """Check the references; return their number and their verdicts."""
         from citewell.usecases.check import CheckTask
 
         questions = await self._questions(uri)
@@ -192,7 +193,7 @@ class OnlineCheck(Struct, frozen=True, eq=False):
                     batch = questions[len(task.checks) - len(checks) :]
                     found = {one.digest: c for one, c in zip(batch, checks, strict=False)}
                     answers.update(found)
-                    # What could not be looked up now takes nothing from what was known before.
+                    # A failed look-up leaves earlier results in place.
                     known = self.checks.answer
                     news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
                     if news and task.snapshot:

@@ -1,7 +1,7 @@
-"""workspace/executeCommand for a picker of papers: search as the author types, cite what is chosen.
+"""workspace/executeCommand for a picker of papers: search while typing, and cite the choice.
 
-`citewell.search` is a pure question and may be cancelled at any time. `citewell.insertPaper` writes
-the citation and its entry through the editor, in one step that one undo takes back.
+`citewell.search` only reads and may be cancelled at any time. `citewell.insertPaper` writes the
+citation and its entry through the editor, in one undoable step.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from citewell.model.feedback import Feedback
     from citewell.model.query import QueryPart
 
-# What a picker sends: what it searches for, and what was chosen for which place.
+# The picker's requests: the search, and the choice for a place.
 
 MOST_PAPERS = 50
-"""Papers of one citation, at most."""
+"""Maximum number of papers in one citation."""
 
 
 class PaperChoice(msgspec.Struct, frozen=True):
-    """One of several papers that were chosen."""
+    """One of several chosen papers."""
 
     work: str = ""
-    """Id of a paper; empty for an entry that a .bib has already."""
+    """Id of a paper; empty for an existing entry."""
     key: str = ""
     """Key of that entry; not needed with `work`."""
 
@@ -61,26 +61,26 @@ Choices = Annotated[tuple[PaperChoice, ...], msgspec.Meta(max_length=MOST_PAPERS
 
 
 class SearchArguments(msgspec.Struct, frozen=True):
-    """What a picker asks for."""
+    """A search request of a picker."""
 
     query: str = ""
     uri: str = ""
-    """URI of the document that the author is writing; empty: nothing is known of the paper."""
+    """URI of the document being written; empty: the paper is unknown."""
     position: Position | None = None
-    """Where the citation will be inserted; its sentence then counts, too."""
+    """Place of the citation; its sentence then also counts."""
     limit: int = 20
     deep: bool = False
     """Search longer, with the cross-encoder if one is set; not for use while the author types."""
     chosen: Choices = ()
-    """The papers that the citation will have: the list holds what is cited beside them."""
+    """The papers already chosen for the citation: the list contains papers cited beside them."""
 
 
 class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
-    """What was chosen, and where it goes."""
+    """The chosen papers, and their place."""
 
     uri: str
     work: str = ""
-    """Id of a paper; empty for an entry that a .bib has already."""
+    """Id of a paper; empty for an existing entry."""
     key: str = ""
     """Key of that entry; not needed with `work`."""
     papers: Choices = ()
@@ -98,7 +98,7 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def span_of(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:
-    """The place as offsets; the end of the text where none was given."""
+    """The place as offsets; the end of the text if none is given."""
     if wanted.range is None and wanted.position is None:
         end = len(document.text.rstrip())
         return Span(end, end)
@@ -106,7 +106,7 @@ def span_of(wanted: InsertPaperArguments, index: LineIndex, document: Document) 
 
 
 def range_of(range: Range | None, position: Position | None, index: LineIndex) -> Span:
-    """A range, else a position, as offsets; the beginning of the text where there is neither."""
+    """A range, or else a position, as offsets; the start of the text without either."""
     if range is not None:
         start = index.offset(position_of(range.start))
         end = index.offset(position_of(range.end))
@@ -116,7 +116,7 @@ def range_of(range: Range | None, position: Position | None, index: LineIndex) -
 
 
 def position_of(position: Position) -> types.Position:
-    """The position as the protocol has it."""
+    """The position in the protocol's type."""
     return types.Position(max(0, position.line), max(0, position.character))
 
 
@@ -149,7 +149,7 @@ def handlers(editor: Editor, picker: CitationPicker) -> Handlers:
 
 
 class CitationPicker(Struct, frozen=True, eq=False):
-    """Searches as an author types, and cites what is chosen. For the event loop."""
+    """Searches while an author types, and cites the choice. For the event loop."""
 
     buffers: Buffers
     projects: Projects
@@ -216,9 +216,8 @@ class CitationPicker(Struct, frozen=True, eq=False):
     async def own_entries(
         self, snapshot: Snapshot | None, uri: str
     ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
-        """What is known of the author's own entries from the document: functions that return their
-        index (None if there is none), the entry of a work, and the key that a new entry would get.
-        For the reader thread."""
+        """Functions for the author's own entries in the document: their index (None if there is
+        none), the entry of a work, and the key of a new entry. For the reader thread."""
         if snapshot is not None:
             state = snapshot.state
             return lambda: state.index, state.find_work, state.new_key
@@ -244,7 +243,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
         )
 
     async def insert(self, wanted: InsertPaperArguments) -> dict[str, Any]:
-        """Whether the papers were cited, under which keys, and where the citation ends."""
+        """Cite the papers; return whether that succeeded, the keys, and the end of the citation."""
         several = len(wanted.chosen) > 1
 
         def failed(error: Exception) -> Problem:
@@ -287,7 +286,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
     async def _enter(
         self, wanted: InsertPaperArguments, works: list[Work], learned: list[Feedback]
     ) -> dict[str, Any]:
-        """The entry alone, in the .bib of the document's paper."""
+        """Add the entry alone, to the .bib of the document's paper."""
         if len(works) > 1:
             message = f"Invalid arguments for `{INSERT_PAPER}`: `bibOnly` takes one paper."
             raise CitewellError(Problem("command-arguments", message))
@@ -338,7 +337,7 @@ class CitationPicker(Struct, frozen=True, eq=False):
     async def _insert_into_bib(
         self, uri: str, works: list[Work], learned: list[Feedback]
     ) -> dict[str, Any]:
-        """The entries alone, in the .bib that the author looks at."""
+        """Add the entries alone, to the .bib in the editor."""
         from citewell.features.citing.insert import plan_entries
 
         for _ in range(RETRIES):
@@ -368,13 +367,12 @@ class CitationPicker(Struct, frozen=True, eq=False):
 
 
 def problems_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    """The problems as an answer holds them."""
+    """The problems in the form of an answer."""
     return [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems]
 
 
 def understood_of(text: str, parts: Sequence[QueryPart]) -> list[dict[str, Any]]:
-    """The parts of a text that were understood, each with the words that are left without it
-    (`rest`)."""
+    """The recognised parts of a text, each with the remaining words without it (`rest`)."""
     found = []
     for part in parts:
         rest = " ".join(f"{text[: part.start]} {text[part.end :]}".split())

@@ -1,1 +1,1 @@
-"""Open documents, their files and projects, as they stand."""
+"""Open documents, their files and projects, in their current state."""

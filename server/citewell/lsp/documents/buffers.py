@@ -1,7 +1,7 @@
-"""The author's files as the editor holds them: which are open, their texts and their settings.
+"""The author's files in the editor: the open documents, their texts and their settings.
 
 An editor that applies an edit to a file that it does not show sends no further notification about
-that file; its text is then assumed until the file changes on disk.
+that file; the edited text is then assumed until the file changes on disk.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import DocumentInput, LinkedProjects, ProjectState
     from citewell.model.document import Document, Span
 
-# Telling whether a file on disk has changed.
+# Detection of changed files on disk.
 
 
 def read_file_version(path: Path) -> object:
-    """What changes when a file on disk changes; None when there is none."""
+    """The version of a file on disk, which differs after a change; None without a file."""
     try:
         status = path.stat()
     except OSError:
@@ -41,18 +41,18 @@ def read_file_version(path: Path) -> object:
 
 
 def is_empty(path: Path) -> bool:
-    """True for a file that is there and holds nothing yet."""
+    """True for an existing empty file."""
     try:
         return path.stat().st_size == 0
     except OSError:
         return False
 
 
-# One version of a document, as scanned, with the papers it belongs to. What handlers work on.
+# One version of a scanned document with its papers: the input of handlers.
 
 
 class OpenFile:
-    """What the editor calls an open file, and which version of it was read."""
+    """The editor's URI and the version of an open file."""
 
     def __init__(self, uri: str, version: int | None) -> None:
         self.uri = uri
@@ -60,7 +60,7 @@ class OpenFile:
 
 
 class Snapshot(Struct, frozen=True, eq=False):
-    """One version of one document with the paper it belongs to. Immutable."""
+    """One version of a document with its paper. Immutable."""
 
     uri: str
     path: Path
@@ -70,47 +70,47 @@ class Snapshot(Struct, frozen=True, eq=False):
     index: LineIndex
     options: Options
     file_versions: tuple[tuple[Path, object], ...]
-    """Of the bibliographies on disk, as they were read."""
+    """Versions of the bibliographies on disk, as read."""
 
     @property
     def is_fresh(self) -> bool:
-        """False when a bibliography has changed on disk since."""
+        """False when a bibliography has changed on disk."""
         return all(read_file_version(path) == version for path, version in self.file_versions)
 
 
 class WorkspaceSnapshot(Struct, frozen=True, eq=False):
-    """One version of one document or .bib with all that its keys may concern. Immutable."""
+    """One version of a document or .bib with everything that its keys may concern. Immutable."""
 
     uri: str
     path: Path
     version: int | None
     linked: LinkedProjects
-    """The file as scanned, its projects, and those that share a .bib with them."""
+    """The scanned file, its projects, and those that share a .bib with them."""
     index: LineIndex
     options: Options
     opened: Mapping[Path, OpenFile]
-    """The files that the editor had open then."""
+    """The files open in the editor at that time."""
 
     @property
     def keys(self) -> KeyTable:
-        """Every key of the projects that hold the file: for each where it is cited and defined."""
+        """Every key of the projects with the file, with its citations and definitions."""
         return self.linked.keys
 
 
 class Locator:
-    """Places in the files of a snapshot as the protocol's locations."""
+    """Converts places in the files of a snapshot to the protocol's locations."""
 
     def __init__(self, snapshot: WorkspaceSnapshot) -> None:
         self._snapshot = snapshot
         self._indexes = {snapshot.path: snapshot.index}
 
     def uri(self, path: Path) -> str:
-        """The address under which the editor knows a file."""
+        """The editor's URI of a file."""
         opened = self._snapshot.opened.get(path)
         return opened.uri if opened is not None else from_fs_path(str(path)) or ""
 
     def index(self, path: Path) -> LineIndex:
-        """The positions in a file of the snapshot; of no text for one that was not read."""
+        """The positions in a file of the snapshot; empty for one that was not read."""
         found = self._indexes.get(path)
         if found is None:
             file = self._snapshot.linked.all_keys.files.get(path)
@@ -133,9 +133,9 @@ class Buffers:
         self._assumed: dict[Path, tuple[object, str]] = {}
         self._allowed: set[Path] = set()
         self.epoch = 0
-        """Rises with every change of a file other than the one that is asked about."""
+        """Increases with every change of a file other than the requested one."""
         self.watchers: list[Callable[[str], None]] = []
-        """Called with the URI of a document that changed, or with "" for anything else."""
+        """Called with the URI of a changed document, or with "" for any other change."""
 
     def changed(self, uri: str = "", *, others: bool = True) -> None:
         """Notify the watchers of a change; `others`: other documents may depend on it."""
@@ -145,7 +145,7 @@ class Buffers:
             watcher(uri)
 
     def path_of(self, uri: str) -> Path | None:
-        """The file of a document; for one that has no file yet, where it would be saved."""
+        """The file of a document; for an unsaved one, its future path."""
         if uri.startswith("file:"):
             return _path_of_file(uri)
         roots = self._editor.roots
@@ -179,7 +179,7 @@ class Buffers:
         return self.workspace_options() if path is None else self.options_for(path)
 
     def opened(self) -> dict[Path, OpenFile]:
-        """The files that the editor has open now."""
+        """The files open in the editor."""
         return {
             found: OpenFile(uri, document.version)
             for uri, document in self._editor.documents.opened.items()
@@ -187,18 +187,18 @@ class Buffers:
         }
 
     def own_folders(self) -> frozenset[Path]:
-        """Folders outside of the workspace that may be written: a file that the editor has open is
-        the author's, and some others the author has allowed."""
+        """Writable folders outside the workspace: those of open files, and those that the author
+        has allowed."""
         opened = (path.parent for path in self.opened() if self.root_of(path) is None)
         return frozenset(opened) | frozenset(self._allowed)
 
     def allow(self, folder: Path) -> None:
-        """The author wants a folder outside of the workspace to be written."""
+        """Make a folder outside the workspace writable, at the author's request."""
         self._allowed.add(folder)
         self.epoch += 1
 
     def marks(self, uri: str) -> tuple[str, ...]:
-        """The author's own stand-ins for a citation."""
+        """The author's own markers for a citation."""
         path = self.path_of(uri)
         return () if path is None else self.options_for(path).documents.placeholders
 
@@ -215,15 +215,15 @@ class Buffers:
         return texts
 
     def assume(self, path: Path, text: str, before: object) -> None:
-        """The editor took an edit of a file that it may not show to us: this is what it holds now,
-        until the file changes on disk. `before` is its version before the edit: one that
-        changed since was written by the editor, or by another program, and counts as it is."""
+        """Assume this text for a file that the editor edited and may not show, until the file
+        changes on disk. `before` is its version before the edit: a file that changed since was
+        written by the editor, or by another program, and is read as it is."""
         now = read_file_version(path)
         if now == before or (before is None and is_empty(path)):
             self._assumed[path] = (now, text)
 
     def reading(self, uri: str) -> tuple[DocumentInput, OpenDocument] | None:
-        """What the reader thread needs to read an open document or .bib; None when it is not."""
+        """The input of the reader thread for an open document or .bib; None if it is not open."""
         document = self._editor.open_document(uri)
         path = self.path_of(uri)
         if document is None or path is None:
@@ -231,7 +231,7 @@ class Buffers:
         return self.reading_of(document, path), document
 
     def workspace_reading(self) -> DocumentInput:
-        """The reading of what the editor does not show: settings, and texts of other buffers."""
+        """The input for closed files: settings, and texts of other buffers."""
         from citewell.lsp.documents.project_state import DocumentInput
 
         roots = self._editor.roots
@@ -246,7 +246,7 @@ class Buffers:
         )
 
     def reading_of(self, document: OpenDocument, path: Path) -> DocumentInput:
-        """The reading of an open document with a known path."""
+        """The input for an open document with a known path."""
         from citewell.lsp.documents.project_state import DocumentInput
 
         return DocumentInput(
@@ -261,25 +261,24 @@ class Buffers:
         )
 
     def refuse_outdated(self, snapshot: WorkspaceSnapshot) -> None:
-        """Raise `JsonRpcContentModified` if the document was edited or closed since the snapshot;
-        the editor then asks again."""
+        """Raise `JsonRpcContentModified` if the document was edited or closed after the snapshot;
+        the editor then repeats the request."""
         document = self._editor.open_document(snapshot.uri)
         if document is None or document.version != snapshot.version:
             raise JsonRpcContentModified("The document has changed")
 
     def forget(self, path: Path) -> None:
-        """Assume nothing more of a file."""
+        """Drop the assumed text of a file."""
         self._assumed.pop(path, None)
 
 
 @lru_cache(maxsize=4096)
 def _path_of_file(uri: str) -> Path | None:
-    # Each request asks for the paths of all open documents: to parse the addresses took a fifth of
-    # a hover.
+    # Each request needs the paths of all open documents: parsing the URIs took a fifth of a hover.
     found = to_fs_path(uri)
     return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
 
 
 def is_bibliography(document: OpenDocument, path: Path) -> bool:
-    """True for a .bib, which is no manuscript."""
+    """True for a .bib rather than a manuscript."""
     return path.suffix.lower() == ".bib" or document.language_id in ("bib", "bibtex", "biblatex")

@@ -1,5 +1,5 @@
-"""Edits of the author's files, checked before and remembered after: made by the editor, but for
-bibliographies that it does not show."""
+"""Edits of the author's files, validated first and recorded afterwards: the editor makes them,
+except in bibliographies that it does not show."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from citewell.lsp.protocol.open_document import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
-# Citewell's own edits in the protocol's terms, as far as the client can take them.
+# Citewell's edits in the protocol's types, within the client's capabilities.
 
 ANNOTATION = "citewell"
 
 
 class TextOf:
-    """What an edit of one file refers to: its present text and, if it is open, its version."""
+    """The current text of the edited file and, if it is open, its version."""
 
     def __init__(self, uri: str, index: LineIndex, version: int | None) -> None:
         self.uri = uri
@@ -39,7 +39,7 @@ def workspace_edit(
     ask: str = "",
 ) -> types.WorkspaceEdit:
     """One undoable edit of several files, annotated with one label or with each file's own, and
-    with what the author is asked to confirm.
+    with a question that the author must confirm.
 
     Offsets of each `FileEdit` refer to the text that `text_of` gives. A client without
     `documentChanges` gets the plain form; it cannot create files, so the caller does that first.
@@ -100,12 +100,12 @@ FileVersions = Mapping[Path, object]
 
 
 class StaleEditError(CitewellError):
-    """The author typed, or another program wrote, while the edit was planned or on its way: it was
-    not made, and can be planned again."""
+    """The author typed, or another program wrote, while the edit was planned or applied: it was not
+    made, and can be planned again."""
 
 
 class EditApplier:
-    """Has the editor make edits; writes files itself where the editor takes none."""
+    """Applies edits through the editor; writes files itself if the editor applies none."""
 
     def __init__(self, editor: Editor, buffers: Buffers, projects: Projects) -> None:
         self._editor = editor
@@ -114,7 +114,7 @@ class EditApplier:
 
     @property
     def can_apply(self) -> bool:
-        """True when the editor takes edits from a server."""
+        """True when the editor applies edits from a server."""
         return self._editor.flags.apply_edit
 
     async def check_meaning(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
@@ -133,7 +133,7 @@ class EditApplier:
     def edit_of(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
     ) -> types.WorkspaceEdit:
-        """Edits of `texts` for the editor, with the versions of the documents that it shows."""
+        """Edits of `texts` for the editor, with the versions of the open documents."""
 
         def text_of(path: Path) -> TextOf:
             document = self._buffers.open_document(path)
@@ -145,7 +145,7 @@ class EditApplier:
         return workspace_edit(edits, text_of, self._editor.flags, label)
 
     async def apply(self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str) -> bool:
-        """Make edits of `texts`: all or none. Returns False, and shows why, for none.
+        """Apply edits of `texts`, all or none. Returns False, and shows the reason, for none.
 
         Raises `StaleEditError` when a file is no longer the text that the edits were planned for:
         the caller plans them again.
@@ -177,8 +177,9 @@ class EditApplier:
         return done
 
     def written(self, edits: Sequence[FileEdit]) -> list[FileEdit]:
-        """Those of bibliographies that the server writes itself. The editor does not show them: its
-        edit would have no version, and end inside an entry that another program writes."""
+        """Edits of bibliographies that the server writes itself. The editor does not show these:
+        its edit would have no version, and might end inside an entry that another program writes.
+        """
         return [
             edit
             for edit in edits
@@ -190,7 +191,7 @@ class EditApplier:
     async def _have_applied(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
     ) -> bool:
-        """Have the editor make the edits. As `apply`."""
+        """Apply the edits through the editor, as in `apply`."""
         if not self._editor.flags.create_files:
             for edit in edits:
                 if edit.create:
@@ -213,8 +214,8 @@ class EditApplier:
         return True
 
     def _check_encodings(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
-        """Raise `CitewellError` if a file that the editor does not show cannot hold a character:
-        the editor would open it in its encoding and write another character."""
+        """Raise `CitewellError` if the encoding of a file that the editor does not show lacks a
+        character: the editor would open it in its encoding and write another character."""
         from citewell.documents.textfile import apply_edits as applied_to
         from citewell.documents.textfile import read_text
 
@@ -227,7 +228,7 @@ class EditApplier:
                 read_text(path).encode(applied_to(texts[path], edit.edits))
 
     def _changed(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> Path | None:
-        """An edited document whose text in the editor is no longer that of `texts`."""
+        """An edited document with another text in the editor than in `texts`."""
         for edit in edits:
             document = self._buffers.open_document(Path(edit.path))
             if document is not None and document.source != texts.get(Path(edit.path)):
@@ -237,8 +238,8 @@ class EditApplier:
     def assume(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], before: FileVersions
     ) -> None:
-        """Assume that files which the editor does not show hold the edits that it has made.
-        `before` are the versions of the files before the edits."""
+        """Assume the edited texts of files that the editor does not show. `before` are the versions
+        of the files before the edits."""
         from citewell.documents.textfile import apply_edits as applied_to
 
         for edit in edits:
@@ -248,7 +249,7 @@ class EditApplier:
                 self._projects.assume(path, text, before.get(path))
 
     async def _write(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> bool:
-        """Write the files, if the editor shows none of them. As `apply`."""
+        """Write the files, if the editor shows none of them, as in `apply`."""
         from citewell.documents.textfile import CHANGED
         from citewell.features.citing.write import write_edits
 
@@ -279,5 +280,5 @@ def _by_name(texts: Mapping[Path, str]) -> dict[str, str]:
 
 
 def file_versions_of(edits: Sequence[FileEdit]) -> FileVersions:
-    """The present versions of the files that the edits are for, by path."""
+    """The current versions of the edited files, by path."""
     return {Path(edit.path): read_file_version(Path(edit.path)) for edit in edits}

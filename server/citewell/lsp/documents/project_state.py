@@ -1,4 +1,4 @@
-"""A project at one moment, and what it was read from. Immutable, but for what is computed once."""
+"""A project at one moment, and the texts it was read from. Immutable, except for cached values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from citewell.options import Options
 # The outline of a .bib, and entries by key, title or author anywhere in the workspace.
 
 MAX_AUTHORS = 8
-"""Names that a workspace symbol shows: an editor hides one that does not hold what was typed."""
+"""Maximum number of names in a workspace symbol: an editor hides one without the typed text."""
 
 
 class SymbolKind(StrEnum):
@@ -56,7 +56,7 @@ _KINDS = {
 
 
 class Symbol(msgspec.Struct, frozen=True):
-    """One thing in a file."""
+    """One symbol of a file."""
 
     name: str
     detail: str
@@ -88,13 +88,13 @@ def _entry(entry: BibEntry) -> Symbol:
 
 
 def _title(entry: BibEntry) -> str:
-    """Key and title: some editors show and search the name of a symbol alone."""
+    """Key and title: some editors show and search only the name of a symbol."""
     name, title = entry.key or f"@{entry.type}", entry.body.get("title")
     return f"{name} · {title}" if title else name
 
 
 def byline(body: BibBody) -> str:
-    """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as it is known."""
+    """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as known."""
     names = [author.family or author.given for author in body.first_authors(3)]
     shown = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
     year = body.year
@@ -102,10 +102,8 @@ def byline(body: BibBody) -> str:
 
 
 def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Symbol]:
-    """The entries that fit a query by key, title, author or year, best first.
-
-    A symbol's name holds all of that, because editors filter what they get by its name.
-    """
+    """The entries that match a query by key, title, author or year, best first. A symbol's name
+    contains all of these, because editors filter results by name."""
     found = []
     for match in index.search(query, limit):
         entry = match.entry
@@ -127,15 +125,15 @@ def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Sym
     return found
 
 
-# What is computed of the bibliographies of a paper. Papers that use the same ones share it: the
+# Tables computed from the bibliographies of a paper. Papers with the same ones share them: the
 # tables of 20,000 entries take 12 MB, and an edit of a manuscript must not compute them again.
 
 
 class BibTables:
-    """The tables of some bibliographies. Immutable, but for what is computed once."""
+    """The tables of some bibliographies. Immutable, except for cached values."""
 
     def __init__(self, bibs: tuple[BibFile, ...], before: BibTables | None = None) -> None:
-        """`before` holds the tables of nearly the same files; what is still valid is reused."""
+        """`before` holds the tables of nearly the same files; valid parts are reused."""
         self.bibs = bibs
         self._before = before._index if before is not None else None
         self._index: KeyIndex | None = None
@@ -155,7 +153,7 @@ class BibTables:
     @property
     def works(self) -> KnownWorks:
         """The entries by the papers that they describe. A caller that needs them early computes
-        them itself rather than wait for the background thread, which pauses for requests."""
+        them itself instead of waiting for the background thread, which pauses for requests."""
         if self._works is None:
             self._works = KnownWorks(self.bibs)
         return self._works
@@ -173,8 +171,8 @@ class BibTables:
 def tables_of(
     bibs: tuple[BibFile, ...], before: BibTables | None, others: Iterable[BibTables]
 ) -> BibTables:
-    """The tables of these bibliographies: known ones, else new ones made from those of the same
-    paper `before`, else from those of another paper that uses one of the files."""
+    """The tables of these bibliographies: existing ones, else new ones based on those of the same
+    paper `before`, else on those of another paper with one of the files."""
     known = [before, *others] if before is not None else list(others)
     for one in known:
         if one.are_of(bibs):
@@ -186,35 +184,35 @@ def _share(one: BibTables, bibs: tuple[BibFile, ...]) -> bool:
     return any(bib is other for bib in bibs for other in one.bibs)
 
 
-# A project at one moment, and what it was read from. Immutable, but for what is computed once.
+# A project at one moment, and the texts it was read from. Immutable, except for cached values.
 
 QUICK_ENTRIES = 30_000
-"""A look-up among this many entries takes one or two milliseconds."""
+"""Maximum number of entries for a fast look-up, of one or two milliseconds."""
 
 
 class DocumentInput(Struct, frozen=True, eq=False):
-    """One document to be read: its text, and all that its paper depends on."""
+    """The input for reading a document: its text, and everything that its paper depends on."""
 
     path: Path
     text: str
     texts: Mapping[Path, str]
-    """Of all open documents."""
+    """Texts of all open documents."""
     roots: tuple[Path, ...]
     options: Options
     epoch: int
-    """Rises when a file may have changed in a way that nothing else shows."""
+    """Increases when a file may have changed without any other sign."""
     is_bib: bool = False
     """True for a bibliography."""
     own_folders: frozenset[Path] = frozenset()
-    """Those outside of the workspace that hold an open file, or that the author allowed."""
+    """Folders outside the workspace with an open file, or allowed by the author."""
 
     def overlay(self, path: Path) -> str | None:
-        """The text that an editor holds for a file."""
+        """The editor's text of a file."""
         return self.text if path == self.path else self.texts.get(path)
 
 
 class ProjectState:
-    """A project at one moment, with what the features compute from it once."""
+    """A project at one moment, with the cached data of the features."""
 
     def __init__(self, project: Project, tables: BibTables) -> None:
         """`tables` are those of the project's bibliographies."""
@@ -222,9 +220,9 @@ class ProjectState:
         self.tables = tables
         self._index: KeyIndex | None = None
         self.is_prepared = False
-        """Everything is computed; from now on any thread may look things up."""
+        """Whether everything is computed, so that any thread may look things up."""
         self.file_versions: tuple[tuple[Path, object], ...] = ()
-        """Of the bibliographies on disk, as they were read."""
+        """Versions of the bibliographies on disk, as read."""
 
     @property
     def index(self) -> KeyIndex:
@@ -235,12 +233,12 @@ class ProjectState:
 
     @property
     def is_quick(self) -> bool:
-        """True when a look-up takes no longer than handing it to another thread."""
+        """True when a look-up takes no longer than passing it to another thread."""
         return self._index is not None and len(self._index) <= QUICK_ENTRIES
 
     @cached_property
     def citing(self) -> CitingPaper:
-        """What the searches may know of the paper."""
+        """The paper's context for searches."""
         return self.project.citing_paper()
 
     @cached_property
@@ -250,7 +248,7 @@ class ProjectState:
 
     @cached_property
     def cited(self) -> Mapping[str, int]:
-        """How often the paper cites each key."""
+        """The paper's number of citations of each key."""
         return Counter(
             use.key
             for document in self.project.documents.values()
@@ -259,26 +257,26 @@ class ProjectState:
         )
 
     def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
-        """The entry that describes a work, with the path of its .bib."""
+        """The entry for a work, with the path of its .bib."""
         return self.tables.works.find(work)
 
     def prepare_index(self) -> None:
-        """Compute now what the first list of keys would have to wait for. For the reader thread."""
+        """Compute the data for the first list of keys. For the reader thread."""
         self.index.search("", 1)
 
     def prepare(self) -> None:
-        """Compute the rest, which lists with papers need. For a thread that gives way."""
+        """Compute the data for lists with papers. For a thread that gives way."""
         self.tables.works  # noqa: B018
         self.taken  # noqa: B018
         self.citing  # noqa: B018
         self.is_prepared = True
 
     def new_key(self, work: Work) -> str:
-        """The key that a new entry for the work would get."""
+        """The key of a new entry for the work."""
         return make_key(work, self.project.bib_options.key_pattern, self.taken)
 
     def entry_text(self, work: Work, key: str) -> str:
-        """The entry that would be written for a work, in the style of the file that takes it."""
+        """The new entry for a work, in the style of its file."""
         options = self.project.bib_options
         bib = self.project.bib_at(self.project.target_bib(self.project.path))
         style = detect_style(bib) if isinstance(bib, BibFile) else BibStyle()
@@ -286,7 +284,7 @@ class ProjectState:
 
 
 class LinkedProjects(Struct, frozen=True, eq=False):
-    """One file with all projects that it belongs to. Immutable."""
+    """One file with all its projects. Immutable."""
 
     path: Path
     document: Document | None
@@ -294,26 +292,26 @@ class LinkedProjects(Struct, frozen=True, eq=False):
     bib: BibFile | None
     """The bibliography; None for a manuscript."""
     projects: tuple[Project, ...]
-    """Those that hold the file, as they are now; none for a .bib that no paper uses."""
+    """The current projects with the file; none for an unused .bib."""
     keys: KeyTable
     """Every key of these projects."""
     all_keys: KeyTable
-    """Those of the projects that share a .bib with them, too."""
+    """Keys that include the projects sharing a .bib with them."""
 
 
-# The open projects and what features compute from them, as the reader thread holds them.
+# The open projects and the data computed from them, on the reader thread.
 
 
 class ProjectCache:
-    """One `Workspace` for each settings, and the state and key table of each open file. For one
-    thread."""
+    """One `Workspace` for each settings, and the state and key table of each open file. Not
+    thread-safe."""
 
     def __init__(self) -> None:
         self._caches: dict[object, FileCache] = {}
         self._states: OrderedDict[Path, ProjectState] = OrderedDict()
         self._workspaces: dict[object, Workspace] = {}
         self._entries: KeyIndex | None = None
-        """Of the whole workspace."""
+        """Index of the whole workspace."""
 
     def read(self, wanted: DocumentInput, *, rescan: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its project (`Workspace.open_file`)."""
@@ -332,7 +330,7 @@ class ProjectCache:
         return document, known
 
     def linked(self, wanted: DocumentInput) -> LinkedProjects:
-        """A document or .bib with every project of the workspace that holds it."""
+        """A document or .bib with every project of the workspace that contains it."""
         workspace = self.workspace(wanted)
         projects = workspace.of(wanted.path)
         bib = document = None
@@ -349,7 +347,7 @@ class ProjectCache:
         return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
 
     def outdated(self, wanted: DocumentInput, texts: Mapping[Path, str]) -> list[Path]:
-        """The files that hold something else than these texts; one that is not there holds ""."""
+        """The files with other texts than these; a missing one has ""."""
         cache = self._cache(wanted.options)
         return [path for path in texts if (cache.text(path, wanted.overlay) or "") != texts[path]]
 
@@ -358,19 +356,19 @@ class ProjectCache:
         return self._cache(wanted.options).bib(wanted.path, wanted.text)
 
     def texts_of(self, path: Path) -> list[str]:
-        """The texts of a file as they were read last, if it was. For any thread."""
+        """The last read texts of a file. Thread-safe."""
         found = (cache.last_text(path) for cache in list(self._caches.values()))
         return [text for text in found if text is not None]
 
     def parsed(self, path: Path, text: str, options: Options) -> BibFile:
-        """Any .bib with the text that an edit refers to."""
+        """A .bib with the text that an edit refers to."""
         return self._cache(options).bib(path, text)
 
     def find_entries(
         self, wanted: DocumentInput, query: str, limit: int
     ) -> list[tuple[Symbol, str]]:
-        """Entries of every .bib of the workspace and of those that are open, the best first, each
-        with the text of its file."""
+        """Entries of every .bib of the workspace and of open ones, the best first, each with the
+        text of its file."""
         bibs = {bib.path: bib for bib in self.workspace(wanted).bibs(wanted.texts)}
         index = self._entries
         if index is None:
@@ -384,30 +382,30 @@ class ProjectCache:
         return [(symbol, bibs[symbol.path].text) for symbol in found]
 
     def workspace(self, wanted: DocumentInput) -> Workspace:
-        """All projects of the workspace, as they are now."""
+        """All current projects of the workspace."""
         workspace = self._workspace(wanted)
         workspace.refresh(wanted.overlay, wanted.texts.keys(), wanted.own_folders)
         return workspace
 
     def read_ahead(self, wanted: DocumentInput, seconds: float = 0.02) -> bool:
-        """Read some of the workspace; True when nothing is left to be read for the first time."""
+        """Read some of the workspace; True when all of it has been read."""
         return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
 
     def cancelled(self) -> list[Problem]:
-        """What was not read because the author cancelled."""
+        """The problems of files with a cancelled read."""
         found = [problem for cache in self._caches.values() for problem in cache.cancelled()]
         left = sum(workspace.passed_over for workspace in self._workspaces.values())
         return [*found, _left(left)] if left else found
 
     def take_up(self) -> None:
-        """Read it after all."""
+        """Read the skipped files after all."""
         for cache in self._caches.values():
             cache.try_again()
         for workspace in self._workspaces.values():
             workspace.take_up()
 
     def try_again(self, path: Path) -> None:
-        """Read one bibliography after all."""
+        """Read one skipped bibliography after all."""
         for cache in self._caches.values():
             cache.try_again(path)
 
@@ -449,5 +447,5 @@ def _left(count: int) -> Problem:
 def _file_versions(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
     versions = ((path, cache.file_version(path)) for path in (*project.bibs, *project.unread_bibs))
     missing = project.missing_bibs
-    # A file that cannot be read has no version: it is looked at again by itself.
+    # A file that cannot be read has no version, and is checked again.
     return tuple((p, version) for p, version in versions if version is not None or p in missing)

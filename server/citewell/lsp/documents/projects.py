@@ -1,6 +1,6 @@
-"""The open documents and their projects, in their present state.
+"""The open documents and their projects, in their current state.
 
-Documents are scanned on one thread of their own, so that neither a hover nor a cancel waits for
+Documents are scanned on a separate thread, so that neither a hover nor a cancellation waits for
 them. All tables here belong to the event loop.
 """
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BEFORE_SHOWN = 1.0
-"""Seconds of reading before anything is shown."""
+"""Seconds of reading before progress is shown."""
 LOOK_SECONDS = 0.1
 IDLE_SECONDS = 0.3
 """Seconds without reading after which everything counts as read."""
 PATIENCE = 0.25
-"""Seconds: what takes no longer is read even after the author cancelled."""
+"""Seconds; a faster read finishes even after the author cancelled."""
 MAX_TRIES = 50
 TITLE = "reading"
 
@@ -56,11 +56,11 @@ R = TypeVar("R")
 
 
 class ReaderThread:
-    """The reader thread, and what is shown of it. `begin`, `step` and `end` are the reader's, the
-    others the event loop's."""
+    """The reader thread, and its displayed progress. The reader calls `begin`, `step` and `end`,
+    the event loop the other methods."""
 
     def __init__(self, editor: Editor, on_cancel: Callable[[], Awaitable[None]]) -> None:
-        """`on_cancel` is called once the author has cancelled something."""
+        """`on_cancel` is called once the author has cancelled a read."""
         self._editor = editor
         self._on_cancel = on_cancel
         self._executor = ThreadPoolExecutor(
@@ -76,14 +76,14 @@ class ReaderThread:
         self._patience = 0.0
         self._jobs = 0
         self.is_closed = False
-        """Whether the server ends: no further job is taken."""
+        """Whether the server is shutting down: no further jobs are accepted."""
         self._timer: asyncio.TimerHandle | None = None
         self._showing: asyncio.Task[None] | None = None
 
-    # -- the reader's side --------------------------------------------------------------------
+    # -- called by the reader -------------------------------------------------------------------
 
     def begin(self, what: str, total: int, done: int) -> None:
-        """Start the progress: something is being read."""
+        """Start the progress of a read."""
         now = time.monotonic()
         if now - self._ended > IDLE_SECONDS:
             self._chain = now
@@ -92,7 +92,7 @@ class ReaderThread:
         self._what = what
 
     def step(self) -> None:
-        """One step more; raises `ReadCancelled` once the author has cancelled."""
+        """Count one more step; raise `ReadCancelled` once the author has cancelled."""
         self._done += 1
         if self._is_cancelled and time.monotonic() - self._since > self._patience:
             # The next file may take a moment again.
@@ -100,15 +100,15 @@ class ReaderThread:
             raise ReadCancelled(self._what)
 
     def end(self) -> None:
-        """Close the progress: the file has been read."""
+        """End the progress of a read."""
         self._ended = time.monotonic()
         self._what = ""
 
-    # -- the loop's side ----------------------------------------------------------------------
+    # -- called by the event loop ---------------------------------------------------------------
 
     async def run(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread; again when the author cancelled what it read. Cancelled
-        once the thread is closed: the server ends."""
+        """Run a job on the reader thread, again if the author cancelled its read. The result is
+        cancelled once the thread is closed."""
         loop = asyncio.get_running_loop()
         self._jobs += 1
         if self._timer is None and self._editor.flags.progress:
@@ -124,12 +124,12 @@ class ReaderThread:
             self._jobs -= 1
 
     def submit(self, job: Callable[..., Any], *arguments: Any) -> None:
-        """Run a job on the reader thread without waiting for it; none once it is closed."""
+        """Run a job on the reader thread without waiting for it; ignored once it is closed."""
         if not self.is_closed:
             self._executor.submit(job, *arguments)
 
     def close(self) -> None:
-        """End the thread after its present job, whose reading is cancelled."""
+        """End the thread after its current job, with its read cancelled."""
         self.is_closed = True
         if self._showing is not None:
             self._showing.cancel()
@@ -138,7 +138,7 @@ class ReaderThread:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _look(self) -> None:
-        """Is there something to be shown? For the timer."""
+        """Show the progress if it is due. For the timer."""
         loop = asyncio.get_running_loop()
         self._timer = None
         if self._showing is not None and not self._showing.done():
@@ -183,7 +183,7 @@ class ReaderThread:
         return min(100, 100 * self._done // self._total) if self._total else None
 
 
-# Work done ahead of requests, so that none has to wait for it: lazy imports and indexes.
+# Work in advance of requests: lazy imports and indexes.
 
 SCANNERS = (
     "citewell.features.citing.hover",
@@ -191,13 +191,14 @@ SCANNERS = (
     "citewell.features.bib.complete",
     "citewell.features.citing.insert",
 )
-"""What the first completion and hover need. For the reader thread."""
+"""Modules for the first completion and hover. For the reader thread."""
 CHECKS = ("citewell.engine.check_store", "citewell.lsp.state.reports")
-"""What the first diagnostics need: imported on the event loop, it would delay answers."""
+"""Modules for the first diagnostics: an import on the event loop would delay answers."""
 
 
 def preload(modules: Sequence[str]) -> None:
-    """Import modules now. A failure is logged, and raised again where the module is needed."""
+    """Import modules in advance. A failure is logged, and raised again where the module is
+    needed."""
     for module in modules:
         try:
             import_module(module)
@@ -211,13 +212,13 @@ def prepare(job: Callable[[], None]) -> None:
         job()
     except Exception:
         logger.exception("Indexing the bibliographies failed")
-    # The objects of a paper live long: the garbage collector need not visit them again.
+    # The objects of a paper are long-lived: the garbage collector need not visit them again.
     gc.freeze()
     trim_heap()
 
 
 class Projects:
-    """Answers for an open document with its project, as both are now."""
+    """Answers for an open document with its project, both in their current state."""
 
     def __init__(
         self,
@@ -226,7 +227,7 @@ class Projects:
         background: Executor,
         wants_papers: Callable[[], None],
     ) -> None:
-        """`wants_papers` is called when a document cites, or wants to."""
+        """`wants_papers` is called when a document has citations or placeholders."""
         self._editor = editor
         self._buffers = buffers
         self._background = background
@@ -237,7 +238,7 @@ class Projects:
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
         self._preparing: set[asyncio.Task[None]] = set()
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- life cycle -----------------------------------------------------------------------------
 
     def start(self) -> None:
         """Load the scanners, in the background."""
@@ -248,12 +249,12 @@ class Projects:
         self._reader.close()
 
     def forget(self) -> None:
-        """The settings changed: read everything with the new ones."""
+        """Apply new settings: read everything again."""
         with self._cache_lock:
             self._cache = None
 
     def opened(self, uri: str) -> None:
-        """A document was opened: scan it before it is asked about."""
+        """Scan a newly opened document before the first request."""
         path = self._buffers.path_of(uri)
         if path is None:
             return
@@ -262,7 +263,7 @@ class Projects:
         document = self._editor.open_document(uri)
         if document is not None:
             if self._cache is not None:
-                # Before anything else holds the text that the editor sent.
+                # Before another object holds the editor's text.
                 for text in self._cache.texts_of(path):
                     document.share(text)
             preparing = asyncio.ensure_future(self._prepare(uri))
@@ -270,7 +271,7 @@ class Projects:
             preparing.add_done_callback(self._preparing.discard)
 
     def closed(self, uri: str) -> None:
-        """A document was closed: the disk counts again."""
+        """Use the text on disk of a closed document again."""
         self._snapshots.pop(uri, None)
         if (path := self._buffers.path_of(uri)) is not None:
             self._buffers.forget(path)
@@ -278,7 +279,7 @@ class Projects:
     # -- one document ---------------------------------------------------------------------------
 
     async def snapshot(self, uri: str, *, fresh: bool = False) -> Snapshot | None:
-        """The present version of an open manuscript, scanned; None for anything else.
+        """The current version of an open manuscript, scanned; None for anything else.
 
         Requests for the same version share one scan, and cancelling one of them does not stop it.
         With `fresh`, the paper is opened again, so that edits can be planned from it.
@@ -303,7 +304,7 @@ class Projects:
         return await asyncio.shield(task)
 
     async def bib(self, uri: str) -> tuple[BibFile, int | None] | None:
-        """The present text of an open .bib as read, and its version; None for other documents."""
+        """The current text of an open .bib, parsed, and its version; None for other documents."""
         await self._editor.configured()
         document = self._editor.open_document(uri)
         path = self._buffers.path_of(uri)
@@ -313,8 +314,8 @@ class Projects:
         return await self.look_up(lambda cache: cache.bib(wanted)), version
 
     async def workspace(self, uri: str, *, complete: bool = False) -> WorkspaceSnapshot | None:
-        """The present version of an open document or .bib with every project that holds it, for
-        what concerns a key wherever it occurs; None when it is not open.
+        """The current version of an open document or .bib with every project that contains it, for
+        features of a key in all files; None when it is not open.
 
         `complete` is for an edit that must know every file: files whose reading was
         cancelled are read after all. Raises `CitewellError` when that is cancelled again.
@@ -355,10 +356,10 @@ class Projects:
         file_versions = tuple((p, v) for p, v in state.file_versions if p not in wanted.texts)
         return Snapshot(uri, path, version, scanned, state, index, wanted.options, file_versions)
 
-    # -- texts that plans were made from ----------------------------------------------------------
+    # -- texts of plans ---------------------------------------------------------------------------
 
     async def outdated(self, texts: Mapping[Path, str]) -> list[Path]:
-        """The files that no longer hold what a plan was made from: in the editor, or on disk, where
+        """The files whose text differs from that of a plan: in the editor, or on disk, where
         another program may have replaced them."""
         shown = self._buffers.open_document
         closed = {path: text for path, text in texts.items() if shown(path) is None}
@@ -370,29 +371,29 @@ class Projects:
         return [p for p, found in opened if found is not None and found.source != texts[p]] + stale
 
     async def is_current(self, snapshot: Snapshot, texts: Mapping[Path, str]) -> bool:
-        """True while the files hold what a plan was made from."""
+        """True while the files have the texts of a plan."""
         document = self._editor.open_document(snapshot.uri)
         if document is None or document.version != snapshot.version:
             return False
         return not await self.outdated(texts)
 
     def assume(self, path: Path, text: str, before: object) -> None:
-        """The editor took an edit of a file that it may not show to us (`Buffers.assume`)."""
+        """Assume a text for a file that the editor edited and may not show (`Buffers.assume`)."""
         self._buffers.assume(path, text, before)
         self._buffers.changed()
 
     # -- the reader thread ------------------------------------------------------------------------
 
     async def read(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread; again when the author cancelled what it read."""
+        """Run a job on the reader thread, again if the author cancelled its read."""
         return await self._reader.run(job)
 
     async def look_up(self, job: Callable[[ProjectCache], R]) -> R:
-        """Run a job on the reader thread that needs the projects."""
+        """Run a job with the projects on the reader thread."""
         return await self._reader.run(lambda: job(self._now()))
 
     async def read_ahead(self, wanted: DocumentInput) -> None:
-        """Read the workspace, piece by piece, so that others get their turn."""
+        """Read the workspace in pieces, with other work in between."""
         while not await self.look_up(lambda cache: cache.read_ahead(wanted)):
             pass
 
@@ -405,7 +406,7 @@ class Projects:
             return self._cache
 
     def _try_again(self, path: Path) -> None:
-        """Read a .bib that the author has opened, even if reading it was cancelled before."""
+        """Read a newly opened .bib, even if reading it was cancelled before."""
         if self._cache is not None:
             self._cache.try_again(path)
 
@@ -438,7 +439,7 @@ class Projects:
 
 
 def _wants_papers(document: Document, state: ProjectState) -> bool:
-    """True for a document whose author cites, or is about to. Most Markdown files are not papers: a
+    """True for a document with citations or placeholders. Most Markdown files are not papers: a
     README must not load a library into memory, and "@name" in it is not a citation key."""
     return (
         document.format is not Format.MARKDOWN

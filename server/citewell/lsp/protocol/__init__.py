@@ -1,1 +1,1 @@
-"""The editor at the other end: its protocol, its capabilities, its settings."""
+"""The editor: its protocol, its capabilities, its settings."""

@@ -1,4 +1,4 @@
-"""The editor at the other end: what it can do and holds, and everything that is sent to it."""
+"""The editor: its capabilities and documents, and everything sent to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from citewell.model import Problem
 from citewell.options import Options
 from citewell.options.merge import Loaded, load
 
-# The capabilities of the client, read once; features look here, never at its name.
+# The capabilities of the client, read once; features use these, never its name.
 
 
 class ClientFlags(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class ClientFlags(Struct, frozen=True, kw_only=True):
     change_annotations: bool = False
     label_details: bool = False
     item_tags: bool = False
-    """Can show an item of a completion list as deprecated, that is, better not accepted."""
+    """Can show a completion item as deprecated, that is, better not accepted."""
     markdown_documentation: bool = True
     markdown_hover: bool = True
     configuration: bool = False
@@ -44,39 +44,39 @@ class ClientFlags(Struct, frozen=True, kw_only=True):
     watch_files: bool = False
     progress: bool = False
     pull_diagnostics: bool = False
-    """Requests diagnostics, and can be asked to do so again; a client that cannot is sent them."""
+    """Requests diagnostics, and can be asked to repeat the request; other clients are sent them."""
     diagnostic_tags: bool = False
     related_information: bool = False
     workspace_folders: bool = False
     definition_links: bool = False
-    """A definition may include the whole range that contains it."""
+    """A definition may include its whole surrounding range."""
     nested_symbols: bool = False
-    """Takes symbols with a detail and a range for the name."""
+    """Accepts symbols with a detail and a range for the name."""
     folding_limit: int = 0
-    """How many folds the client takes; 0: all."""
+    """Maximum number of folds; 0: unlimited."""
     action_literals: bool = False
-    """Code actions with a kind; a client without them takes commands only."""
+    """Accepts code actions with a kind; other clients accept only commands."""
     resolve_edits: bool = False
-    """Edits of a code action may come when it is chosen."""
+    """Edits of a code action may be resolved when it is chosen."""
     show_document: bool = False
     snippets: bool = False
     refresh_hints: bool = False
     refresh_tokens: bool = False
     refresh_lenses: bool = False
     takes_problems: bool = False
-    """Shows problems itself; it is sent their codes, so that an author can silence each."""
+    """Shows problems itself; it gets their codes, so that an author can silence each."""
     lists_references: bool = False
     """Shows a list of references, and is notified when the list may have changed."""
 
     register_formatting: bool = False
-    """Takes a formatter for some documents only."""
+    """Accepts a formatter for some documents only."""
     cursor_on_character: bool = False
-    """The author's cursor is on a character, not between two: a position that the client sends from
-    within a word may mean the end of the word."""
+    """The author's cursor is on a character, not between two: a position inside a word may mean the
+    end of the word."""
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
-        """The flags for a client's capabilities; what it does not announce, it cannot do."""
+        """The flags for a client's capabilities; missing ones are off."""
         workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
         text = capabilities.text_document or types.TextDocumentClientCapabilities()
         window = capabilities.window or types.WindowClientCapabilities()
@@ -145,7 +145,7 @@ def _takes_markdown(formats: object) -> bool:
 
 
 def _announces(experimental: object, *names: str) -> bool:
-    """True when a capability beyond the protocol is announced, at this place of the tree."""
+    """True when a capability beyond the protocol is announced at this place of the tree."""
     node = experimental
     for name in names:
         node = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
@@ -155,14 +155,14 @@ def _announces(experimental: object, *names: str) -> bool:
 logger = logging.getLogger(__name__)
 
 PROBLEM = "citewell/problem"
-"""Sent to a client that shows problems itself."""
+"""Notification to a client that shows problems itself."""
 SETTINGS_SECONDS = 5.0
 PULL_SECONDS = 2.0
 APPLY_SECONDS = 60.0
-"""An editor may ask its author before it applies an edit."""
+"""Seconds; an editor may ask its author before it applies an edit."""
 REFRESH_SECONDS = 10.0
 MAX_SHOWN = 3
-"""Messages that are shown to the author, at most, after one change of settings."""
+"""Maximum number of messages shown to the author after one change of settings."""
 
 
 @lru_cache(maxsize=16)
@@ -173,7 +173,7 @@ def _deepest_first(uris: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 class Editor:
-    """The client's side of the connection. For the event loop; the properties for any thread."""
+    """The client's side of the connection. For the event loop; the properties are thread-safe."""
 
     def __init__(self, server: LanguageServer, settings: Settings) -> None:
         self._server = server
@@ -183,7 +183,7 @@ class Editor:
         self._shown_codes: set[str] = set()
         self._configured = asyncio.Event()
 
-    # -- what it holds ------------------------------------------------------------------------
+    # -- state ----------------------------------------------------------------------------------
 
     @property
     def protocol(self) -> Protocol:
@@ -208,7 +208,7 @@ class Editor:
 
     @property
     def roots(self) -> list[Path]:
-        """The workspace folders, deepest first, so that the first that holds a file is its own."""
+        """The workspace folders, deepest first, so that the first match of a file is its own."""
         uris = tuple(folder.uri for folder in self.documents.folders.values())
         if not uris and self.documents.root_uri:
             uris = (self.documents.root_uri,)
@@ -225,7 +225,7 @@ class Editor:
 
     @property
     def is_configured(self) -> bool:
-        """True once the settings are known, or were waited for in vain."""
+        """True once the settings are known, or the wait for them timed out."""
         return self._configured.is_set()
 
     def settings_are_known(self) -> None:
@@ -233,7 +233,7 @@ class Editor:
         self._configured.set()
 
     async def pull_settings(self) -> None:
-        """Ask for the settings of each folder, if the client answers such questions."""
+        """Request the settings of each folder, if the client supports it."""
         if not self.flags.configuration:
             return
         scopes: list[Path | None] = [*self.roots] or [None]
@@ -269,15 +269,12 @@ class Editor:
             self.warn(problem, requested=again)
 
     def forget_shown(self) -> None:
-        """Allow problems to be shown again that were shown before: the settings changed."""
+        """Allow problems to be shown again: the settings changed."""
         self._shown_codes.clear()
 
     def warn(self, problem: Problem, *, requested: bool = False) -> None:
-        """Show a problem; `requested`: it is the response to an action of the author, who waits.
-
-        A client that shows problems itself is sent the code as well, so that the author can
-        silence it.
-        """
+        """Show a problem; `requested`: it answers an action of the author. A client that shows
+        problems itself is sent the code as well, so that the author can silence it."""
         if self.flags.takes_problems:
             message = f"Citewell: {problem}"
             self.notify(PROBLEM, {"code": problem.code, "message": message, "asked": requested})
@@ -285,7 +282,7 @@ class Editor:
             self._show(types.MessageType.Warning, str(problem))
 
     def inform(self, text: str) -> None:
-        """Show what was done."""
+        """Show an information message."""
         self._show(types.MessageType.Info, text)
 
     def _show(self, kind: types.MessageType, text: str) -> None:
@@ -309,17 +306,17 @@ class Editor:
         return answer.title if answer is not None else ""
 
     async def show_document(self, uri: str, selection: types.Range | None = None) -> None:
-        """Open a document and take the author there."""
+        """Open a document and select a range in it."""
         await self._server.window_show_document_async(
             types.ShowDocumentParams(uri=uri, take_focus=True, selection=selection)
         )
 
     @property
     def progress(self) -> Progress:
-        """The library's side of work-done progress; `lsp.progress` alone uses it."""
+        """The library's part of work-done progress, used by `lsp.progress` alone."""
         return self._server.work_done_progress
 
-    # -- what it is asked to do -----------------------------------------------------------------
+    # -- requests to the editor -----------------------------------------------------------------
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
@@ -337,11 +334,11 @@ class Editor:
         return "" if result.applied else (result.failure_reason or "no reason given")
 
     async def refresh_diagnostics(self) -> None:
-        """Have the client ask for diagnostics again."""
+        """Have the client request diagnostics again."""
         await _answered(self._server.workspace_diagnostic_refresh_async(None))
 
     async def refresh_shown(self) -> None:
-        """Have the client ask again for hints, tokens and lenses, as far as it can."""
+        """Have the client request hints, tokens and lenses again, as far as it supports it."""
         flags, server = self.flags, self._server
         if flags.refresh_hints:
             await _answered(server.workspace_inlay_hint_refresh_async(None))
@@ -351,31 +348,31 @@ class Editor:
             await _answered(server.workspace_code_lens_refresh_async(None))
 
     async def register(self, registrations: Sequence[types.Registration]) -> None:
-        """Register capabilities; raises what the client answers."""
+        """Register capabilities; raises the client's error."""
         await self._server.client_register_capability_async(
             types.RegistrationParams(registrations=registrations)
         )
 
     async def unregister(self, gone: Sequence[types.Unregistration]) -> None:
-        """Take registrations back; raises what the client answers."""
+        """Unregister capabilities; raises the client's error."""
         await self._server.client_unregister_capability_async(
             types.UnregistrationParams(unregisterations=gone)
         )
 
     def as_wire(self, options: object) -> Any:
-        """An object of the protocol as plain data."""
+        """A protocol object as plain data."""
         return self.protocol._converter.unstructure(options)
 
 
 async def _answered(request: Awaitable[None]) -> None:
-    """Wait for the answer to a request to refresh."""
+    """Wait for the answer to a refresh request."""
     try:
         await asyncio.wait_for(asyncio.shield(request), REFRESH_SECONDS)
     except Exception as error:
         logger.info("The editor did not refresh: %s", error)
 
 
-# The settings in force for each workspace folder, and the problems of invalid ones.
+# The effective settings of each workspace folder, and the problems of invalid ones.
 
 SECTION = "citewell"
 
@@ -399,7 +396,7 @@ class Settings:
 
     @staticmethod
     def questions(scopes: Sequence[Path | None]) -> list[types.ConfigurationItem]:
-        """What to ask the editor: its settings for each folder."""
+        """The request for the editor's settings of each folder."""
         return [
             types.ConfigurationItem(
                 section=SECTION, scope_uri=root.as_uri() if root is not None else None
@@ -408,7 +405,8 @@ class Settings:
         ]
 
     def answered(self, scopes: Sequence[Path | None], answers: Sequence[object]) -> None:
-        """Take the editor's answers for these folders; what it does not answer stays."""
+        """Apply the editor's answers for these folders; missing ones leave the settings
+        unchanged."""
         for root, answer in zip(scopes, answers, strict=False):
             if answer:
                 self._wire[root] = section(answer)
@@ -433,7 +431,7 @@ class Settings:
         return self._loaded[key].options
 
     def news(self) -> list[Problem]:
-        """The problems of the loaded settings that were not returned before."""
+        """The new problems of the loaded settings."""
         fresh: list[Problem] = []
         for loaded in self._loaded.values():
             for problem in loaded.problems:
@@ -444,17 +442,17 @@ class Settings:
 
 
 def section(wire: object) -> Mapping[str, Any]:
-    """Our part of an editor's settings, which may or may not be wrapped in our name."""
+    """Citewell's part of an editor's settings, which may be nested under its name."""
     if not isinstance(wire, Mapping):
         return {}
     inner = wire.get(SECTION, wire)
     return inner if isinstance(inner, Mapping) else {}
 
 
-# Asks the editor to refresh what it shows: what is shown in one file depends on others.
+# Refresh requests to the editor, since the display of one file depends on others.
 #
-# A new entry changes the hints of every paper that cites it; a new citation changes the count
-# above the entry. By itself, an editor refreshes only the file that was edited.
+# A new entry changes the hints of every paper that cites it; a new citation changes the count above
+# the entry. By itself, an editor refreshes only the edited file.
 
 CHANGED = "citewell/referencesChanged"
 """Notification to a client that shows a list of references; it requests the list again."""
@@ -463,7 +461,7 @@ QUIET_SECONDS = 0.4
 
 
 class Refresher:
-    """One request of each kind after a burst of changes. For the event loop."""
+    """Sends one request of each kind after a burst of changes. For the event loop."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -471,13 +469,13 @@ class Refresher:
         self._asking: asyncio.Task[None] | None = None
 
     def changed(self, uri: str) -> None:
-        """A document was edited, or something else changed. An editor with a single open document
+        """Handle an edit of a document, or another change. An editor with a single open document
         refreshes that one by itself."""
         if not uri or len(self._editor.documents.text_documents) > 1:
             self.soon()
 
     def soon(self) -> None:
-        """Ask for a refresh once nothing has changed for `QUIET_SECONDS`."""
+        """Request a refresh once nothing has changed for `QUIET_SECONDS`."""
         flags = self._editor.flags
         able = (flags.refresh_hints, flags.refresh_tokens, flags.refresh_lenses)
         if not (any(able) or flags.lists_references):
@@ -491,7 +489,7 @@ class Refresher:
         self._timer = loop.call_later(QUIET_SECONDS, self._ask)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Send no more requests."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -500,7 +498,7 @@ class Refresher:
         if self._asking is None or self._asking.done():
             self._asking = asyncio.ensure_future(self._ask_all())
         else:
-            # The editor has not answered yet: ask once more when it has.
+            # The editor has not answered yet: repeat the request afterwards.
             self._asking.add_done_callback(lambda _: self.soon())
 
     async def _ask_all(self) -> None:

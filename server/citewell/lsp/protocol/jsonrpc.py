@@ -1,4 +1,4 @@
-"""The protocol on the wire: messages read and sent, with results that may be encoded already."""
+"""JSON-RPC messages, read and sent, with results that may already be encoded."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ from citewell.model.cancel import give_way_on_this_thread
 from citewell.model.display_text import whole_texts
 from citewell.model.system.child_process import take_pipes
 
-# Whether a request is pending: background threads check this, and pause while one is.
+# Pending requests: background threads check for them, and pause meanwhile.
 
 LONGEST = 0.05
-"""Seconds after the last message for which background threads pause at most: the answer may itself
-be waiting for papers, or for the network."""
+"""Maximum seconds of a background pause after the last message: the answer may itself wait for
+papers, or for the network."""
 CALM = 0.004
-"""Seconds after an answer or a message in which another request is likely to arrive."""
+"""Seconds after an answer or a message within which another request is likely."""
 PATIENCE, SLICE = 0.25, 0.005
-"""Seconds of uninterrupted waiting after which a thread may work anyway, and for how long."""
+"""Seconds of uninterrupted waiting after which a thread may work anyway, and the duration."""
 NAP = 0.002
 PATIENT = frozenset({types.TEXT_DOCUMENT_DIAGNOSTIC, types.WORKSPACE_DIAGNOSTIC})
-"""Requests that are answered by the background threads themselves."""
+"""Requests that the background threads answer themselves."""
 
 
 class RequestPriority:
-    """Knows the requests that are being answered. `arrived` and `give_way` are for any thread, the
-    others for the event loop."""
+    """Tracks unanswered requests. `arrived` and `give_way` are thread-safe, the other methods for
+    the event loop."""
 
     def __init__(self) -> None:
         self._open: set[str | int] = set()
         self._calm = self._until = self._free = 0.0
 
     def arrived(self) -> None:
-        """Something came from the editor."""
+        """Record a message from the editor."""
         now = time.monotonic()
         self._calm, self._until = now + CALM, now + LONGEST
 
     def begin(self, number: str | int, method: str) -> None:
-        """A request is about to be answered."""
+        """Record the start of an answer."""
         if method not in PATIENT:
             self._open.add(number)
 
     def end(self, number: str | int) -> None:
-        """Note that the request has been answered."""
+        """Record an answered request."""
         if number in self._open:
             self._open.remove(number)
             self._calm = time.monotonic() + CALM
 
     def give_way(self) -> None:
-        """Wait while an answer is due, or another request is likely to come."""
+        """Wait while an answer is due, or another request is likely."""
         now = time.monotonic()
         if self._is_calm(now) or now < self._free:
             return
@@ -85,7 +85,7 @@ class RequestPriority:
         return now >= (self._until if self._open else self._calm)
 
     def background(self, name: str) -> ThreadPoolExecutor:
-        """A thread for work that gives way."""
+        """A thread for background work that gives way."""
         return ThreadPoolExecutor(
             1,
             thread_name_prefix=name,
@@ -103,15 +103,15 @@ class Protocol(LanguageServerProtocol):
         super().__init__(*arguments, **options)
         self._sending: set[asyncio.Future[Any]] = set()
         self.is_closed = False
-        """True once the client is gone: nothing is sent from then on."""
+        """True once the client is gone: nothing more is sent."""
         self.on_capabilities: Callable[[types.ServerCapabilities], None] | None = None
         """Called with the server's capabilities before they are sent to the client."""
         self.request_priority = RequestPriority()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """The message as an object of the library's types. An invalid request, such as one without
-        its position or with a negative one, is answered with an error: the library would only log
-        it, and the client would wait."""
+        its position or with a negative one, gets an error response: the library would only log it,
+        and the client would wait."""
         if "jsonrpc" in data:
             data = whole_texts(data)
         try:
@@ -130,14 +130,14 @@ class Protocol(LanguageServerProtocol):
             raise
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message; while a request is being answered, long work elsewhere pauses."""
+        """Handle a message; long work elsewhere pauses while a request is being answered."""
         number, method = getattr(message, "id", None), getattr(message, "method", None)
         if number is not None and method is not None:
             self.request_priority.begin(number, method)
         super().handle_message(message)
 
     def _execute_handler(self, msg_id: str | int, *arguments: Any, **options: Any) -> None:
-        """Call a handler. pygls keeps what handlers of notifications return, for good."""
+        """Call a handler. pygls would keep the results of notification handlers forever."""
         super()._execute_handler(msg_id, *arguments, **options)
 
         def forget(done: object) -> None:
@@ -155,10 +155,8 @@ class Protocol(LanguageServerProtocol):
         gen: Generator[Any, Any, Any],
         result_future: Future[Any],
     ) -> None:
-        """Run a step of a built-in handler; cancelling it also cancels what it delegates to.
-
-        pygls cancels only the built-in handler of a command, and the command itself runs on.
-        """
+        """Run a step of a built-in handler; cancelling it also cancels its delegate. pygls cancels
+        only the built-in handler of a command, and the command itself runs on."""
         before = set(self._request_futures)
         super()._run_generator(future, gen=gen, result_future=result_future)
         handed = [f for number, f in self._request_futures.items() if number not in before]
@@ -173,11 +171,8 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
-        """Cancel what is in flight, then answer.
-
-        pygls fails here while a command runs: it iterates over the requests, and a cancelled one
-        is removed from them.
-        """
+        """Cancel pending requests, then answer. pygls fails here while a command runs: it iterates
+        over the requests, and a cancelled one is removed from them."""
         handler = self.fm.features.get(types.SHUTDOWN)
         if handler is not None:
             yield handler, arguments, None
@@ -188,7 +183,7 @@ class Protocol(LanguageServerProtocol):
         self._shutdown = True
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
-        """Answer a request. That an edit has overtaken it is what typing does: pygls would log it
+        """Answer a request. Being overtaken by an edit is normal while typing: pygls would log it
         as an error, with a traceback."""
         error = None if future.cancelled() else future.exception()
         if not isinstance(error, JsonRpcContentModified):
@@ -200,8 +195,8 @@ class Protocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
-        """Send an answer. One that is encoded already is sent as it is: encoding thousands of
-        objects here would delay every other request."""
+        """Send an answer. An encoded one is sent unchanged: encoding thousands of objects here
+        would delay every other request."""
         if isinstance(result, types.InitializeResult) and self.on_capabilities is not None:
             self.on_capabilities(result.capabilities)
         try:
@@ -227,12 +222,12 @@ class Protocol(LanguageServerProtocol):
             super()._send_data(data)
 
     def notify_encoded(self, method: str, *params: bytes) -> None:
-        """Send a notification whose parameters are encoded already, in one piece or several."""
+        """Send a notification with encoded parameters, in one piece or several."""
         head = b'{"jsonrpc":"2.0","method":"%b","params":' % method.encode()
         self._write(head, *params, b"}")
 
     def _write(self, *body: bytes | bytearray) -> None:
-        """Send a message whose parts are these."""
+        """Send a message made of these parts."""
         if self.writer is None or self.is_closed:
             return
         length = sum(map(len, body))
@@ -255,18 +250,18 @@ class Protocol(LanguageServerProtocol):
 
 
 def _reason(error: BaseException, kind: type | None) -> str:
-    """What is wrong with a part of a message; a `ValueError`, as of bounds, keeps its own text."""
+    """The error in a part of a message; a `ValueError`, as of bounds, keeps its own text."""
     return str(error) if type(error) is ValueError else format_exception(error, kind)
 
 
 def foreground_of(server: LanguageServer) -> RequestPriority:
-    """The record of the requests that a server has not answered yet."""
+    """The record of a server's unanswered requests."""
     protocol = server.protocol
     assert isinstance(protocol, Protocol)
     return protocol.request_priority
 
 
-# How the server is reached: its own pipes, or one TCP connection.
+# Transports: the server's own pipes, or one TCP connection.
 
 logger = logging.getLogger(__name__)
 
@@ -292,8 +287,7 @@ async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> N
 
 
 class _PipeWriter(StdoutWriter):
-    """Writes to the editor. One that is gone reads nothing more, which is no error: that it is gone
-    the reader finds out."""
+    """Writes to the editor. Writing to a closed editor is no error: the reader detects the end."""
 
     def write(self, data: bytes) -> None:
         try:
@@ -308,8 +302,8 @@ def _pump(
     loop: asyncio.AbstractEventLoop,
     arrived: Callable[[], None],
 ) -> None:
-    """Hand over what arrives, as it arrives. One hop between threads per message: the library's own
-    reader takes three, each of which waits for a turn on a busy machine."""
+    """Pass on data as it arrives. One switch between threads per message: the library's own reader
+    takes three, each of which waits for its turn on a busy machine."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         try:
             while data := os.read(source, 1 << 20):
@@ -336,7 +330,7 @@ async def _serve(server: LanguageServer, reader: asyncio.StreamReader) -> None:
 
 
 def serve_tcp(server: LanguageServer, host: str, port: int) -> None:
-    """Serve one connection, then return. The log says where, for port 0."""
+    """Serve one connection, then return. The log has the address, for port 0."""
     sys.stdout = sys.stderr
     asyncio.run(_serve_tcp(server, host, port))
 
@@ -344,7 +338,7 @@ def serve_tcp(server: LanguageServer, host: str, port: int) -> None:
 async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
     done = asyncio.Event()
     ended: list[SystemExit] = []
-    """The end that the client asked for, which a callback must not raise."""
+    """The exit requested by the client, which a callback must not raise."""
     taken = False
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -18,8 +18,8 @@ _LOCK = RLock()
 
 
 class _Fields:
-    """Stands for the fields of a class that attrs has not completed, and completes it when they are
-    looked up."""
+    """Placeholder for the fields of an incomplete class, which completes the class when they are
+    accessed."""
 
     def __get__(self, _instance: object, cls: type) -> Any:
         _complete(cls)
@@ -30,8 +30,8 @@ _FIELDS = _Fields()
 
 
 def load_types() -> None:
-    """Import `lsprotocol.types` with classes that are completed on demand. Does nothing where it is
-    imported already. For the main thread, before another one runs: `attrs.define` is replaced
+    """Import `lsprotocol.types` with classes that are completed on demand. No effect if it is
+    already imported. For the main thread, before another one runs: `attrs.define` is replaced
     meanwhile."""
     if "lsprotocol.types" in sys.modules:
         return
@@ -43,12 +43,13 @@ def load_types() -> None:
         attrs.define = define
     from lsprotocol import _hooks
 
-    # Else the converter would complete all of them: it resolves the names in their annotations.
+    # Otherwise the converter would complete all of them: it resolves the names in their
+    # annotations.
     _hooks._resolved_forward_references = True
 
 
 def _on_demand(cls: C) -> C:
-    """What `attrs.define` is replaced with: the class as in the source, incomplete."""
+    """Replacement of `attrs.define`: returns the class of the source, incomplete."""
     cls.__init__ = _init  # type: ignore[misc]
     cls.__attrs_attrs__ = _FIELDS  # type: ignore[attr-defined]
     return cls
@@ -60,7 +61,7 @@ def _init(self: Any, *arguments: Any, **values: Any) -> None:
 
 
 def _complete(cls: type) -> None:
-    """Let attrs complete a class. In place, since a class with slots would be another one."""
+    """Let attrs complete a class in place, since a class with slots would be another one."""
     with _LOCK:
         if cls.__dict__["__attrs_attrs__"] is not _FIELDS:
             return

@@ -1,4 +1,4 @@
-"""The editor's open documents, changed as the author types, and positions in their texts."""
+"""The editor's open documents, updated as the author types, and positions in their texts."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 # Offsets of a text as positions of the protocol.
 #
-# A line ends at LF, CRLF or CR and nowhere else, and a character counts 1 to 4 units in the
-# negotiated encoding. The library's own documents split lines as `str.splitlines` does (form feeds,
-# U+2028 ...), which shifts every line below such a character; so both are done here.
+# A line ends only at LF, CRLF or CR, and a character counts 1 to 4 units in the negotiated
+# encoding. The library's own documents split lines like `str.splitlines` (form feeds, U+2028 ...),
+# which shifts every later line; therefore both are done here.
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LONG_LINE = 4096
-"""In a line with more characters, sums of units are used."""
+"""Number of characters of a line above which sums of units are used."""
 _LARGE_TEXT = 1 << 16
-"""From this length on, numpy looks for the line ends of an ASCII text."""
+"""Length from which numpy finds the line ends of an ASCII text."""
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
 def line_starts(text: str) -> array[int]:
-    """The offsets of the lines, of which there is at least one, and of the text's end."""
+    """The offsets of the lines, at least one, and of the text's end."""
     if len(text) >= _LARGE_TEXT and text.isascii() and "\r" not in text:
         import numpy as np
 
@@ -57,7 +57,7 @@ def units(text: str, encoding: str) -> int:
 
 
 def code_points(text: str, count: int, encoding: str) -> int:
-    """How many characters of `text` its first `count` units hold; all when there are fewer."""
+    """Number of characters in the first `count` units of `text`; all if there are fewer units."""
     if count <= 0:
         return 0
     if encoding == "utf-32" or text.isascii():
@@ -81,7 +81,8 @@ def _inside_character(data: bytes, at: int, size: int) -> bool:
 
 
 class LineIndex:
-    """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
+    """Converts between offsets (code points) and positions (line, units) of one text. Never raises
+    on a position."""
 
     def __init__(self, text: str, encoding: str, starts: array[int] | None = None) -> None:
         self.encoding = encoding
@@ -90,7 +91,7 @@ class LineIndex:
         """The offsets of the lines, and of the text's end. Not to be changed."""
         self._text = text
         self._is_plain = encoding == "utf-32" or text.isascii()
-        """Each character is one unit."""
+        """Whether each character is one unit."""
 
     def offset(self, position: types.Position) -> int:
         """The offset of a position, clamped to the end of its line and to the end of the text."""
@@ -103,7 +104,7 @@ class LineIndex:
         return start + code_points(self._text[start:end], position.character, self.encoding)
 
     def line_end(self, line: int) -> int:
-        """The offset at which a line's text ends, before its line end."""
+        """The offset of a line's end, before its line end characters."""
         if line >= len(self.starts) - 1:
             return self.starts[-1]
         start, end = self.starts[line], self.starts[line + 1]
@@ -115,18 +116,18 @@ class LineIndex:
         return Span(self.offset(range_.start), self.offset(range_.end))
 
     def position(self, offset: int) -> types.Position:
-        """The position of an offset, which is clamped to the text."""
+        """The position of an offset, clamped to the text."""
         return types.Position(*self._place(offset))
 
     def range(self, span: Span) -> types.Range:
         return types.Range(start=self.position(span.start), end=self.position(span.end))
 
     def wire_range(self, span: Span) -> Range:
-        """The range of a span in the form that is encoded without the library."""
+        """The range of a span in the form encoded without the library."""
         return Range(Position(*self._place(span.start)), Position(*self._place(span.end)))
 
     def wire_ranges(self, spans: Sequence[Span]) -> Iterator[Range]:
-        """`wire_range` of each of many spans, whose lines are looked up together."""
+        """The `wire_range` of many spans, with a common look-up of lines."""
         for line, character, last, end in self.places(spans):
             yield Range(Position(line, character), Position(last, end))
 
@@ -159,7 +160,7 @@ class LineIndex:
         return line, offset - start + int(further)
 
     def _further_units(self, offsets: Any) -> Any:
-        """The units before each offset, less its characters."""
+        """The units before each offset, minus its characters."""
         import numpy as np
 
         at, sums = self._wide
@@ -167,8 +168,7 @@ class LineIndex:
 
     @cached_property
     def _wide(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Offsets of the characters that have more than one unit, and the sums of their further
-        units."""
+        """Offsets of the characters with more than one unit, and the cumulated extra units."""
         import numpy as np
 
         codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -181,11 +181,11 @@ class LineIndex:
 
 
 FEW_LINES = 2_000
-"""With fewer lines after an edit, their offsets are shifted one by one; with more, by numpy."""
+"""Number of lines after an edit above which numpy shifts their offsets."""
 
 
 class OpenDocument(TextDocument):
-    """A document the editor has open. An edit reads again the lines that it touches."""
+    """A document open in the editor. An edit parses only the lines that it touches."""
 
     def __init__(
         self, uri: str, text: str, version: int | None, language: str | None, encoding: str
@@ -194,6 +194,8 @@ class OpenDocument(TextDocument):
         self.encoding = encoding
         self._text = text
         self._index: LineIndex | None = None
+        self.typed_to = 0
+        """End of what was inserted last; 0 where the whole text was replaced."""
 
     @property
     def source(self) -> str:
@@ -201,13 +203,13 @@ class OpenDocument(TextDocument):
 
     @property
     def index(self) -> LineIndex:
-        """Positions of the present version."""
+        """Positions of the current version."""
         if self._index is None:
             self._index = LineIndex(self._text, self.encoding)
         return self._index
 
     def share(self, text: str) -> None:
-        """Keep the text as this object, which others hold too, if it is the same text."""
+        """Share this text object, if it has the same text."""
         if text is not self._text and text == self._text:
             self._text, self._index = text, None
 
@@ -223,14 +225,15 @@ class OpenDocument(TextDocument):
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
-            self._text, self._index = change.text, None
+            self._text, self._index, self.typed_to = change.text, None, 0
 
     def _replace(self, range_: types.Range, text: str) -> None:
         before = self.index.starts
         start, end = sorted((self.index.offset(range_.start), self.index.offset(range_.end)))
         moved = len(text) - (end - start)
+        self.typed_to = start + len(text)
         self._text = self._text[:start] + text + self._text[end:]
-        # A CR and an LF may now meet at either end of the edit: split the neighbours again, too.
+        # A CR and an LF may meet at either end of the edit: split the neighbours again, too.
         count = len(before) - 1
         first = max(0, bisect_right(before, start, 0, count) - 2)
         last = min(count, bisect_right(before, end, 0, count) + 1)
@@ -266,8 +269,8 @@ class DocumentStore(Workspace):
 
     @property
     def opened(self) -> dict[str, OpenDocument]:
-        """The open documents by the address that the editor gave them. (`text_documents` has their
-        addresses without escapes: of a path with `#` or `%20` that is no address.)"""
+        """The open documents by the editor's URI. (`text_documents` has URIs without escapes:
+        invalid for a path with `#` or `%20`.)"""
         found = self.text_documents.values()
         return {document.uri: document for document in found if isinstance(document, OpenDocument)}
 

@@ -1,4 +1,4 @@
-"""Work-done progress: created, reported and ended here alone, with a cancel button."""
+"""Work-done progress with a cancel button; created, reported and ended only here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CREATE_SECONDS = 2.0
-"""Seconds that an editor may take to confirm that it shows the progress."""
+"""Seconds that an editor may take to confirm the progress."""
 
 Report = Callable[[str], None]
 R = TypeVar("R")
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 
 class ProgressBar:
-    """One progress that the editor shows. For the event loop."""
+    """One progress shown in the editor. For the event loop."""
 
     def __init__(self, editor: Editor, token: str) -> None:
         self._progress = editor.progress
@@ -45,13 +45,13 @@ class ProgressBar:
     async def begin(
         cls, editor: Editor, title: str, message: str = "", percentage: int | None = None
     ) -> ProgressBar | None:
-        """Show it; None where the editor shows none."""
+        """Show a progress; None if the editor supports none."""
         if not editor.flags.progress:
             return None
         token = "-".join(("citewell", *title.split()[:1], str(next(_numbers))))
         creating = asyncio.ensure_future(editor.progress.create_async(token))
         try:
-            # None, though pygls says that it is a future.
+            # None, although pygls declares a future.
             _ = await asyncio.wait_for(asyncio.shield(creating), CREATE_SECONDS)
         except Exception as error:
             logger.info("The editor shows no progress: %s", error)
@@ -74,7 +74,7 @@ class ProgressBar:
         return self.cancelled.done()
 
     def report(self, message: str, percentage: int | None = None) -> None:
-        """Show how far the work is."""
+        """Show the state of the work."""
         self._progress.report(
             self._token,
             types.WorkDoneProgressReport(
@@ -83,7 +83,7 @@ class ProgressBar:
         )
 
     def end(self, message: str = "") -> None:
-        """Take it away."""
+        """Remove the progress."""
         with contextlib.suppress(Exception):  # the connection may be gone
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message or None))
         self._progress.tokens.pop(self._token, None)
@@ -93,10 +93,8 @@ class ProgressBar:
 async def with_progress(
     editor: Editor, title: str, job: Callable[[Report], Awaitable[R]]
 ) -> R | None:
-    """Run a job while the editor shows that it runs; None when the author cancelled it.
-
-    The job is given a function that reports what it is doing. An editor without progress waits.
-    """
+    """Run a job with a progress in the editor; None when the author cancelled it. The job gets a
+    function that reports its steps. Without progress support it just runs."""
     progress = await ProgressBar.begin(editor, title)
     if progress is None:
         return await job(lambda message: None)
@@ -116,7 +114,7 @@ async def with_progress(
 
 
 async def on_thread(job: Callable[[find.Progress, Cancel], R], report: Report) -> R:
-    """Run a use case on a thread: what it is doing is reported, and cancelling the task ends it."""
+    """Run a use case on a thread with reports; cancelling the task ends it."""
     loop = asyncio.get_running_loop()
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -164,13 +162,13 @@ class DelayedProgress:
         return not self._is_cancelled
 
     def report(self, message: str, percentage: int) -> None:
-        """Show how far the work is, now or when the progress is shown."""
+        """Report the state of the work, shown now or later."""
         self._message, self._percentage = message, percentage
         if self._progress is not None:
             self._progress.report(message, percentage)
 
     def end(self) -> None:
-        """Take it away."""
+        """Remove the progress."""
         self._showing.cancel()
         if self._progress is not None:
             self._progress.end()
@@ -187,19 +185,19 @@ class DelayedProgress:
 # Progress, with a cancel button, while the library opens.
 
 BEFORE_SHOWN = 1.0
-"""Seconds of opening before anything is shown."""
+"""Seconds of opening before progress is shown."""
 LOOK_SECONDS = 0.1
 
 
 class LibraryProgress:
-    """Watches the engine's process come up. For one event loop."""
+    """Watches the start of the engine's process. For one event loop."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, engine: WorkerEngine, name: str) -> None:
-        """Watch the engine open the library of that name."""
+        """Watch the engine open the library with that name."""
         self.stop()
         if self._editor.flags.progress:
             self._task = asyncio.ensure_future(self._watch(engine, name))
@@ -230,18 +228,18 @@ class LibraryProgress:
 
 
 async def _opened(engine: WorkerEngine) -> None:
-    """Returns when the engine answers, however late."""
+    """Wait until the engine answers, without a limit."""
     while any(problem.code == LATE.code for problem in (await engine.status_async()).problems):
         await asyncio.sleep(LOOK_SECONDS)
 
 
-# Reports that a .bib may not be written, with a button that allows it or opens the file.
+# Reports of a .bib that may not be written, with a button that allows it or opens the file.
 
 Retry = Callable[[], Awaitable[object]]
 
 
 class Obstacles:
-    """Shows problems, with a button where one helps to resolve them. For the event loop."""
+    """Shows problems, with a button if one helps to solve them. For the event loop."""
 
     def __init__(self, editor: Editor, allow: Callable[[Path], None]) -> None:
         """`allow` is called with a folder outside the workspace that the author makes writable."""

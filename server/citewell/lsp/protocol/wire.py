@@ -1,7 +1,7 @@
-"""Answers of many parts in the protocol's form, encoded off the event loop.
+"""Large answers in the protocol's form, encoded off the event loop.
 
 A .bib may have a hundred thousand entries, and its outline as many symbols. The library's own
-conversion of such a list takes seconds, all of them on the event loop.
+conversion of that list takes seconds on the event loop.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Encoded:
-    """The result of a request as JSON. Sent as it is."""
+    """The result of a request as JSON, sent unchanged."""
 
     __slots__ = ("data",)
 
@@ -21,7 +21,7 @@ class Encoded:
 
 
 class Refused:
-    """The result of a request that cannot be done, for a reason to be shown to the author."""
+    """The result of an impossible request, with the reason for the author."""
 
     __slots__ = ("message",)
 
@@ -96,7 +96,7 @@ class DocumentLink(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class LspTextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
     range: Range | msgspec.Raw
-    """Encoded once where many items replace the same range."""
+    """Encoded once if many items replace the same range."""
     new_text: str
 
 
@@ -106,7 +106,7 @@ class LabelDetails(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ListPlace(msgspec.Struct, frozen=True, gc=False):
-    """Where an item stands among the lists that the session remembers."""
+    """The position of an item among the lists in memory."""
 
     list: int
     rank: int

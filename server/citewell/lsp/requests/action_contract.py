@@ -1,4 +1,4 @@
-"""The interface of a provider of code actions, and the requests that it answers."""
+"""The interface of providers of code actions, and their requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from citewell.model import Query, Work
 
 Report = Callable[[str], None]
-"""Shows the author what a long plan is doing."""
+"""Reports the steps of a long plan to the author."""
 
 
 class ActionRequest(Struct, frozen=True, eq=False):
@@ -35,40 +35,40 @@ class ActionRequest(Struct, frozen=True, eq=False):
     is_bib: bool
     range: types.Range
     diagnostics: Sequence[types.Diagnostic]
-    """Those that the editor shows there; ours carry the source "citewell"."""
+    """The editor's diagnostics there; Citewell's have the source "citewell"."""
     automatic: bool
-    """True when the editor only wants to know whether to show a lamp: be quick."""
+    """Whether the editor only decides whether to show a lamp: be quick."""
     on_character: bool = False
-    """An empty range is on a character, as in Neovim, not between two."""
+    """Whether an empty range is on a character, as in Neovim, not between two."""
     wants_source: bool = False
-    """True when the editor asks for nothing but actions on the source as a whole."""
+    """Whether the editor requests only source actions."""
 
     async def snapshot(self) -> Snapshot | None:
-        """The manuscript as it is now; None for a .bib."""
+        """The current manuscript; None for a .bib."""
         return None if self.is_bib else await self.projects.snapshot(self.uri)
 
     def codes(self) -> frozenset[str]:
-        """The codes of our diagnostics there."""
+        """The codes of Citewell's diagnostics there."""
         return frozenset(str(d.code) for d in self.diagnostics if d.source == "citewell")
 
 
 class ChosenAction(Struct, frozen=True, eq=False):
-    """One action that the author wants done, on the present texts."""
+    """One chosen action, on the current texts."""
 
     projects: Projects
     uri: str
     name: str
     arguments: Mapping[str, Any]
-    """As the editor sent it back: to be checked before use."""
+    """From the editor, to be validated."""
     report: Report
 
     def text(self, key: str) -> str:
-        """A text among the arguments; empty when it is missing or no text."""
+        """A text among the arguments; "" if it is missing or of another type."""
         value = self.arguments.get(key)
         return value if isinstance(value, str) else ""
 
     def number(self, key: str, default: int = -1) -> int:
-        """A whole number among the arguments."""
+        """An integer among the arguments."""
         value = self.arguments.get(key)
         return value if isinstance(value, int) else default
 
@@ -78,16 +78,16 @@ class ChosenAction(Struct, frozen=True, eq=False):
 
 
 class ActionProvider(Protocol):
-    """Offers the actions of one subject and plans those that are chosen. Keeps no state."""
+    """Offers the actions of one subject and plans chosen ones. Stateless."""
 
     @property
     def name(self) -> str:
-        """Stable: travels through the editor with each action."""
+        """A stable name, which travels through the editor with each action."""
         ...
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its actions, so that it is not asked when the editor wants others."""
+        """The kinds of its actions; it is skipped when the editor requests others."""
         ...
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
@@ -95,11 +95,11 @@ class ActionProvider(Protocol):
         ...
 
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
-        """The edits of an action for the texts as they are now; None when its place is gone."""
+        """The edits of an action for the current texts; None when its place is gone."""
         ...
 
 
-# The plan of a code action with the feedback that choosing it gives.
+# The plan of a code action with the feedback of the choice.
 
 
 async def with_choice(
@@ -112,10 +112,8 @@ async def with_choice(
     engine: Engine,
     variant: str = "",
 ) -> ActionPlan:
-    """The plan of a code action, with the feedback of choosing it if it adds the work's entry.
-
-    The argument `above` holds the ids of the choices that were listed above this one.
-    """
+    """The plan of a code action, with the feedback of choosing it if it adds the work's entry. The
+    argument `above` holds the ids of the choices above this one."""
     if work is None or not adds_entry(plan):
         return plan
     ids = [name for name in chosen.text("above").split("\n") if name]

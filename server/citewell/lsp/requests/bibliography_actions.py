@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from citewell.model.check import Check
 
 LARGE = 5_000
-"""Entries from which a lamp does not say what could be done with the whole file."""
+"""Number of entries above which a lamp does not consider actions on the whole file."""
 
 
 class BibliographyActions(Struct, frozen=True, eq=False):
-    """Keeps a .bib in order."""
+    """Actions that keep a .bib in order."""
 
     name = "bibliography"
     kinds = ("quickfix", "refactor.rewrite", "source.sortBib", "source.removeUnused")
@@ -43,7 +43,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
     engine: Engine
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """What can be done with the entry at the cursor, and with the file."""
+        """The actions on the entry at the cursor, and on the file."""
         from citewell.features.bib import actions as feature
         from citewell.features.checking.lint_rule import LintPaper
 
@@ -76,7 +76,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
 
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits of the chosen action."""
-        # A file that was not read may cite what is to go.
+        # An unread file may cite the entries to be removed.
         snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
         bib = snapshot.linked.bib if snapshot is not None else None
         if snapshot is None or bib is None:
@@ -155,7 +155,7 @@ def _normalised(bib: BibFile, entry: BibEntry, record: Work) -> ActionPlan:
     return in_file(bib, normalise(bib, entry, record), f"Complete {entry.key} from its record")
 
 
-# The action at a bibliography that is not there: name the file that is.
+# The action for a missing bibliography: name the existing file.
 
 
 class BibPathActions(Struct, frozen=True, eq=False):
@@ -196,12 +196,12 @@ async def _missing(projects: Projects, snapshot: Snapshot) -> list[MissingBib]:
     return await projects.read(look)
 
 
-# Actions on an entry that was looked up: take what its record has, or what was meant; mark it as
-# checked; remove it.
+# Actions on a checked entry: take its record or the intended paper, mark it as checked, or remove
+# it.
 
 
 class VerificationActions(Struct, frozen=True, eq=False):
-    """Corrects references by the records that they were compared with, or takes them away."""
+    """Corrects references by their records, or removes them."""
 
     name = "verification"
     kinds = ("quickfix", "refactor.rewrite")
@@ -211,7 +211,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
     engine: WorkerEngine
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """What can be done about the entry at the place; nothing while it is not looked up."""
+        """The actions for the entry at the place; none while it is unchecked."""
         found = await request.projects.bib(request.uri) if request.is_bib else None
         reading = self.buffers.reading(request.uri)
         if found is None or reading is None:
@@ -234,7 +234,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
             here, cited = request.codes(), counts.get(entry.key, 0)
             actions = actions_on(bib, entry, check)
             actions += [*meant, *doubted_actions(entry, check, cited)]
-            # What mends the place that was asked about comes first.
+            # Fixes for the requested place come first.
             return sorted(actions, key=lambda one: here.isdisjoint(one.fixes))
 
         return await request.projects.read(offered)
@@ -242,7 +242,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
     async def _meant(
         self, request: ActionRequest, bib: BibFile, entry: BibEntry, check: Check
     ) -> list[Action]:
-        """Papers of the library that an entry in doubt may mean."""
+        """Papers of the library that a doubtful entry may mean."""
         from citewell.usecases import check as changes
 
         if not changes.is_doubted(check):
@@ -255,7 +255,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
         return await request.projects.read(lambda: changes.meant_actions(entry, check, lists))
 
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
-        """The edits for the entry as it is now."""
+        """The edits for the current entry."""
         found = await chosen.projects.bib(chosen.uri)
         if found is None:
             return None
@@ -280,7 +280,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
                 lambda: _plan(bib, entry, changes.meant_edits(bib, entry, check, work))
             )
         if chosen.name == changes.REMOVE:
-            # A file that was not read may cite what is to go.
+            # An unread file may cite the entries to be removed.
             snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
             if snapshot is None or snapshot.linked.bib is None:
                 return None
@@ -332,19 +332,20 @@ def _plan(bib: BibFile, entry: BibEntry, edits: tuple[TextEdit, ...]) -> ActionP
     )
 
 
-# The file that a declaration of a missing bibliography may have meant.
+# The file that the declaration of a missing bibliography may mean.
 
 
 class MissingBib(msgspec.Struct, frozen=True):
-    """A declaration of a file that does not exist, and the only file of its name."""
+    """A declaration of a missing file, and the only file with that name."""
 
     span: Span
     target: str
-    """The path to that file, as the declaration writes paths."""
+    """The path to that file, in the form of the declaration."""
 
 
 def missing_bibs(project: Project, document: Document) -> Iterator[MissingBib]:
-    """The declarations of a document whose file the workspace has in one other place."""
+    """The declarations of a document for missing files with exactly one namesake in the
+    workspace."""
     declared = [one for one in project.declared_bibs if project.documents.get(one[0]) is document]
     names = Counter(declaration.span for _, declaration, _ in declared)
     for source, declaration, path in declared:
@@ -370,7 +371,7 @@ def bib_path_action(missing: MissingBib) -> Action:
 
 
 def plan_bib_path(document: Document, missing: MissingBib) -> ActionPlan:
-    """The path in the declaration is replaced; nothing else changes."""
+    """Replace the path in the declaration; nothing else changes."""
     edit = FileEdit(document.path, (TextEdit(missing.span, missing.target),))
     return ActionPlan(
         edits=(edit,), texts={Path(document.path): document.text}, label=f"Use {missing.target}"

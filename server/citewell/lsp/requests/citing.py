@@ -1,8 +1,10 @@
-"""From a place in a document to papers and entries: the features, fed from projects and engine."""
+"""From a place in a document to papers and entries: the features, with data from projects and
+engine."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from citewell.lsp.state.memory import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
-from citewell.model.document import Placeholder
+from citewell.model.document import Placeholder, PlaceholderKind, Span
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
@@ -25,23 +27,25 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.buffers import Snapshot
     from citewell.lsp.documents.projects import Projects
     from citewell.lsp.state.checking import ReferenceChecks
-    from citewell.lsp.state.memory import RerankPrefetch, Shown, ShownLists
+    from citewell.lsp.state.memory import SearchPrefetch, Shown, ShownLists
     from citewell.lsp.state.zotero import Zotero
     from citewell.options import Options
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
-"""The author's entries before the papers of the library, those behind them, and what the reference
-manager has."""
+"""The author's entries before the papers of the library, those after them, and those of the
+reference manager."""
 
 MAX_KEYS = 50
-"""Keys listed inside a citation."""
+"""Maximum number of keys listed inside a citation."""
 KEY_SECONDS = 0.5
-"""How long keys that were found wait for papers."""
+"""Seconds that keys already found wait for papers."""
 
 
 class Insertion(Struct, frozen=True, eq=False):
-    """What inserting a paper changes, and the texts to which the edits refer."""
+    """The edits of an insertion, and the texts that they refer to."""
 
     edits: tuple[FileEdit, ...]
     texts: dict[Path, str]
@@ -51,20 +55,22 @@ class Insertion(Struct, frozen=True, eq=False):
 
 
 class CitationService(Struct, frozen=True, eq=False):
-    """What is cited at a place, and the edits that cite it. For the event loop."""
+    """The citation at a place, and its edits. For the event loop."""
 
     projects: Projects
     engine: WorkerEngine
     checks: ReferenceChecks
     zotero: Zotero
     lists: ShownLists
-    prefetch: RerankPrefetch
+    prefetch: SearchPrefetch
+    prepared: SearchPrefetch
+    """The search for the place at which a cite command is being typed."""
 
     async def complete(
         self, snapshot: Snapshot, cursor: int, *, keys: bool = True, papers: bool = True
     ) -> Completion | None:
-        """The completion list at a cursor; None where nothing is to be cited, or, without `keys` or
-        `papers`, where these are typed or asked for.
+        """The completion list at a cursor; None outside citations and, without `keys` or `papers`,
+        for these.
 
         The author's own entries are looked up on the reader thread, the papers in the worker; when
         the client cancels, both are.
@@ -133,11 +139,11 @@ class CitationService(Struct, frozen=True, eq=False):
             self.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
 
         if papers and not at.key_like and at.asks_library(0):
-            # Whatever the author has, papers are listed, too: both are looked up at once.
+            # Papers are always listed, too: both are looked up concurrently.
             query = await read(to_query)
             search = asyncio.ensure_future(self._search(query, options))
             try:
-                await asyncio.sleep(0)  # the request goes out
+                await asyncio.sleep(0)  # lets the request be sent
                 own = await read(own_of)
                 wake(own)
                 result = await search
@@ -149,7 +155,7 @@ class CitationService(Struct, frozen=True, eq=False):
             if not isinstance(found, Query):
                 return found
             query = found
-            # A cold or missing library must not delay the keys that are typed.
+            # A library that is loading or missing must not delay the keys.
             seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
             result = await self._search(query, options, seconds=seconds, is_key=at.key_like)
         if state.is_quick and state.is_prepared:
@@ -161,15 +167,31 @@ class CitationService(Struct, frozen=True, eq=False):
     async def _search(
         self, query: Query, options: Options, *, seconds: float | None = None, is_key: bool = False
     ) -> SearchResult:
-        """What the library has for a query, for at most `seconds`."""
+        """The library's results for a query, within `seconds`."""
         result = self.prefetch.of(query)
         if result is not None:
             return result
         engine, count = self.engine, options.completion.limit
-        result = await engine.find_async(query, count, cancel=Cancel(seconds))
+        # A search that still runs is not waited for where the time is limited.
+        result = self.prepared.of(query) if seconds else await self.prepared.wait(query)
+        if result is None:
+            result = await engine.find_async(query, count, cancel=Cancel(seconds))
         if options.retrieval.cross_encoder and not is_key:
             self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
         return result
+
+    async def prepare(self, uri: str, command: Span) -> None:
+        """Search for the place of a cite command without keys, before its list is asked for."""
+        place = Span(command.end, command.end)
+        marker = Placeholder(PlaceholderKind.MARKER, command, "", place, "")
+        try:
+            snapshot = await self.projects.snapshot(uri)
+            if snapshot is not None:
+                query = await self.make_query(snapshot, marker)
+                count = snapshot.options.completion.limit
+                self.prepared.seek(query, lambda: self.engine.find_async(query, count))
+        except Exception:
+            logger.exception("Preparing a list in %s failed", uri)
 
     async def make_query(self, snapshot: Snapshot, placeholder: Placeholder) -> Query:
         """The query of a placeholder with its context in the paper."""
@@ -180,7 +202,7 @@ class CitationService(Struct, frozen=True, eq=False):
         )
 
     async def entry_text(self, shown: Shown, candidate: Candidate) -> str:
-        """The entry that accepting a candidate would write."""
+        """The new entry for an accepted candidate."""
         from citewell.features.citing.insert import key_of
 
         work = candidate.work
@@ -193,7 +215,7 @@ class CitationService(Struct, frozen=True, eq=False):
         )
 
     async def find_work(self, work_id: str) -> Work | None:
-        """A paper by its id: from a list that was shown, else from the library."""
+        """A paper by its id: from a displayed list, else from the library."""
         from citewell.features.citing.insert import key_of
 
         work = self.lists.work(work_id)
@@ -211,10 +233,8 @@ class CitationService(Struct, frozen=True, eq=False):
         return found[0] if found else None
 
     async def plan_insertion(self, uri: str, work: Work, key: str) -> Insertion | None:
-        """The edits that add a paper to the bibliography of an open document, for its present text.
-
-        None when the document is no longer open, or changes faster than can be planned.
-        """
+        """The edits that add a paper to the bibliography of an open document, for its current text.
+        None when the document is no longer open, or changes too fast."""
         from citewell.features.citing.insert import key_of
 
         plan_one = partial(_plan, work=work, key=key)
@@ -234,13 +254,13 @@ class CitationService(Struct, frozen=True, eq=False):
 
 
 def _is_unfinished(placeholder: Placeholder, text: str, cursor: int) -> bool:
-    """Whether the cursor stands right behind the words, of which the last may be half typed."""
+    """Whether the cursor is right after the words, so that the last one may be incomplete."""
     words = placeholder.query
     return bool(words) and (placeholder.query_span.end == cursor or text.endswith(words, 0, cursor))
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:
-    """What keeps the list from being what it could be; not that nothing fits what is half typed."""
+    """Problems that degrade the list; not the lack of results for an incomplete text."""
     return result.problems if result.hits else (*result.failed, *result.dropped)
 
 

@@ -1,8 +1,8 @@
-"""textDocument/codeAction and codeAction/resolve: all providers asked at once, edits when chosen.
+"""textDocument/codeAction and codeAction/resolve: all providers in parallel, edits on choice.
 
-An action is shown before its edits are known. They are planned for the texts as they are when it
-is chosen: at resolution, where the editor can resolve edits, else by the command `citewell.act`,
-which writes through the editor. What may take a second runs by the command, with progress.
+An action is shown before its edits are known. They are planned for the texts at the time of the
+choice: at resolution, if the editor supports it, else by the command `citewell.act`, which writes
+through the editor. A slow plan runs in the command, with progress.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # The providers of code actions.
 
 KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
-"""The kinds of actions, which the server announces."""
+"""The kinds of actions announced by the server."""
 
 
 def providers(
@@ -66,7 +66,7 @@ def providers(
     citing: CitationService,
     show_problems: ShowProblems,
 ) -> tuple[ActionProvider, ...]:
-    """All that offer actions, in the order in which theirs are shown."""
+    """All providers, in the order in which their actions are shown."""
     return (
         UndefinedKeyActions(engine, zotero, citing),
         MissingEntriesActions(engine, zotero),
@@ -79,22 +79,23 @@ def providers(
     )
 
 
-# Which actions an editor wants, and which diagnostics an action mends.
+# Filters of actions by kind, and the diagnostics that an action fixes.
 
 
 def within(kind: str, wanted: Sequence[str]) -> bool:
-    """True when an editor that wants these kinds wants this one: "source" wants "source.sort"."""
+    """True when an editor that requests these kinds accepts this one: "source" includes
+    "source.sort"."""
     return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
 
 
 def may_hold(kind: str, wanted: Sequence[str]) -> bool:
-    """True when a provider of a kind may have actions of the wanted ones: "source" of
+    """True when a provider of a kind may have actions of the requested ones: "source" for
     "source.sort"."""
     return within(kind, wanted) or any(one.startswith(f"{kind}.") for one in wanted)
 
 
 def fixes(action: Action, diagnostic: types.Diagnostic, index: LineIndex) -> bool:
-    """True when an action mends what a diagnostic of ours shows."""
+    """True when an action fixes a diagnostic of Citewell."""
     if diagnostic.source != "citewell" or str(diagnostic.code) not in action.fixes:
         return False
     if action.span is None:
@@ -111,13 +112,13 @@ WHOLE = {
     "citewell.fillPlaceholders": ("placeholder", "fill", "Fill placeholders"),
     "citewell.addMissingEntries": ("missing-entries", "add-all", "Add all missing entries"),
 }
-"""Commands on an open document: provider and name of the action that each does, and its title."""
+"""Commands on an open document: provider and name of the action, and its title."""
 MAX_PLANS = 16
-"""Resolved edits that are remembered until the editor says that it made them."""
+"""Number of resolved edits in memory until the editor confirms them."""
 
 
 class ActArguments(msgspec.Struct, frozen=True):
-    """One action as it travels through the editor."""
+    """The arguments of an action on its way through the editor."""
 
     uri: str
     provider: str
@@ -127,7 +128,7 @@ class ActArguments(msgspec.Struct, frozen=True):
     slow: bool = False
     asks: bool = False
     report: bool = False
-    """The answer says what was done, and no message does."""
+    """Whether the answer has the result, without a message."""
 
 
 def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers:
@@ -184,7 +185,7 @@ def _whole(
 
 
 class CodeActions:
-    """The providers, and the plans that were sent for resolution."""
+    """The providers, and the plans sent for resolution."""
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class CodeActions:
 
     @staticmethod
     async def _ask(provider: ActionProvider, request: ActionRequest) -> Sequence[Action]:
-        """One provider that fails must not cost the actions of the others."""
+        """Request one provider, whose failure must not affect the actions of the others."""
         try:
             return await provider.offer(request)
         except Exception:
@@ -282,10 +283,10 @@ class CodeActions:
             data=data,
         )
 
-    # -- what is chosen -------------------------------------------------------------------------
+    # -- chosen actions -----------------------------------------------------------------------
 
     async def resolve(self, action: types.CodeAction) -> types.CodeAction:
-        """The action with its edits; unchanged when it runs by its command."""
+        """The action with its edits; unchanged if it runs as a command."""
         if action.command is not None or action.edit is not None:
             return action
         try:
@@ -316,7 +317,7 @@ class CodeActions:
         return action
 
     async def acted(self, number: object) -> None:
-        """The editor made the edits of a resolved action."""
+        """Handle the confirmation that the editor made the edits of a resolved action."""
         found = self._plans.pop(number, None) if isinstance(number, int) else None
         if found is not None:
             plan, before = found
@@ -324,7 +325,8 @@ class CodeActions:
             await self._edits.learn(plan.feedback)
 
     async def act(self, wanted: ActArguments) -> dict[str, Any]:
-        """Plan an action and have the editor make its edits: `applied` when it did."""
+        """Plan an action and apply its edits through the editor; `applied` in the result on
+        success."""
         plan, applied = await self._act(wanted)
         if plan is not None and applied:
             await asyncio.shield(self._edits.learn(plan.feedback))
@@ -354,15 +356,15 @@ class CodeActions:
         return None, False
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
-        """The plan, made with progress where that may take a second."""
+        """The plan, with progress if it is slow."""
         if not wanted.slow:
             return await self._plan(wanted, lambda message: None)
         title = wanted.title or wanted.name
         return await with_progress(self._editor, title, lambda report: self._plan(wanted, report))
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
-        """The plan; None, with a message, where there is none. Raises `StaleEditError` when the
-        author went on typing, or a file was replaced, while it was made."""
+        """The plan; None, with a message, if there is none. Raises `StaleEditError` if the author
+        typed, or a file was replaced, meanwhile."""
         provider = self._providers.get(wanted.provider)
         if provider is None:
             return None

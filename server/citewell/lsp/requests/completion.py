@@ -1,9 +1,9 @@
 """textDocument/completion and completionItem/resolve: papers for placeholders, keys for citations.
 
-The shape of the items is the one that the filters of all editors let through: `filterText` begins
-with the typed text, the list is incomplete (so that it is asked for again at the next letter), the
-order is in `sortText`. Editors filter the list that they show by each next letter until the new
-list arrives, and some close it where nothing matches: key, authors and title follow the typed text.
+The items suit the filters of all editors: `filterText` begins with the typed text, the list is
+incomplete (so that it is requested again at the next letter), and `sortText` gives the order.
+Editors filter the displayed list by each letter until the new list arrives, and some close it
+without a match: therefore key, authors and title follow the typed text.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from citewell.lsp.state.memory import Shown, ShownLists
 from citewell.model import Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten
+from citewell.model.document import Span
 from citewell.model.fields import VENUE_FIELDS
 from citewell.model.titles import fold, plain_title
 
@@ -42,13 +43,12 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import ProjectCache
     from citewell.lsp.protocol.open_document import OpenDocument
     from citewell.model.bib import BibFile
-    from citewell.model.document import Span
 
 # Completion inside a .bib, and of the names of bibliographies inside a document.
 
 LIBRARY_SECONDS = 0.3
 MIN_LETTERS = 4
-"""Letters that must be typed before venues are searched."""
+"""Minimum number of letters for a search of venues."""
 MAX_COUNTS = 64
 _PLACE = re.compile(r"(?:bibliography|addbibresource|addglobalbib|addsectionbib)\b[^\n]*$|^\s*-\s")
 _KINDS = {
@@ -62,13 +62,13 @@ _KINDS = {
 
 
 class Values:
-    """What the fields of bibliographies hold, counted once per version of a file."""
+    """The values of fields in bibliographies, counted once per version of a file."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], tuple[BibFile, Counter[str]]] = OrderedDict()
 
     def of(self, bib: BibFile, field: str) -> Counter[str]:
-        """How often each value of a field occurs."""
+        """The number of occurrences of each value of a field."""
         from citewell.features.bib.complete import count_values
 
         known = self._known.get((bib.path, field))
@@ -94,11 +94,11 @@ class BibCompletion:
         self._values = Values()
 
     async def complete(self, uri: str, position: types.Position) -> wire.Encoded | None:
-        """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
+        """The list at a place in a .bib; None if nothing can be completed, or outside a .bib."""
         snapshot = await self._projects.workspace(uri)
         if snapshot is None or snapshot.linked.bib is None:
             return None
-        # Only now: before, the reader thread may be importing the packages that these need.
+        # Imported here: earlier, the reader thread may be importing the packages that these need.
         from citewell.features.bib.complete import SiteKind, complete_bib, site_at
 
         bib = snapshot.linked.bib
@@ -120,7 +120,7 @@ class BibCompletion:
     async def complete_path(
         self, document: OpenDocument, position: types.Position
     ) -> wire.Encoded | None:
-        """The bibliographies that can be named at the place; None at any other place."""
+        """The bibliographies to complete at the place; None elsewhere."""
         line = document.before(position, 400).rpartition("\n")[2]
         if _PLACE.search(line) is None:
             return None
@@ -141,7 +141,7 @@ class BibCompletion:
         return _list(self._editor, snapshot, place, manuscript.text[place.start : cursor], items)
 
     async def _bib_paths(self, snapshot: WorkspaceSnapshot) -> list[Path]:
-        """Every .bib of the workspace, and those beside a document that is in none."""
+        """Every .bib of the workspace, and those beside a document outside it."""
         found = self._buffers.reading(snapshot.uri)
         if found is None:
             return []
@@ -156,7 +156,7 @@ class BibCompletion:
         return await self._projects.look_up(look)
 
     async def _venues(self, typed: str, field: str) -> list[str]:
-        """Names of venues in the library that hold all the words."""
+        """Names of venues in the library with all the words."""
         words = fold(typed).split()
         if sum(map(len, words)) < MIN_LETTERS:
             return []
@@ -200,9 +200,9 @@ def _list(
 # width of an editor with three columns (VS Code: 430 pixels).
 
 WIDTH = 46
-"""Characters of all columns together, including the spaces between them."""
+"""Maximum characters of all columns together, including the spaces between them."""
 LEAST = 8
-"""Characters of authors, year and title that are shown, at least: fewer are of no use."""
+"""Minimum characters of authors, year and title that are shown."""
 
 
 class CompletionColumns(msgspec.Struct, frozen=True):
@@ -210,11 +210,11 @@ class CompletionColumns(msgspec.Struct, frozen=True):
 
     label: str
     beside: str = ""
-    """Directly after the label, dimmed."""
+    """Text directly after the label, dimmed."""
     at: str = ""
-    """At the right edge."""
+    """Text at the right edge."""
     detail: str = ""
-    """The whole title; in an editor without these columns, everything in one line."""
+    """The whole title; in an editor without these columns, all text in one line."""
 
 
 def row_of(candidate: Candidate, *, columns: bool) -> CompletionColumns:
@@ -226,7 +226,7 @@ def row_of(candidate: Candidate, *, columns: bool) -> CompletionColumns:
     """
     from citewell.features.citing.insert import key_of
 
-    # A list does not mark an entry that the library merely lacks.
+    # A list does not mark an entry that is merely missing from the library.
     invented = doubt(candidate.check) if is_invented(candidate.check) else ""
     at = invented or where(candidate)
     title = plain_title(candidate.title)
@@ -251,10 +251,13 @@ def row_of(candidate: Candidate, *, columns: bool) -> CompletionColumns:
 
 TRIGGERS = ("<", ">", "{", "}", ",", "@", "[", "]", "?", " ")
 FILTERED = 300
-"""Characters of a `filterText`: some editors match longer texts by another, worse rule."""
+"""Maximum characters of a `filterText`: some editors match longer texts by a worse rule."""
 WINDOW = 700
-"""Characters before the cursor in which a citation or placeholder must have begun."""
+"""Characters before the cursor within which a citation or placeholder must have begun."""
 
+_BEGUN = re.compile(r"(?<!\\)\\[A-Za-z]*[cC]it[A-Za-z]*\*?([<{]?)$")
+"""A cite command that is being typed, from its third letter up to its brace."""
+_LONGEST_COMMAND = 40
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 
@@ -271,6 +274,27 @@ def handlers(
     """Completion, and the resolution of an item."""
     in_bib = BibCompletion(editor, buffers, projects, engine)
     in_documents = _Completion(editor, projects, citing, lists)
+
+    preparing: set[asyncio.Task[None]] = set()
+
+    def changed(uri: str) -> None:
+        """Prepare the list of a place when its cite command is typed; forget it once the author
+        types something else."""
+        document = editor.open_document(uri)
+        end = document.typed_to if document is not None else 0
+        head = document.source[max(0, end - _LONGEST_COMMAND) : end] if document is not None else ""
+        begun = _BEGUN.search(head)
+        if begun is None or not switches.is_on("complete-papers", uri=uri):
+            citing.prepared.stop()
+            for task in preparing:
+                task.cancel()
+        elif not begun[1]:
+            command = Span(end - len(begun[0]), end)
+            task = asyncio.ensure_future(citing.prepare(uri, command))
+            preparing.add(task)
+            task.add_done_callback(preparing.discard)
+
+    buffers.watchers.append(changed)
 
     async def completion(params: types.CompletionParams) -> wire.Encoded | None:
         document = editor.open_document(params.text_document.uri)
@@ -314,10 +338,8 @@ def handlers(
 def may_complete(
     document: OpenDocument, position: types.Position, marks: Sequence[str] = ()
 ) -> bool:
-    """False, at the cost of a glance, where no citation or placeholder can stand.
-
-    The space is a trigger character, so that this is asked at every word of prose.
-    """
+    """False, after a fast check, if there can be no citation or placeholder. The space is a trigger
+    character, so that every word of prose causes a request."""
     head = document.before(position, WINDOW)
     breaks = list(_PARAGRAPH.finditer(head))
     paragraph = head[breaks[-1].end() :] if breaks else head
@@ -325,7 +347,7 @@ def may_complete(
 
 
 class _Completion(Struct, frozen=True, eq=False):
-    """The list at a citation or placeholder, and what its items show."""
+    """The list at a citation or placeholder, and the cards of its items."""
 
     editor: Editor
     projects: Projects
@@ -335,7 +357,7 @@ class _Completion(Struct, frozen=True, eq=False):
     async def complete(
         self, uri: str, position: types.Position, *, keys: bool, papers: bool
     ) -> wire.Encoded | None:
-        """The list at a place; None where nothing is to be cited."""
+        """The list at a place; None if nothing is to be cited there."""
         snapshot = await self.projects.snapshot(uri)
         if snapshot is None:
             return None
@@ -422,7 +444,7 @@ def _filter_text(typed: str, candidate: Candidate) -> str:
 def _command(
     snapshot: Snapshot, found: Completion, candidate: Candidate, number: int
 ) -> wire.LspCommand | None:
-    """What must happen after the text is in: the entry, and a tail that the editor left behind."""
+    """The command to run after the insertion: it adds the entry, and removes a leftover tail."""
     if candidate.work is None and not found.tail:
         return None
     start = snapshot.index.position(found.span.start)

@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibFile
     from citewell.options import Options
 
-# Diagnostics for a client that does not ask for them: what is new is sent.
+# Diagnostics for a client that does not request them: only changes are sent.
 
 
 class Publisher:
-    """What was sent, and sends what differs. For the event loop."""
+    """Sends diagnostics that differ from the last ones. For the event loop."""
 
     def __init__(self, editor: Editor, buffers: Buffers, reporter: DiagnosticsPass) -> None:
         self._editor = editor
         self._buffers = buffers
         self._reporter = reporter
         self._pushed: dict[str, str] = {}
-        """Result id of what the client was last sent, by URI."""
+        """Result id of the diagnostics sent last, by URI."""
 
     async def push(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
-        """Send what is new: of open documents, and of the bibliographies that they cite from."""
+        """Send new diagnostics of open documents, and of the bibliographies that they cite from."""
         sent: set[str] = set()
         for uri, (report, version) in reports.items():
             document = self._editor.open_document(uri)
@@ -73,7 +73,7 @@ class Publisher:
         shown = {self._buffers.path_of(uri) for uri in sent}
         for uri in [uri for uri in self._pushed if uri not in sent]:
             del self._pushed[uri]
-            # An editor may write the address of a file that it opens in another way than we did.
+            # An editor may spell the URI of a file that it opens in another way.
             if self._buffers.path_of(uri) not in shown:
                 self._send(uri, b"[]", None)
 
@@ -92,12 +92,11 @@ class Publisher:
         )
 
 
-# The report of a file, as the connection asks for it: read on the reader thread, found on one
-# that gives way.
+# Reports of files for the connection: read on the reader thread, computed on one that gives way.
 
 
 class DiagnosticsPass:
-    """Makes reports of files that are open, and of those that are not. For the event loop."""
+    """Makes reports of open and closed files. For the event loop."""
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class DiagnosticsPass:
         self._reports: DiagnosticsBuilder | None = None
 
     async def of_open(self, uri: str) -> tuple[Report, int | None] | None:
-        """The report of the present version of an open document, and that version."""
+        """The report of the current version of an open document, and that version."""
         from citewell.lsp.state.reports import subject_of
 
         found = self._buffers.reading(uri)
@@ -132,7 +131,7 @@ class DiagnosticsPass:
     async def of_closed(
         self, reading: DocumentInput, wanted: ReportRequest, paths: list[Path]
     ) -> list[Report | None]:
-        """The reports of files that the editor does not show; None for one that is gone."""
+        """The reports of files that the editor does not show; None for a missing one."""
         from citewell.lsp.state.reports import closed_subjects
 
         subjects = await self._projects.look_up(
@@ -149,7 +148,7 @@ class DiagnosticsPass:
         return await self._projects.look_up(lambda cache: files_of(cache, reading))
 
     def wanted(self, options: Options) -> ReportRequest:
-        """What a report is made for now, with these settings."""
+        """The conditions of a report with these settings."""
         from citewell.lsp.state.reports import ReportRequest
 
         flags = self._editor.flags
@@ -164,14 +163,14 @@ class DiagnosticsPass:
         )
 
     async def _find(self, subject: Subject, wanted: ReportRequest) -> Report:
-        """On the thread that gives way: a hover needs the reader."""
+        """Compute a report on the thread that gives way: a hover needs the reader."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
             self._background, lambda: self._finder().of(subject, wanted)
         )
 
     def _finder(self) -> DiagnosticsBuilder:
-        """For the thread that finds."""
+        """The builder, for the background thread."""
         from citewell.lsp.state.reports import DiagnosticsBuilder
 
         if self._reports is None:
@@ -183,16 +182,16 @@ logger = logging.getLogger(__name__)
 
 CHECK = "citewell.check"
 LONGEST_WAIT = 10
-"""How long a request waits, at most, while the author keeps typing: a multiple of the delay."""
+"""Maximum wait of a request while the author keeps typing, as a multiple of the delay."""
 FILES = 250
 """Closed files per job of the reader thread, for which a hover may be waiting."""
 REST = 4
-"""The pause after a round, as a multiple of its duration, if only answers about references are new:
-for a large bibliography they keep arriving for a minute."""
+"""Pause after a round, as a multiple of its duration, if there are only new checks: for a large
+bibliography they keep arriving for a minute."""
 
 
 def handlers(diagnostics: Diagnostics) -> Handlers:
-    """The command that looks all references up again."""
+    """The command that checks all references again."""
 
     async def check(uri: Any = None) -> dict[str, Any]:
         diagnostics.check_again()
@@ -204,7 +203,7 @@ def handlers(diagnostics: Diagnostics) -> Handlers:
 
 
 def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
-    """The requests of a client that asks for diagnostics."""
+    """The requests of a client that pulls diagnostics."""
     options = types.DiagnosticOptions(
         identifier="citewell", inter_file_dependencies=True, workspace_diagnostics=True
     )
@@ -223,7 +222,7 @@ def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
 
 
 class Diagnostics:
-    """Knows which diagnostics the client has of each file, and brings them up to date."""
+    """Tracks the client's diagnostics of each file, and updates them."""
 
     def __init__(
         self,
@@ -263,10 +262,10 @@ class Diagnostics:
         self._reporter = DiagnosticsPass(editor, buffers, projects, checks, background)
         self._publisher = Publisher(editor, buffers, self._reporter)
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- life cycle -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """The connection ends."""
+        """Stop at the end of the connection."""
         self._closing = True
         self._checks.close()
         if self._task is not None:
@@ -275,7 +274,7 @@ class Diagnostics:
             self._resting.cancel()
 
     def touch(self, uri: str) -> None:
-        """Something changed: a document, or, with "", anything else."""
+        """Handle a change of a document or, with "", of anything else."""
         if self._closing:
             return
         self._changes += 1
@@ -290,7 +289,7 @@ class Diagnostics:
         self._start()
 
     def _news(self) -> None:
-        """More is known about references. No text changed, so the typing delay does not apply."""
+        """Handle new checks. No text changed, so the typing delay does not apply."""
         if self._closing or self._resting is not None:
             return
         loop = asyncio.get_running_loop()
@@ -340,16 +339,16 @@ class Diagnostics:
     def _delay(self, uri: str) -> float:
         return self._buffers.options_of(uri).diagnostics.delay_ms / 1000
 
-    # -- looked up ----------------------------------------------------------------------------
+    # -- checks -------------------------------------------------------------------------------
 
     def check_again(self) -> None:
-        """Forget which look-ups were cancelled or failed, and repeat them."""
+        """Forget cancelled and failed look-ups, and repeat them."""
         self._checks.again()
         self.touch("")
 
     async def check_now(self, uri: str) -> None:
-        """Look up what a paper cites, or every entry of a .bib. Returns when all is known and, for
-        a client that does not request diagnostics, has been sent."""
+        """Check the references cited by a paper, or every entry of a .bib. Returns when all are
+        known and, for a client that does not pull diagnostics, have been sent."""
         await self._editor.configured()
         found = await self._reporter.of_open(uri)
         if found is not None:
@@ -358,7 +357,7 @@ class Diagnostics:
         if not self._editor.flags.pull_diagnostics:
             await self._round()
 
-    # -- asked --------------------------------------------------------------------------------
+    # -- pulled ---------------------------------------------------------------------------------
 
     async def pull(self, uri: str, previous: str | None) -> Encoded:
         """The answer to `textDocument/diagnostic`."""
@@ -380,7 +379,7 @@ class Diagnostics:
         await self._editor.configured()
         await self._quiet("")
         state = (self._changes, self._checks.generation)
-        # A client asks every other second. If it reports changes on disk, skip looking at files.
+        # A client asks every other second. If it reports changes on disk, files need no check.
         if self._editor.flags.watch_files and self._workspace == (state, dict(previous)):
             items = [unchanged(uri, value) for uri, value in previous.items()]
             return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
@@ -418,10 +417,10 @@ class Diagnostics:
         self._workspace = (state, given)
         return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
 
-    # -- unasked ------------------------------------------------------------------------------
+    # -- pushed ---------------------------------------------------------------------------------
 
     async def _round(self) -> None:
-        """Bring the client up to date, and begin to look up what is not known."""
+        """Update the client, and start checks of unknown references."""
         reports: dict[str, tuple[Report, int | None]] = {}
         for uri in list(self._editor.documents.opened):
             try:
@@ -446,7 +445,7 @@ class Diagnostics:
             await self._checks.consider(_subjects(reports, options.verification == "all"))
 
     async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
-        """Ask the client to request again if its diagnostics of a present version are outdated."""
+        """Ask the client to pull again if its diagnostics of a current version are outdated."""
         stale = {
             uri: report.result_id
             for uri, (report, version) in reports.items()
@@ -454,7 +453,7 @@ class Diagnostics:
             and given[1] == version
             and given[0] != report.result_id
         }
-        # One request is enough, however long the client takes to follow it.
+        # One request is enough, however long the client takes to answer.
         if all(self._announced.get(uri) == result for uri, result in stale.items()):
             return
         self._announced |= stale
@@ -462,7 +461,7 @@ class Diagnostics:
 
 
 def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:
-    """The entries to look up: what open manuscripts cite, then the rest of open .bib files."""
+    """The entries to check: those cited in open manuscripts, then the rest of open .bib files."""
     from citewell.model.bib import BibFile
 
     cited: dict[Path, tuple[BibFile, set[str]]] = {}

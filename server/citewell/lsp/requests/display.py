@@ -1,4 +1,4 @@
-"""textDocument/inlayHint, codeLens and semanticTokens: what is shown in a document and a .bib."""
+"""textDocument/inlayHint, codeLens and semanticTokens: annotations in a document and a .bib."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from citewell.model.words import words_of
 if TYPE_CHECKING:
     from citewell.lsp.documents.buffers import WorkspaceSnapshot
 
-# Hints within the text: who and when beside a cited key, what the check found beside an entry.
+# Inlay hints: author and year beside a cited key, the check beside an entry.
 
 MAX_HINTS = 2_000
-"""Of one answer: a window shows a hundred lines, and a client that asks for all gets no more."""
+"""Maximum number in one answer: a window shows a hundred lines."""
 MAX_TEXT = 40
 
 
 class Hint(msgspec.Struct, frozen=True):
-    """A few words beside a place in a text, and what a pointer over them says."""
+    """A few words beside a place in a text, with a tooltip."""
 
     offset: int
     text: str
@@ -47,10 +47,8 @@ class Hint(msgspec.Struct, frozen=True):
 def citation_hints(
     document: Document, find: Callable[[str], BibEntry | None], span: Span
 ) -> list[Hint]:
-    """Hints with author and year after each cited key in a part of a document.
-
-    Keys without an entry get none: a diagnostic reports them.
-    """
+    """Hints with author and year after each cited key in a part of a document. Keys without an
+    entry get none: a diagnostic reports them."""
     citations = document.citations
     first = bisect_left(citations, span.start, key=lambda citation: citation.span.end)
     found: list[Hint] = []
@@ -67,7 +65,7 @@ def citation_hints(
 
 
 def author_year(entry: BibEntry) -> str:
-    """ "Vaswani et al. 2017": from the entry alone, which costs a few microseconds."""
+    """ "Vaswani et al. 2017": from the entry alone, which takes a few microseconds."""
     names = tuple(author.family or author.given for author in entry.body.authors)
     who = family_names(names, " and ") or entry.get("editor").split(",")[0]
     who = shorten(who, MAX_TEXT, inside_words=True)
@@ -75,7 +73,7 @@ def author_year(entry: BibEntry) -> str:
 
 
 def entry_hints(bib: BibFile, check_of: CheckOf, span: Span) -> list[Hint]:
-    """What is known of each entry of a part of a .bib, behind its key. Nothing waits for it."""
+    """The known check of each entry in a part of a .bib, after its key, without waiting."""
     found: list[Hint] = []
     for entry in entries_within(bib, span):
         check = check_of(entry)
@@ -98,7 +96,7 @@ def entry_hints(bib: BibFile, check_of: CheckOf, span: Span) -> list[Hint]:
 
 
 def entries_within(bib: BibFile, span: Span) -> Iterator[BibEntry]:
-    """The entries that a part of the file touches: found by bisection, not by looking at all."""
+    """The entries that overlap a part of the file, found by bisection."""
     entries = bib.entries
     first = max(0, bisect_right(entries, span.start, key=lambda entry: entry.start) - 1)
     for index in range(first, len(entries)):
@@ -109,7 +107,7 @@ def entries_within(bib: BibFile, span: Span) -> Iterator[BibEntry]:
             yield entry
 
 
-# The state of each key as semantic tokens: defined, undefined, not cited, still wanted.
+# The state of each key as semantic tokens: defined, undefined, uncited, placeholder.
 
 MAX_TOKENS = 50_000
 
@@ -124,7 +122,7 @@ class TokenKind(IntEnum):
 
 
 NAMES = ("citationDefined", "citationUndefined", "citationPlaceholder", "citationUnused")
-"""The names under which a colour scheme finds the kinds."""
+"""The names of the kinds in a colour scheme."""
 
 
 class Token(msgspec.Struct, frozen=True, array_like=True):
@@ -168,12 +166,12 @@ def bib_tokens(
         for entry in entries
         if entry.key
     ]
-    # The keys of a file are in order, and do not overlap.
+    # The keys of a file are in order, without overlap.
     return found[:MAX_TOKENS]
 
 
 def _lines(text: str, span: Span, kind: TokenKind) -> Iterator[Token]:
-    """A token may not span lines: one for each line that a range has words on."""
+    """The tokens of a range, one for each line with words, since a token may not span lines."""
     start = span.start
     for line in text[span.start : span.end].splitlines(keepends=True):
         bare = line.strip()
@@ -184,7 +182,7 @@ def _lines(text: str, span: Span, kind: TokenKind) -> Iterator[Token]:
 
 
 def _in_order(tokens: list[Token]) -> list[Token]:
-    """Sorted, the overlapping ones left out, and not too many."""
+    """The tokens sorted, without overlap, and limited in number."""
     tokens.sort(key=lambda token: token.span)
     kept: list[Token] = []
     for token in tokens[:MAX_TOKENS]:
@@ -194,7 +192,7 @@ def _in_order(tokens: list[Token]) -> list[Token]:
 
 
 def encode(tokens: Sequence[Token], places: Iterable[tuple[int, int, int, int]]) -> list[int]:
-    """The protocol's five numbers for each token; `places` are line and column of their ends."""
+    """The protocol's five numbers for each token; `places` are line and column of both ends."""
     data: list[int] = []
     line = column = 0
     for token, (at, start, _, end) in zip(tokens, places, strict=True):
@@ -205,8 +203,8 @@ def encode(tokens: Sequence[Token], places: Iterable[tuple[int, int, int, int]])
 
 
 def difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int, Sequence[int]] | None:
-    """What turns the numbers of one answer into those of the next: where, how many to take out,
-    what to put in. None when nothing changed."""
+    """The edit between the numbers of two answers: the index, the number to remove, the numbers to
+    insert. None without a change."""
     shorter = min(len(old), len(new))
     head = 0
     while head < shorter and old[head] == new[head]:
@@ -260,7 +258,7 @@ def _entry(snapshot: WorkspaceSnapshot, key: str) -> BibEntry | None:
     return place.entry if place is not None else None
 
 
-# textDocument/codeLens: how often each entry of a .bib is cited, and where its record is from.
+# textDocument/codeLens: the number of citations of each .bib entry, and the source of its record.
 
 SHOW_USES = "citewell.showUses"
 
@@ -268,7 +266,7 @@ SHOW_USES = "citewell.showUses"
 def lens_handlers(
     editor: Editor, buffers: Buffers, projects: Projects, checks: ReferenceChecks
 ) -> Handlers:
-    """The lenses of a .bib, and the command that leads to the places that cite an entry."""
+    """The lenses of a .bib, and the command that shows the citations of an entry."""
     visited: dict[str, int] = {}
 
     async def code_lens(params: types.CodeLensParams) -> wire.Encoded | None:
@@ -280,7 +278,7 @@ def lens_handlers(
         return found
 
     async def show_uses(uri: Any, key: Any) -> wire.Encoded | None:
-        """The places that cite a key; an editor that can is shown the next one at each call."""
+        """The places that cite a key; a capable editor jumps to the next one at each call."""
         snapshot = await projects.workspace(str(uri))
         if snapshot is None:
             return None
@@ -332,15 +330,15 @@ def _command(lens: Lens, uri: str) -> wire.LspCommand:
     return wire.LspCommand(lens.title, SHOW_USES, (uri, lens.key))
 
 
-# textDocument/semanticTokens: the state of each key, whole, as a difference, or for a part.
+# textDocument/semanticTokens: the state of each key, in full, as a difference, or for a part.
 
 LEGEND = types.SemanticTokensLegend(token_types=list(NAMES), token_modifiers=[])
 MAX_KNOWN = 32
-"""Documents whose last answer is kept, so that the next one can be a difference."""
+"""Number of documents with the last answer in memory, so that the next one can be a difference."""
 
 
 def token_handlers(buffers: Buffers, projects: Projects) -> Handlers:
-    """The tokens of a document: whole, as a difference, or for a part."""
+    """The tokens of a document: in full, as a difference, or for a part."""
     numbers = itertools.count(1)
     known: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
 
@@ -410,7 +408,7 @@ def token_handlers(buffers: Buffers, projects: Projects) -> Handlers:
 
 
 def _whole(data: list[int], number: str) -> Encoded:
-    """A hundred thousand numbers, which the library would convert one by one."""
+    """Encode a hundred thousand numbers, which the library would convert one by one."""
     return Encoded({"data": data, "resultId": number})
 
 
@@ -428,10 +426,10 @@ def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
     return encode(tokens, snapshot.index.places([token.span for token in tokens]))
 
 
-# What stands above an entry of a .bib: how often it is cited, and which record agrees with it.
+# The line above an entry of a .bib: its number of citations, and the record that agrees with it.
 
 FEW_ENTRIES = 1_000
-"""In a larger file, uncited entries are not marked as such: most of its entries are uncited."""
+"""Number of entries above which uncited ones are not marked: most of them are."""
 
 
 class Lens(msgspec.Struct, frozen=True):
@@ -441,7 +439,7 @@ class Lens(msgspec.Struct, frozen=True):
     """The entry's key."""
     title: str
     key: str = ""
-    """The key whose uses a click shows; empty when there is nothing to show."""
+    """The key whose uses a click shows; empty without any."""
 
 
 def entry_lenses(
@@ -451,8 +449,8 @@ def entry_lenses(
     *,
     citations: bool = True,
 ) -> list[Lens]:
-    """The lenses of a .bib in order. `count` says how often documents cite a key, `source_of` is
-    the `source_line` of what is known of an entry."""
+    """The lenses of a .bib in order. `count` returns the number of citations of a key, `source_of`
+    the `source_line` of an entry."""
     few = len(bib.entries) <= FEW_ENTRIES
     found: list[Lens] = []
     for entry in bib.entries:

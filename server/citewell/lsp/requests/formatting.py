@@ -1,7 +1,7 @@
 """textDocument/formatting and rangeFormatting of a .bib.
 
-They are registered for .bib files only, where the client supports dynamic registration: as a
-formatter of LaTeX or Markdown, Citewell would get in the way of real ones.
+They are registered for .bib files only, if the client supports dynamic registration: as a formatter
+of LaTeX or Markdown, Citewell would compete with real ones.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Formatter:
         requests: Sequence[Request],
         add: Callable[[Request], None],
     ) -> None:
-        """`add` is called with each request before the client may send it."""
+        """`add` is called with each request before the client can send it."""
         self._editor = editor
         self._switches = switches
         self._requests = requests
@@ -114,12 +114,12 @@ async def _edits(
     (bib, version), index = found, document.index
     within = None if range_ is None else index.span(range_)
     edits = await projects.read(lambda: format_bib(bib, within))
-    if document.version != version:  # edits of a text that is gone
+    if document.version != version:  # edits of an outdated text
         return None
     return [types.TextEdit(index.range(edit.span), edit.text) for edit in edits]
 
 
-# Formatting a .bib as most of its own entries are laid out: blanks change, and nothing else.
+# Formatting of a .bib in the layout of most of its own entries: only blanks change.
 
 _COMMA = re.compile(r"\s*,\s*")
 _EQUALS = re.compile(r"\s*=\s*")
@@ -127,12 +127,11 @@ _TAIL = re.compile(r"\s*(,?)\s*")
 
 
 def format_bib(bib: BibFile, within: Span | None = None) -> tuple[TextEdit, ...]:
-    """The edits that lay the entries out alike; with `within` only those of the entries in it.
+    """The edits that give the entries one layout; with `within`, only those of the entries in it.
 
-    Indent, the place of `=`, the closing line and the empty lines between entries follow the file's
-    own majority, aligned or not. Values, names, commas, comments and @string stay as they are. An
-    entry that is broken or holds a comment is left alone, and so is one on a single line where most
-    are.
+    Indent, position of `=`, closing line and empty lines between entries follow the file's own
+    majority, aligned or not. Values, names, commas, comments and @string stay. A broken entry, or
+    one with a comment, is left alone, and so is one on a single line if most are.
     """
     from citewell.documents.bib.reader import parse_bib
     from citewell.documents.bib.style import detect_style
@@ -151,7 +150,7 @@ def format_bib(bib: BibFile, within: Span | None = None) -> tuple[TextEdit, ...]
     if within is None:
         edits += _gaps(bib, style)
     changed = tuple(sorted(edits, key=lambda edit: edit.span))
-    # The promise is kept even where the scanner and this module would read a file differently.
+    # Verified again, in case the scanner and this module read a file differently.
     after = parse_bib(apply_edits(bib.text, changed), bib.path)
     return changed if _content(after) == _content(bib) else ()
 
@@ -175,7 +174,7 @@ def _is_single(text: str, entry: BibEntry) -> bool:
 
 
 def _entry_edits(text: str, entry: BibEntry, style: BibStyle) -> list[TextEdit]:
-    """The edits of one entry; none when anything but blanks stands between its parts."""
+    """The edits of one entry; none if there is anything but blanks between its parts."""
     fields = entry.fields
     if not entry.body.closed or entry.body.faults or not entry.key:
         return []
@@ -197,7 +196,7 @@ def _entry_edits(text: str, entry: BibEntry, style: BibStyle) -> list[TextEdit]:
 
 
 def _before_value(text: str, field: BibField, style: BibStyle) -> str:
-    """What stands between a name, as it is written, and its value: as in entries that are added."""
+    """The text between a name and its value, as in added entries."""
     length = field.name_span.end - field.name_span.start
     if style.value_column:
         left = f"{style.before}="
@@ -206,7 +205,7 @@ def _before_value(text: str, field: BibField, style: BibStyle) -> str:
 
 
 def _gaps(bib: BibFile, style: BibStyle) -> Iterator[TextEdit]:
-    """The empty lines between entries that nothing else parts."""
+    """The empty lines between entries without other text between them."""
     between = style.newline * (style.gap + 1)
     for one, other in pairwise(bib.entries):
         gap = bib.text[one.end : other.start]

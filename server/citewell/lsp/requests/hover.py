@@ -1,4 +1,4 @@
-"""textDocument/hover: the cited entry, or the papers that a placeholder asks for."""
+"""textDocument/hover: the card of the cited entry, or the papers for a placeholder."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         return await self._entry_card(workspace, use.span, place.path, place.entry)
 
     async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
-        """The card of a key that no .bib of the paper has, but the author's Zotero."""
+        """The card of a key in the author's Zotero, but in no .bib of the paper."""
         from citewell.features.citing.hover import EntryFacts, hover_shelved
 
         zotero = self.zotero
@@ -120,7 +120,7 @@ class HoverCards(Struct, frozen=True, eq=False):
     async def in_bib(
         self, workspace: WorkspaceSnapshot, position: types.Position
     ) -> HoverCard | None:
-        """Over an entry's head its own card; over a key in a field that of the entry it names."""
+        """The card of an entry for its head; for a key in a field, that of the named entry."""
         from citewell.documents.keys.table import BibKeys
 
         if not self.switches.is_on("hover-keys", workspace.uri):
@@ -146,7 +146,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         options, table = workspace.options.hover, workspace.linked.all_keys
         keys = table.files.get(path)
         bib = keys.source if isinstance(keys, BibKeys) else workspace.linked.bib
-        # Asked at once: the library answers while the reference is rendered.
+        # Concurrent: the library answers while the reference is rendered.
         record = asyncio.ensure_future(self.cards.record(self.engine, entry))
         reference, check = "", None
         if bib is not None:
@@ -170,7 +170,7 @@ class HoverCards(Struct, frozen=True, eq=False):
         return hover_entry(span, entry, str(path), str(workspace.path), known)
 
     def _folders(self, workspace: WorkspaceSnapshot) -> tuple[Path, ...]:
-        """Where a file that the settings name for a document may lie."""
+        """The folders to look up a document's files from the settings."""
         own = (
             workspace.path.parent,
             *(project.root.parent for project in workspace.linked.projects),
@@ -179,7 +179,7 @@ class HoverCards(Struct, frozen=True, eq=False):
 
 
 def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:
-    """ "main.tex:12"."""
+    """A place as text: "main.tex:12"."""
     from citewell.features.citing.hover import shown_path
 
     text = workspace.linked.all_keys.files[place.path].source.text

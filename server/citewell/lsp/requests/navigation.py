@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
-    """The ways from a key to the places where it stands."""
+    """The handlers that lead from a key to its occurrences."""
 
     async def definition(params: types.DefinitionParams) -> Encoded | None:
         snapshot = await projects.workspace(params.text_document.uri)
@@ -109,11 +109,11 @@ def _highlights(snapshot: WorkspaceSnapshot, offset: int) -> Encoded | None:
     )
 
 
-# textDocument/prepareRename and rename: of a key in every file, of an @string macro in its own.
+# textDocument/prepareRename and rename: a key in every file, an @string macro in its own.
 
 
 def rename_handlers(editor: Editor, projects: Projects) -> Handlers:
-    """Renaming, and what can be renamed."""
+    """The handlers of renaming."""
 
     async def prepare_rename(
         params: types.PrepareRenameParams,
@@ -130,7 +130,7 @@ def rename_handlers(editor: Editor, projects: Projects) -> Handlers:
         )
 
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
-        # A file that was not read may hold the key.
+        # An unread file may contain the key.
         try:
             snapshot = await projects.workspace(params.text_document.uri, complete=True)
         except CitewellError as error:
@@ -189,17 +189,17 @@ def _edit(
     return workspace_edit(plan.edits, text_of, editor.flags, label_of, ask)
 
 
-# Where the thing under the cursor is defined: a key, an @string macro, a file that is named.
+# The definition of the key, @string macro or file name at the cursor.
 
 
 class DefinitionTarget(msgspec.Struct, frozen=True):
-    """A place to go to."""
+    """A target of a definition."""
 
     path: Path
     whole: Span
     """The entry as a whole."""
     name: Span
-    """Its key: where the cursor goes."""
+    """Range of its key, for the cursor."""
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -214,7 +214,7 @@ def define(
 ) -> Definition | None:
     """Every definition of the item at an offset of a file; None where there is no such item.
 
-    A key that several entries have leads to all of them. `\\input`, `\\bibliography` and similar
+    A key shared by several entries leads to all of them. `\\input`, `\\bibliography` and similar
     commands lead to the file.
     """
     place = table.at(path, offset)
@@ -242,11 +242,11 @@ def define(
     return None
 
 
-# Every place at which the key under the cursor stands, and those of one file.
+# All occurrences of the key at the cursor, and those in one file.
 
 
 class Occurrence(msgspec.Struct, frozen=True, order=True):
-    """One place of what was asked for."""
+    """One occurrence."""
 
     path: Path
     span: Span
@@ -256,10 +256,10 @@ class Occurrence(msgspec.Struct, frozen=True, order=True):
 def references(
     table: KeyTable, path: Path, offset: int, *, declarations: bool = True
 ) -> list[Occurrence]:
-    """All places of the key or @string macro at the offset, the asked file's first.
+    r"""All places of the key or @string macro at the offset, those in its own file first.
 
-    Those in other papers count where they use a .bib that defines the key. `declarations` says
-    whether entries and `\\bibitem`s are among them.
+    Other papers count if they use a .bib that defines the key. `declarations` includes entries and
+    `\bibitem`s.
     """
     place = table.at(path, offset)
     if place is None:
@@ -296,27 +296,27 @@ def _macro(table: KeyTable, path: Path, offset: int) -> list[Occurrence]:
     ]
 
 
-# Renaming a key wherever it stands, or an @string macro of a .bib: edits of the name and nothing
-# else, or a refusal that says why.
+# Renaming of a key in all files, or of an @string macro of a .bib: edits of the name only, or a
+# refusal with the reason.
 
 _PANDOC = re.compile(r"\w+(?:[:.#$%&+?<>~/-]+\w+)*")
 _MACRO = re.compile(r"[^\W\d][\w:.+/-]*")
 
 
 class Renaming(msgspec.Struct, frozen=True):
-    """What a new name changes, or why it cannot be given."""
+    """The edits of a new name, or the reason why it is impossible."""
 
     edits: tuple[FileEdit, ...] = ()
-    """By file; the file that was asked for first."""
+    """By file; the requested file first."""
     elsewhere: frozenset[str] = frozenset()
-    """Paths of the files that belong to other papers only."""
+    """Paths of the files of other papers only."""
     problem: Problem | None = None
     joined: Problem | None = None
-    """The author must confirm this first: the new key is cited already, and has no entry."""
+    """A confirmation that is needed first: the new key is already cited, and has no entry."""
 
 
 def renamed_span(table: KeyTable, path: Path, offset: int) -> tuple[Span, str] | None:
-    """The name at the offset with its range; None where nothing can be renamed."""
+    """The name at the offset with its range; None if there is nothing to rename."""
     place = table.at(path, offset)
     if place is not None:
         return place.span, place.key
@@ -332,8 +332,8 @@ def rename(
 ) -> Renaming | None:
     """The edits that give the key or macro at the offset a new name; None where there is none.
 
-    `table` holds all files that the key may reach, `projects` are the asked file's own; they say
-    which files may be written.
+    `table` covers all files that the key may reach; `projects` are the file's own, and determine
+    the writable files.
     """
     found = renamed_span(table, path, offset)
     if found is None:
@@ -388,7 +388,7 @@ def _bad_key(table: KeyTable, places: Iterable[Occurrence], old: str, new: str) 
 
     if not new:
         return Problem("rename-invalid", f"The new name of the key `{old}` is empty.", KEY_SHAPE)
-    # What BibTeX takes and keys of the paper have already is legal, whatever we would choose.
+    # Any character that BibTeX accepts, and that the paper's keys already use, is legal.
     used = {char for file in table.files.values() for key in _keys_of(file) for char in key}
     signs = "".join(char for char in used if char not in NEVER_IN_KEYS)
     wrong = check_key(new, signs)
@@ -422,9 +422,8 @@ def _is_braced(text: str, span: Span) -> bool:
 def _taken(
     table: KeyTable, reached: frozenset[Path], olds: Collection[str], new: str
 ) -> Problem | None:
-    """The problem when a reached file has the new key already, in any case; None if it is free.
-
-    BibTeX does not distinguish keys by case, so a new key must not differ in case only."""
+    """The problem when a reached file already has the new key, in any case; None if it is free.
+    BibTeX ignores the case of keys, so a new key must differ in more than case."""
     wanted = new.casefold()
     for path in reached:
         file = table.files.get(path)

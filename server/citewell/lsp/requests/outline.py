@@ -51,7 +51,7 @@ def folding_handlers(editor: Editor, projects: Projects) -> Handlers:
 
 
 def _folds(bib: BibFile, limit: int) -> wire.Encoded:
-    """Folds of whole lines, the last line with them; entries first where there is a limit."""
+    """Folds of whole lines, including the last line; entries first if the number is limited."""
 
     found = list(folds(bib))
     places = LineIndex(bib.text, "utf-32").places([fold.span for fold in found])
@@ -91,7 +91,7 @@ def link_handlers(editor: Editor, projects: Projects) -> Handlers:
         )
 
     async def resolve(link: types.DocumentLink) -> types.DocumentLink:
-        """Set the target to the first candidate file that exists, else to the first candidate."""
+        """Set the target to the first existing candidate file, else to the first candidate."""
         places = link.data if isinstance(link.data, list) else []
         files = [Path(p) for p in places[:MAX_PLACES] if isinstance(p, str) and "\x00" not in p]
         if files:
@@ -174,8 +174,8 @@ def symbol_handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Han
 
 
 def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
-    """The symbols in the order of the file; flat ones of a `uri` for a client that knows no
-    others."""
+    """The symbols in the order of the file; flat ones with a `uri` for a client without nested
+    symbols."""
     from citewell.lsp.documents.project_state import outline
 
     found = outline(bib)
@@ -226,20 +226,20 @@ def _found(editor: Editor, buffers: Buffers, found: list[tuple[Symbol, str]]) ->
     return wire.Encoded(symbols)
 
 
-# What of a .bib can be folded away: entries, long fields, comments.
+# Foldable ranges of a .bib: entries, long fields, comments.
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Fold(msgspec.Struct, frozen=True):
-    """A range that is folded where it has more than one line."""
+    """A range that can be folded if it has more than one line."""
 
     span: Span
     is_comment: bool = False
 
 
 def folds(bib: BibFile) -> Iterator[Fold]:
-    """What can be folded, the entries first; ranges within one line among them."""
+    """The foldable ranges, entries first, including ranges within one line."""
     yield from (Fold(entry.span) for entry in bib.entries)
     yield from (Fold(block.span, block.type == "comment") for block in bib.blocks)
     for entry in bib.entries:
@@ -250,7 +250,7 @@ def folds(bib: BibFile) -> Iterator[Fold]:
 
 
 def _comments(bib: BibFile) -> Iterator[Fold]:
-    """Text between entries and blocks, in order: a .bib takes all that for a comment."""
+    """Text between entries and blocks, in order, which a .bib treats as comments."""
     text = bib.text
     pieces = [(entry.start, entry.end) for entry in bib.entries]
     if bib.blocks:
@@ -263,7 +263,7 @@ def _comments(bib: BibFile) -> Iterator[Fold]:
 
 
 def _paragraphs(text: str, at: int, end: int) -> Iterator[Fold]:
-    """Lines without an empty one between them, where they are more than one."""
+    """Runs of at least two lines without an empty one."""
     first, last, count = at, at, 0
     while at < end:
         found = _LINE_END.search(text, at, end)
@@ -278,8 +278,7 @@ def _paragraphs(text: str, at: int, end: int) -> Iterator[Fold]:
         at = found.end() if found is not None else end
 
 
-# What in a .bib or a document leads elsewhere: DOIs, addresses, preprints, attached and named
-# files.
+# Links of a .bib or a document: DOIs, addresses, preprints, attached and named files.
 
 _ADDRESS = re.compile(r"https?://[^\s{}\"<>|\\^`]+(?:\\[_%&#~][^\s{}\"<>|\\^`]*)*")
 _UNESCAPE = re.compile(r"\\([_%&#~])")
@@ -291,7 +290,7 @@ _DRIVE = re.compile(r"[A-Za-z]")
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A range that leads to an address, or to the first of some files that is there."""
+    """A range that links to an address, or to the first existing file of some."""
 
     span: Span
     url: str = ""
@@ -348,8 +347,8 @@ def _inner(field: BibField) -> Span:
 
 
 def _attached(field: BibField, inner: Span, folder: Path) -> Iterator[Link]:
-    """`path`, `description:path:type` and several of them with `;` between, as reference managers
-    write them."""
+    """The files in `path`, `description:path:type`, or several of them separated by `;`, as written
+    by reference managers."""
     offset = inner.start - field.value_span.start
     text = field.raw[offset : offset + inner.end - inner.start]
     for piece in _PIECE.finditer(text):
@@ -366,7 +365,7 @@ def _attached_path(piece: str) -> str:
     if len(parts) == 1:
         return parts[0]
     if len(parts) >= 3:
-        # A drive's colon is escaped by some programs and not by others.
+        # Some programs escape a drive's colon, others do not.
         middle = parts[1:-1]
         return ":".join(middle) if len(middle) == 2 and _DRIVE.fullmatch(middle[0]) else middle[0]
     return ":".join(parts) if _DRIVE.fullmatch(parts[0]) else parts[1]

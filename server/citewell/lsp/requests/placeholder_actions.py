@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 ShowProblems = Callable[[Sequence[Problem]], None]
 
 DEEP = 8
-"""Number of papers that the longer search is to return."""
+"""Number of papers from the longer search."""
 VERIFIED = 8
-"""Citations for which the message includes the language model's opinion, at most."""
+"""Maximum number of citations for which the message includes the language model's opinion."""
 
 
 class PlaceholderActions(Struct, frozen=True, eq=False):
-    """Cites papers where a placeholder asks for them."""
+    """Cites papers at a placeholder."""
 
     name = "placeholder"
     kinds = ("quickfix", "source.fillCitations")
@@ -170,11 +170,11 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
         places = await projects.read(lambda: places_of(project, [snapshot.document]))
 
         sources = snapshot.options.sources
-        # Sources that lists ask are asked here, too.
+        # Sources included in lists are also queried here.
         online = bool(sources.allow) and sources.search
         task = FillTask(self.engine, snapshot.options, online=online)
         await on_thread(partial(task.search, places), chosen.report)
-        # That may take long: the plan is made of what the files hold now.
+        # This may take long: the plan is made for the current files.
         snapshot = await projects.snapshot(chosen.uri, fresh=True) or snapshot
         project, document = snapshot.state.project, snapshot.document
         places = await projects.read(lambda: places_of(project, [document]))
@@ -219,14 +219,14 @@ def _supported(plan: FillPlan) -> str:
     return "\n".join([*opinions[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
 
 
-# Actions on a sentence that relies on other work without a citation: cite a likely paper.
+# Actions on a sentence that relies on other work without a citation: cite a probable paper.
 
 LEAST = 0.15
-"""Probability below which no paper is offered."""
+"""Minimum probability of an offered paper."""
 
 
 class UncitedActions(Struct, frozen=True, eq=False):
-    """Offers a citation for the sentence at the cursor, and for no other."""
+    """Offers a citation for the sentence at the cursor only."""
 
     name = "uncited"
     kinds = ("refactor.rewrite",)
@@ -235,7 +235,7 @@ class UncitedActions(Struct, frozen=True, eq=False):
     citing: CitationService
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """The best papers for the sentence at the cursor, if it wants a citation."""
+        """The best papers for the sentence at the cursor, if it needs a citation."""
         from citewell.features.actions import placeholder as feature
         from citewell.features.checking.support import uncited_at
         from citewell.features.text.evidence import confidence_of
@@ -296,7 +296,7 @@ class UncitedActions(Struct, frozen=True, eq=False):
 
 
 class SupportActions(Struct, frozen=True, eq=False):
-    """Asks the language model about the citation at the cursor, where one is named."""
+    """Asks the language model, if configured, about the citation at the cursor."""
 
     name = "support"
     kinds = ("citewell.ask",)
@@ -320,7 +320,7 @@ class SupportActions(Struct, frozen=True, eq=False):
         return () if entry is None else (action,)
 
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
-        """No edits: what the model says of the sentence as it is now."""
+        """No edits: the model's opinion of the current sentence."""
         from citewell.features.action import ActionPlan
         from citewell.features.checking.support import (
             cited_sentence,

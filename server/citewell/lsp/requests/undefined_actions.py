@@ -1,4 +1,4 @@
-"""Actions on a key that no .bib defines: find and add its paper, or another key that exists."""
+"""Actions for an undefined key: find and add its paper, or use another key that exists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class UndefinedKeyActions(Struct, frozen=True, eq=False):
-    """Gives an undefined key its entry."""
+    """Adds the entry of an undefined key."""
 
     name = "undefined-key"
     kinds = ("quickfix",)
@@ -40,7 +40,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
     citing: CitationService
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """Keys that it may have been meant to be, and the paper that it means."""
+        """Defined keys that may be meant, and the paper that the key means."""
         from citewell.features.actions import undefined as feature
         from citewell.features.citing.citation import key_at
         from citewell.features.citing.undefined_key import read_key
@@ -98,7 +98,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
         return await with_choice(plan, chosen, snapshot, work, query, engine=self.engine)
 
     async def _copied(self, uri: str, key: str) -> ActionPlan | None:
-        """The entry of the author's Zotero under its own key."""
+        """The entry in the author's Zotero, under its own key."""
         from citewell.features.action import ActionPlan
         from citewell.features.citing.insert import SCHEME
 
@@ -112,7 +112,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
 
 
 async def similar_to(projects: Projects, snapshot: Snapshot, meaning: KeyMeaning) -> list[Similar]:
-    """The keys of the paper's .bib files that an undefined one may have been meant to be."""
+    """The keys of the paper's .bib files that may be meant by an undefined one."""
     from citewell.features.actions.undefined import similar_keys
 
     project = snapshot.state.project
@@ -156,11 +156,11 @@ def _context(paper: ProjectState, document: Document, use: KeyUse) -> Query:
     )
 
 
-# Action on all cited keys of a paper that no .bib defines.
+# The action for all undefined keys of a paper.
 
 
 class MissingEntriesActions(Struct, frozen=True, eq=False):
-    """Gives every undefined key of a paper its entry, where it is certain what it means."""
+    """Adds an entry for every undefined key of a paper with a certain meaning."""
 
     name = "missing-entries"
     kinds = ("quickfix", "source.addMissingEntries")
@@ -169,7 +169,7 @@ class MissingEntriesActions(Struct, frozen=True, eq=False):
     zotero: Zotero
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """One action, where there are several such keys or the source as a whole is asked about."""
+        """One action, if there are several of these keys, or for a source action."""
         from citewell.features.actions.undefined import missing_action, missing_keys
         from citewell.features.citing.citation import key_at
 

@@ -1,1 +1,1 @@
-"""What one connection knows: shown lists, checks, choices."""
+"""The memory of one connection: shown lists, checks, choices."""

@@ -1,7 +1,7 @@
-"""References that are checked in the background: which, in what order, and what is known of them.
+"""Background checks of references: their order, and their results.
 
-Answers are kept by what an entry says, in memory and on disk, so that only entries that changed are
-asked about again. The worker checks in slices between its searches; a completion never waits.
+Results are stored by the content of an entry, in memory and on disk, so that only changed entries
+are checked again. The worker checks in slices between its searches; a completion never waits.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
     from citewell.usecases.check import CheckTask
 
 FEW_ENTRIES = 500
-"""Reading this many entries as references takes a few hundredths of a second."""
+"""Number of entries that are parsed as references in a few hundredths of a second."""
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 @cache
 def _decoder() -> msgspec.msgpack.Decoder[Check]:
-    # A millisecond of each start, before there is an answer to be read.
+    # Deferred: it takes a millisecond of each start.
     return msgspec.msgpack.Decoder(Check)
 
 
 class CheckCache:
-    """Checks by the digest of their question, encoded: as an object, an answer takes several times
+    """Checks by the digest of their question, encoded: as an object, a result takes several times
     the memory. One thread adds; any thread may read."""
 
     def __init__(self) -> None:
         self._encoded: dict[bytes, bytes] = {}
         self._quiet: set[bytes] = set()
-        """Digests of checks with nothing to report: most references are right."""
+        """Digests of checks without findings, as most are."""
         self._lines: dict[bytes, str] = {}
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class CheckCache:
         return digest in self._encoded
 
     def get(self, digest: bytes) -> Check | None:
-        """The answer to a question, if it is known."""
+        """The result of a question, or None."""
         encoded = self._encoded.get(digest)
         return None if encoded is None else _decoder().decode(encoded)
 
@@ -74,7 +74,7 @@ class CheckCache:
         return None if digest in self._quiet else self.get(digest)
 
     def line(self, digest: bytes) -> str:
-        """What a lens shows of an answer, read once; the few different lines are kept once."""
+        """A lens's line for a result, decoded once; the few different lines are shared."""
         from citewell.features.citing.completion import source_line
 
         line = self._lines.get(digest)
@@ -83,12 +83,12 @@ class CheckCache:
             if encoded is None:
                 return ""
             line = self._lines[digest] = intern(source_line(_decoder().decode(encoded)))
-            if self._encoded.get(digest) is not encoded:  # there is a newer one meanwhile
+            if self._encoded.get(digest) is not encoded:  # replaced by a newer one meanwhile
                 self._lines.pop(digest, None)
         return line
 
     def check_of(self, bib: BibFile) -> CheckOf:
-        """A function that returns the known check of an entry of a .bib, or None. For any thread.
+        """A function that returns the known check of an entry of a .bib, or None. Thread-safe.
 
         Entries that were not considered yet count as unknown: at first, most of a large file.
         """
@@ -129,7 +129,7 @@ class CheckCache:
         return line
 
     def update(self, known: Mapping[bytes, Check]) -> None:
-        """Add answers, in place of earlier ones."""
+        """Add results, replacing earlier ones."""
         for digest, check in known.items():
             self._encoded[digest] = _ENCODER.encode(check)
             self._lines.pop(digest, None)
@@ -142,18 +142,18 @@ class CheckCache:
 logger = logging.getLogger(__name__)
 
 CHUNK = 400
-"""Entries whose questions are put together before the first of them is asked."""
+"""Number of entries whose questions are collected before the first is asked."""
 NEWS_SECONDS = 1.0
-"""How often, at most, what was found meanwhile is shown."""
+"""Minimum seconds between two updates of the display."""
 PROGRESS_SECONDS = 1.0
 RETRY_SECONDS = 60.0
-"""After a failure of the engine the references are asked about again at the earliest."""
+"""Minimum seconds before references are checked again after a failure of the engine."""
 MAX_ANSWERS = 300_000
 TITLE = "checking references"
 
 
 class Entries(Struct, frozen=True, eq=False):
-    """Entries of one bibliography that are to be looked up."""
+    """Entries of one bibliography to check."""
 
     bib: BibFile
     keys: frozenset[str] | None = None
@@ -161,7 +161,7 @@ class Entries(Struct, frozen=True, eq=False):
 
 
 class ReferenceChecks:
-    """What is known of references. All tables belong to the event loop."""
+    """The checks of references. All tables belong to the event loop."""
 
     def __init__(
         self, editor: Editor, buffers: Buffers, engine: WorkerEngine, background: Executor
@@ -176,10 +176,10 @@ class ReferenceChecks:
         """Called when nothing is being looked up any more."""
         self.answers = CheckCache()
         self._queue: dict[bytes, None] = {}
-        """The digests of what is looked up, in the order of `_checking`."""
+        """Digests of the references in `_checking`, in order."""
         self._checking: CheckTask | None = None
         self._refused: set[bytes] = set()
-        """What the author does not want to wait for."""
+        """Digests with a look-up cancelled by the author."""
         self._world: bytes | None = None
         self._store: CheckStore | None = None
         self._task: asyncio.Task[None] | None = None
@@ -187,12 +187,12 @@ class ReferenceChecks:
         self._not_before = 0.0
         self._news_at = 0.0
         self.generation = 0
-        """Rises when more is known."""
+        """Increases with new results."""
 
-    # -- what is known ------------------------------------------------------------------------
+    # -- results --------------------------------------------------------------------------------
 
     def answer(self, digest: bytes) -> Check | None:
-        """The answer to a question, if it is known. Any thread may ask."""
+        """The result of a question, or None. Thread-safe."""
         return self.answers.get(digest)
 
     def telling(self, digest: bytes) -> Check | None:
@@ -200,7 +200,7 @@ class ReferenceChecks:
         return self.answers.telling(digest)
 
     def of(self, bib: BibFile, entry: BibEntry) -> Check | None:
-        """What is known of an entry; None while it is not checked."""
+        """The check of an entry; None while it is unknown."""
         from citewell.features.checking.check import marked, question_digest
 
         digest = question_digest(bib, entry)
@@ -208,11 +208,11 @@ class ReferenceChecks:
 
     @property
     def knows_any(self) -> bool:
-        """False while nothing is known of any reference."""
+        """False while there are no results."""
         return len(self.answers) > 0
 
     async def take(self, snapshot: str, answers: Mapping[bytes, Check]) -> None:
-        """Answers that came another way, from the sources, for a snapshot of the library."""
+        """Add results from the sources, for a snapshot of the library."""
         from citewell.engine.check_store import world_named
 
         world = await asyncio.to_thread(world_named, snapshot)
@@ -222,10 +222,10 @@ class ReferenceChecks:
         self._learn(answers)
         await asyncio.to_thread(self._kept().put, world, list(answers.items()))
 
-    # -- what to ask --------------------------------------------------------------------------
+    # -- questions ------------------------------------------------------------------------------
 
     async def consider(self, parts: Iterable[Entries]) -> None:
-        """Look up what is not known yet of these entries."""
+        """Check these entries if their result is unknown."""
         options = self._buffers.workspace_options()
         if time.monotonic() < self._not_before:
             return
@@ -245,13 +245,13 @@ class ReferenceChecks:
                 self.on_settled()
 
     def again(self) -> None:
-        """Forget what the author cancelled, and what failed: ask about it at the next occasion."""
+        """Forget cancelled and failed look-ups, so that they are repeated."""
         self._refused.clear()
         self._seen.clear()
         self._not_before = 0.0
 
     async def settled(self) -> None:
-        """Return when nothing is being looked up."""
+        """Wait until nothing is being looked up."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
@@ -263,7 +263,7 @@ class ReferenceChecks:
             self._store.close()
 
     def _begin(self, world: bytes) -> None:
-        """The library is another one now: nothing that was known counts."""
+        """Start over with another library: earlier results do not apply."""
         self._world = world
         self.answers = CheckCache()
         if self._task is not None:
@@ -300,7 +300,7 @@ class ReferenceChecks:
         if world != self._world:
             return
         if known:
-            # The digests that the entries hold, and not their copies.
+            # The digests held by the entries, not copies of them.
             self._learn({digest: known[digest] for digest in wanted if digest in known})
         new = {d: c for d, c in wanted.items() if d not in known and d not in self._queue}
         if not new:
@@ -332,7 +332,7 @@ class ReferenceChecks:
             self._news_at = now
             self.on_news()
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- look-ups -------------------------------------------------------------------------------
 
     async def _run(self, checking: CheckTask, world: bytes) -> None:
         progress = DelayedProgress(self._editor, TITLE, PROGRESS_SECONDS)
@@ -361,7 +361,7 @@ class ReferenceChecks:
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress
     ) -> None:
-        """Keep each part of the answers; return early when the library is another one meanwhile."""
+        """Store each part of the results; return early when the library has changed."""
         from citewell.engine.check_store import world_named
 
         def show(_stage: str, done: int, total: int) -> None:
@@ -369,7 +369,7 @@ class ReferenceChecks:
 
         try:
             async for checks in checking.parts(step_on_thread, show):
-                # The worker may have opened a newer library: then all are asked about again.
+                # The worker may have opened a newer library: then all are checked again.
                 if await asyncio.to_thread(world_named, checking.snapshot) != world:
                     self._seen.clear()
                     return
@@ -384,7 +384,7 @@ class ReferenceChecks:
             self._end(checking)
 
     def _end(self, checking: CheckTask) -> None:
-        """Take no more references into this check."""
+        """Add no more references to this check."""
         if checking is self._checking:
             self._checking = None
             self._queue.clear()
@@ -401,7 +401,7 @@ def _size(part: Entries) -> int:
 
 
 def _without_path(check: Check) -> Check:
-    """The check without the path: it holds for an equal entry of any file."""
+    """The check without the path: it applies to an equal entry of any file."""
     claim = msgspec.structs.replace(check.claim, path="")
     return msgspec.structs.replace(check, claim=claim)
 
@@ -409,7 +409,8 @@ def _without_path(check: Check) -> Check:
 def _questions(
     part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
 ) -> list[EntryBytes]:
-    """The questions of some entries that are not answered or pending. For the background thread."""
+    """The questions of some entries that are neither answered nor pending. For the background
+    thread."""
     from citewell.features.checking.check import question, question_digest
 
     bib = part.bib

@@ -1,4 +1,4 @@
-"""What one connection remembers: lists, papers that were shown, hover cards, edits that wait."""
+"""The memory of one connection: lists, displayed papers, hover cards, queued edits."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.buffers import Snapshot
 
 MAX_LISTS = 16
-"""Completion lists that are remembered for resolution."""
+"""Number of completion lists kept for resolution."""
 
 
 class Shown(Struct, frozen=True, eq=False):
-    """A completion list that the client may ask about."""
+    """A completion list kept for requests of the client."""
 
     snapshot: Snapshot
     completion: Completion
@@ -48,7 +48,7 @@ class ShownLists:
         self._numbers = itertools.count(1)
 
     def remember(self, snapshot: Snapshot, completion: Completion) -> int:
-        """Keep a list for resolution; its number."""
+        """Store a list for resolution; return its number."""
         number = next(self._numbers)
         self._lists[number] = Shown(snapshot, completion)
         while len(self._lists) > MAX_LISTS:
@@ -56,11 +56,11 @@ class ShownLists:
         return number
 
     def recall(self, number: object) -> Shown | None:
-        """The list of that number, unless it is too old."""
+        """The list with that number, unless it is too old."""
         return self._lists.get(number) if isinstance(number, int) else None
 
     def work(self, work_id: str) -> Work | None:
-        """A paper of a list that is remembered."""
+        """A paper of a stored list."""
         for shown in reversed(self._lists.values()):
             for candidate in shown.completion.candidates:
                 if candidate.work is not None and candidate.work.id == work_id:
@@ -68,20 +68,20 @@ class ShownLists:
         return None
 
 
-# What the author took of what was shown, as feedback to the engine.
+# Feedback to the engine on accepted suggestions.
 
 PICKER_LISTS = 16
-"""Lists of the picker that are remembered."""
+"""Number of lists of the picker in memory."""
 
 
 class PickerHistory:
-    """The last lists of the picker, for what is chosen from them. For one event loop."""
+    """The last lists of the picker, for its choices. For one event loop."""
 
     def __init__(self) -> None:
         self._lists: deque[tuple[Query, str, tuple[Named | None, ...]]] = deque(maxlen=PICKER_LISTS)
 
     def add(self, query: Query, variant: str, rows: Sequence[PaperRow]) -> None:
-        """Remember a list; what a .bib of the paper holds is no suggestion."""
+        """Store a list; papers already in a .bib of the paper are no suggestions."""
         shown = tuple(None if row.known or not row.id else row for row in rows)
         self._lists.append((query, variant, shown))
 
@@ -101,7 +101,8 @@ class PickerHistory:
 
 
 def feedback_on(shown: Shown | None, snapshot: Snapshot, work: Work) -> Feedback:
-    """A paper taken from a completion list; without the list only that it was taken."""
+    """Feedback on a paper accepted from a completion list; without the list, only its
+    acceptance."""
     listed = shown.completion if shown is not None else None
     if listed is None or listed.query is None:
         return taken(snapshot, work, None)
@@ -120,7 +121,7 @@ def taken(
     variant: str = "",
     through: Through = "completion",
 ) -> Feedback:
-    """A paper whose entry is written into the bibliography of a document's project."""
+    """Feedback on a paper with a new entry in the bibliography of a document's project."""
     return Feedback(
         accepted=name_of(work),
         dismissed=tuple(dismissed),
@@ -136,9 +137,10 @@ def adds_entry(plan: ActionPlan) -> bool:
     return any(Path(edit.path).suffix.lower() == ".bib" for edit in plan.edits)
 
 
-# A better list for a placeholder that is complete, found while the author reads the first one.
+# Searches that are made before they are asked for: for the place at which a cite command is being
+# typed, and for a better list of a placeholder that is complete, while the author reads the first.
 #
-# The first list is that of the fast tier (words, meaning, citations, ranker). If a cross-encoder
+# That first list is that of the fast tier (words, meaning, citations, ranker). If a cross-encoder
 # is set, the full tier meanwhile reads the best papers. The next request for the same words,
 # which an editor sends at the closing bracket or when completion is invoked again, gets the
 # better order.
@@ -146,14 +148,14 @@ def adds_entry(plan: ActionPlan) -> bool:
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.5
-"""Seconds without another letter before the longer search begins: many authors need up to half a
-second for a letter, whose own search would then wait for this one."""
+"""Seconds without another letter before the longer search begins: many authors take up to half a
+second for a letter, and its own search would wait for this one."""
 
 Search = Callable[[], Awaitable[SearchResult]]
 
 
-class RerankPrefetch:
-    """The one longer search that is running or has finished. For one event loop."""
+class SearchPrefetch:
+    """The one search that is running or has finished ahead of its request. For one event loop."""
 
     def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
@@ -161,7 +163,7 @@ class RerankPrefetch:
         self._task: asyncio.Task[SearchResult] | None = None
 
     def of(self, query: Query) -> SearchResult | None:
-        """The better result for exactly this query; None if there is none (yet)."""
+        """The result for exactly this query, or None."""
         task = self._task
         if query != self._query or task is None or not task.done() or task.cancelled():
             return None
@@ -170,8 +172,15 @@ class RerankPrefetch:
         result = task.result()
         return result if result.hits and not result.problems else None
 
+    async def wait(self, query: Query) -> SearchResult | None:
+        """As `of`, at the end of the search for this query. To cancel the wait does not stop
+        it."""
+        if query == self._query and self._task is not None:
+            await asyncio.wait([self._task])
+        return self.of(query)
+
     def seek(self, query: Query, search: Search) -> None:
-        """Start the longer search, unless it is already for this query; cancel an older one."""
+        """Start the search, unless it is already for this query; cancel an older one."""
         if query == self._query and self._task is not None:
             return
         self.stop()
@@ -179,7 +188,7 @@ class RerankPrefetch:
         self._task = asyncio.ensure_future(self._later(search))
 
     def stop(self) -> None:
-        """Cancel the search that is running, if any, in the worker as well."""
+        """Cancel the running search, if any, including in the worker."""
         if self._task is not None:
             self._task.cancel()
         self._query = self._task = None
@@ -188,18 +197,18 @@ class RerankPrefetch:
         await asyncio.sleep(self._pause)
         with contextlib.suppress(Exception):
             return await search()
-        logger.info("The longer search failed; the first list stands")
+        logger.info("A search ahead of its request failed")
         return SearchResult()
 
 
-# The author's edits, one at a time, and what the engine learns from those that were made.
+# The author's edits, one at a time, and the engine's learning from them.
 
 RETRIES = 5
-"""How often an edit is planned, at most, if a document changes meanwhile."""
+"""Maximum number of plans of an edit if a document changes meanwhile."""
 
 
 class EditQueue:
-    """Edits that are planned and made one after the other. For the event loop."""
+    """Edits planned and applied one after the other. For the event loop."""
 
     def __init__(self, editor: Editor, buffers: Buffers, engine: WorkerEngine) -> None:
         self._editor = editor
@@ -215,8 +224,8 @@ class EditQueue:
     ) -> dict[str, Any]:
         """Make an edit while no other one is being made; returns what `edit` returns.
 
-        An error is shown to the author; nothing was changed then, and `applied` is False.
-        What `edit` adds to its list is learned once the editor has applied the edit.
+        An error is shown to the author; nothing was changed then, and `applied` is False. Feedback
+        that `edit` adds to its list is learned once the editor has applied the edit.
         """
         learned: list[Feedback] = []
         done: dict[str, Any] = {"applied": False}
@@ -233,7 +242,7 @@ class EditQueue:
         return done
 
     async def learn(self, feedback: Sequence[Feedback]) -> None:
-        """Have the engine keep what the author accepted and dismissed, unless that is off."""
+        """Have the engine store accepted and dismissed papers, unless that is off."""
         options = self._buffers.workspace_options()
         if not (options.learning.enabled or (options.sources.keep and options.sources.allow)):
             return
@@ -253,10 +262,10 @@ async def replanned(
     return await edit()
 
 
-# Looks up once what is known of an entry beyond its fields, and caches it.
+# Cached data about entries beyond their fields.
 #
-# Renderings and records are remembered by the entry's body, which stays the same for as long as
-# the entry does: a hover over the same entry costs nothing but the look-up of where it is cited.
+# Renderings and records are cached by the entry's body, which stays the same as long as the entry
+# does: a repeated hover costs only the look-up of its citations.
 
 DEFAULT_STYLE = "apa"
 MAX_KNOWN = 4096
@@ -266,14 +275,14 @@ V = TypeVar("V")
 
 
 class ByBody(Generic[V]):
-    """Values by entry body, the least recently used forgotten first."""
+    """Values by entry body; the least recently used are dropped first."""
 
     def __init__(self) -> None:
         # The body is kept alive, so that its `id` is not reused for another one.
         self._values: OrderedDict[tuple[int, object], tuple[BibBody, V]] = OrderedDict()
 
     def get(self, body: BibBody, about: object = None) -> V | None:
-        """The value, if it is known."""
+        """The value, if known."""
         found = self._values.get((id(body), about))
         if found is None:
             return None
@@ -281,7 +290,7 @@ class ByBody(Generic[V]):
         return found[1]
 
     def put(self, body: BibBody, value: V, about: object = None) -> V:
-        """Remember a value."""
+        """Store a value."""
         self._values[id(body), about] = (body, value)
         while len(self._values) > MAX_KNOWN:
             self._values.popitem(last=False)
@@ -289,7 +298,8 @@ class ByBody(Generic[V]):
 
 
 class Cards:
-    """References in the author's style, and the library's records of entries. For the loop."""
+    """References in the author's style, and the library's records of entries. For the event
+    loop."""
 
     def __init__(self, show_problems: Callable[[list[Problem]], None]) -> None:
         self._show_problems = show_problems
@@ -298,13 +308,13 @@ class Cards:
         self._asking: dict[int, asyncio.Task[Work | None]] = {}
 
     def forget_records(self) -> None:
-        """Forget the records: the library may have changed."""
+        """Drop the records: the library may have changed."""
         self._records = ByBody()
 
     async def reference(
         self, bib: BibFile, entry: BibEntry, style: str, folders: tuple[Path, ...]
     ) -> str:
-        """The entry in a style, as Markdown; "" when there is no processor."""
+        """The entry in a style, as Markdown; "" without a processor."""
         inherits = "crossref" in entry.names or "xdata" in entry.names
         about = (style, bib.text if inherits else None)
         known = self._references.get(entry.body, about)
@@ -316,10 +326,8 @@ class Cards:
         return self._references.put(entry.body, rendered, about)
 
     async def record(self, engine: Engine, entry: BibEntry) -> Work | None:
-        """The library's record of the work that an entry describes, if it is known in time.
-
-        A look-up that takes longer continues, so that the next card has its result.
-        """
+        """The library's record of an entry's work, if it is known in time. A look-up that takes
+        longer continues, so that the next card has its result."""
         body = entry.body
         asking = self._asking.get(id(body))
         if asking is None:
@@ -349,7 +357,7 @@ class Cards:
 def render(
     bib: BibFile, entry: BibEntry, style: str, folders: tuple[Path, ...]
 ) -> tuple[str, Problem | None]:
-    """The entry in a style, as Markdown, and why it is another style than the one asked for."""
+    """The entry in a style, as Markdown, and the problem if another style was used."""
     problem = None
     for name in dict.fromkeys((style, DEFAULT_STYLE)):
         try:

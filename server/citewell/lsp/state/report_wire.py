@@ -1,5 +1,5 @@
-"""Diagnostics in the protocol's terms, encoded on the thread that finds them: the library's own
-encoder takes 50 us for each, on the event loop."""
+"""Diagnostics in the protocol's types, encoded on the background thread: the library's own encoder
+takes 50 us for each, on the event loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing is wrong."""
+        """True without any diagnostics."""
         return self.items == b"[]"
 
 
@@ -73,8 +73,8 @@ def encoded(
     tags: bool = True,
     related: bool = True,
 ) -> bytes:
-    """Encode the diagnostics of a file as a JSON array. `tags` and `related` say what the client
-    can show."""
+    """Encode the diagnostics of a file as a JSON array. `tags` and `related` are capabilities of
+    the client."""
     items: list[_Wire] = []
     for one in found:
         index = index_of(path)
@@ -105,7 +105,7 @@ def _related(related: Iterable[RelatedLocation], index_of: IndexOf) -> Iterable[
 
 @cache
 def _link(code: str) -> _Link | None:
-    """The section of docs/diagnostics.md, which lies beside the package or, installed, in it."""
+    """The section of docs/diagnostics.md, beside the package or, when installed, in it."""
     for page in (_PACKAGE / "docs" / "diagnostics.md", _PACKAGE.parents[1] / "docs/diagnostics.md"):
         if page.is_file():
             return _Link(f"{from_fs_path(str(page))}#{code}")
@@ -113,7 +113,7 @@ def _link(code: str) -> _Link | None:
 
 
 def result_id(*parts: bytes) -> str:
-    """What stands for a report: the same for the same bytes, in whatever session."""
+    """An id of a report: equal for the same bytes, in any session."""
     from hashlib import blake2b  # not before the first report
 
     digest = blake2b(digest_size=12)
@@ -123,20 +123,20 @@ def result_id(*parts: bytes) -> str:
 
 
 def answer(report: Report, previous: str | None) -> bytes:
-    """The answer about one file to a client that was given `previous`."""
+    """The answer about one file to a client that has the result `previous`."""
     if previous == report.result_id:
         return b'{"kind":"unchanged","resultId":%s}' % as_json(report.result_id)
     return b'{"kind":"full","resultId":%s,"items":%s}' % (as_json(report.result_id), report.items)
 
 
 def item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
-    """The answer about one file within a report on many, as JSON."""
+    """The answer about one file within a report on several, as JSON."""
     place = b'"uri":%s,"version":%s' % (as_json(uri), as_json(version))
     return b"{%s,%s" % (place, answer(report, previous)[1:])
 
 
 def unchanged(uri: str, value: str) -> bytes:
-    """The answer about a file whose present diagnostics the client has, as JSON."""
+    """The answer about a file with unchanged diagnostics, as JSON."""
     return b'{"kind":"unchanged","uri":%s,"version":null,"resultId":%s}' % (
         as_json(uri),
         as_json(value),

@@ -1,7 +1,7 @@
-"""The diagnostics of each file, found again only when something that bears on them has changed.
+"""The diagnostics of each file, computed again only after a relevant change.
 
-Two steps on two threads: the reader says which projects hold a file; another, for which no hover
-waits, finds and encodes what is wrong in it.
+Two steps on two threads: the reader finds the projects of a file; a background thread, for which no
+hover waits, computes and encodes the diagnostics.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from citewell.model.document import Diagnostic, Document, Format, Level
 from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 from citewell.options.values import nearest
 
-# All that an editor underlines in one file: the lint, and what is known of its references.
+# All diagnostics of one file: the lint, and the checks of its references.
 
 CODES = (*LINT_CODES, *check.CODES)
-"""Every code that an editor may show."""
+"""All codes of the editor's diagnostics."""
 
 
 def diagnose(
@@ -41,7 +41,7 @@ def diagnose(
     options: DiagnosticsOptions,
     check_of: CheckOf | None = None,
 ) -> list[Diagnostic]:
-    """The diagnostics of a file in the order of its text, as far as the author wants them."""
+    """The diagnostics of a file in the order of its text, at the author's levels."""
     if not options.enabled:
         return []
     paper = LintPaper(projects)
@@ -51,7 +51,7 @@ def diagnose(
         bib, found = source, lint_bib(source, paper)
     else:
         found = lint_document(source, paper)
-        # The document may hold its bibliography itself.
+        # The document may contain its bibliography.
         path = Path(source.path)
         bib = next((project.bibs[path] for project in projects if path in project.bibs), None)
     if check_of is not None and options.verification != "off":
@@ -80,13 +80,13 @@ MAX_REPORTS = 2_000
 
 
 class ReportRequest(Struct, frozen=True, eq=False):
-    """What a report is to be made for, beside the file."""
+    """The conditions of a report, beside the file."""
 
     options: DiagnosticsOptions
     features: FeatureOptions
     encoding: str
     generation: int
-    """Rises when more is known about references."""
+    """Increases with new checks."""
     check_of: CheckOf | None
     tags: bool
     related: bool
@@ -99,16 +99,16 @@ class _Known(Struct, frozen=True, eq=False):
 
 
 class Subject(Struct, frozen=True, eq=False):
-    """A file and the projects that hold it, as the reader thread found them. Immutable."""
+    """A file and its projects, as found on the reader thread. Immutable."""
 
     source: Document | BibFile
     projects: tuple[Project, ...]
     index: LineIndex | None
-    """Positions in an open file; None for one that the editor does not show."""
+    """Positions in an open file; None for a closed one."""
 
 
 def subject_of(cache: ProjectCache, reading: DocumentInput, index: LineIndex) -> Subject:
-    """An open file. For the reader thread."""
+    """The subject of an open file. For the reader thread."""
     workspace = cache.workspace(reading)
     projects = workspace.of(reading.path)
     if reading.is_bib:
@@ -120,8 +120,8 @@ def subject_of(cache: ProjectCache, reading: DocumentInput, index: LineIndex) ->
 def closed_subjects(
     cache: ProjectCache, reading: DocumentInput, paths: Sequence[Path]
 ) -> list[Subject | None]:
-    """Files that the editor does not show; None for one that is gone. `reading` is that of any open
-    file, or of none: it says what the editor holds. For the reader thread."""
+    """The subjects of closed files; None for a missing one. `reading` is that of any open file, or
+    of none: it has the editor's texts. For the reader thread."""
     workspace = cache.workspace(reading)
     bibs = {Path(bib.path): bib for bib in workspace.bibs(paths)}
     found: list[Subject | None] = []
@@ -146,13 +146,13 @@ def files_of(cache: ProjectCache, reading: DocumentInput) -> list[Path]:
 
 
 class DiagnosticsBuilder:
-    """One report per file. For one thread, which may be busy for long: never the reader."""
+    """Builds one report per file. For one thread, which may be busy for long: never the reader."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
     def of(self, subject: Subject, wanted: ReportRequest) -> Report:
-        """The report of a file; of one that is closed without hints."""
+        """The report of a file; for a closed one, without hints."""
         path = Path(subject.source.path)
         setting = (
             wanted.options, wanted.features, wanted.encoding, wanted.tags, wanted.related,

@@ -1,4 +1,4 @@
-"""The running Zotero as a live bibliography: its export is held here, and requested repeatedly.
+"""The running Zotero as a live bibliography: its export is cached here, and requested repeatedly.
 
 Requests are sent only if `zotero.live` is on, and never beyond this machine. Zotero is asked when
 the server starts and while an author cites. No export begins before the last one is
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PULL_SECONDS = 120.0
-"""Zotero writes some hundred items in a second, the first time."""
+"""Seconds; the first export writes some hundred items a second."""
 MAX_BYTES = 128 << 20
 ENTRY_SECONDS = 1.5
-"""Seconds that accepting an entry waits for Zotero before it takes the one held here."""
+"""Seconds that accepting an entry waits for Zotero before the cached one is used."""
 SEARCH_SECONDS = 5.0
 SEARCH_PAUSE = 1.0
-"""Seconds between two look-ups of words that match nothing."""
+"""Seconds between two look-ups of words without a match."""
 MIN_LETTERS = 3
 EASE = 20.0
-"""An export that took a second is not requested again within this many seconds."""
+"""Pause before the next export, as a multiple of the last one's duration."""
 
 ShowProblems = Callable[[Sequence[Problem]], None]
 R = TypeVar("R")
@@ -54,14 +54,14 @@ class Zotero:
         self._search_due = 0.0
         self._took = 0.0
         self._elsewhere: set[str] = set()
-        """Keys that Zotero finds and does not export: those of other libraries."""
+        """Keys that Zotero finds but does not export: those of other libraries."""
         self.zotero_library: ZoteroLibrary | None = None
-        """What Zotero exported last; None while nothing is known."""
+        """The last export; None while there is none."""
         self.problem: Problem | None = None
         """Why the last request failed; None if it succeeded."""
 
     def configure(self, options: ZoteroOptions) -> None:
-        """Take the settings; the first export is requested at once."""
+        """Apply the settings; the first export is requested at once."""
         if options == self._options:
             return
         source = (options.url, options.collection, options.format)
@@ -85,8 +85,8 @@ class Zotero:
                 task.cancel()
 
     def wake(self, unfound: str = "") -> None:
-        """The author cites: ask Zotero again if a request is due. `unfound` are words that matched
-        nothing here."""
+        """Request an export again if it is due, since the author cites. `unfound` are words without
+        a match here."""
         if not self._options.live or self._closed.is_set():
             return
         now = time.monotonic()
@@ -103,17 +103,17 @@ class Zotero:
             self._searching = asyncio.ensure_future(self._seek(unfound))
 
     def entry(self, key: str) -> BibEntry | None:
-        """The entry of a key, as Zotero exported it last."""
+        """The entry with a key in the last export."""
         return self.zotero_library.entry(key) if self.zotero_library is not None else None
 
     def entry_text(self, key: str) -> str:
-        """The text of the entry of a key; empty if there is none."""
+        """The text of the entry with a key; empty if there is none."""
         entry = self.entry(key)
         return entry.body.text if entry is not None else ""
 
     async def fresh_entry(self, key: str) -> BibFile | None:
-        """A bibliography that holds the entry of a key as Zotero writes it now, or, when it does
-        not answer at once, as it did last; None when there is none."""
+        """A bibliography with the current entry of a key from Zotero or, if it does not answer at
+        once, from the last export; None if there is none."""
         from citewell.sources import local
 
         held = self.zotero_library
@@ -132,7 +132,7 @@ class Zotero:
         return held.bib
 
     def state(self) -> dict[str, Any]:
-        """For `citewell.status`."""
+        """The state for `citewell.status`."""
         problem = self.problem
         return {
             "live": self._options.live,
@@ -177,7 +177,7 @@ class Zotero:
             logger.info("Zotero has %d entries (%.2f s)", len(found), self._took)
 
     async def _seek(self, words: str) -> None:
-        """Have Zotero export again if it finds an item that the last export lacks."""
+        """Request an export again if Zotero finds an item that the last one lacks."""
         from citewell.sources import local
 
         url = self._options.url

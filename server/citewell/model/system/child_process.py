@@ -1,8 +1,9 @@
 """Starts processes that end when this one does, however it ends.
 
-Each child holds the read end of a pipe whose other end only this process has: its standard input,
-or, in a pool, the one that `multiprocessing` makes. The system closes it with this process. One
-such child removes a temporary folder, and ends the programs of others that use it.
+Each child holds the read end of a pipe, and only this process the write end: the pipe is the
+child's standard input or, in a pool, the one that `multiprocessing` makes. The system closes it
+when this process ends. One child removes a temporary folder and kills the external programs that
+use it.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 ENDS_WITH_INPUT = "CITEWELL_ENDS_WITH_INPUT"
-"""Environment variable of a command whose standard input is such a pipe and nothing else."""
+"""Environment variable of a command that ends when its standard input is closed."""
 _END_USERS = "--end-users"
 _GRACE_SECONDS = 10.0
-"""How long an interrupted command may take to put things away."""
+"""Seconds that an interrupted command has for cleaning up."""
 _AGAIN_SECONDS = 0.05
 
 
@@ -38,7 +39,7 @@ def start_child(
     stderr: int | IO[bytes] = subprocess.PIPE,
     is_urgent: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start one of our modules, which ends when its standard input does. Raises `OSError`."""
+    """Start a module of Citewell that ends when its standard input does. Raises `OSError`."""
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
     if not is_urgent:
         flags |= getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
@@ -59,7 +60,7 @@ def start_command(
     stdout: int | IO[bytes] = subprocess.PIPE,
     stderr: int | IO[bytes] = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Start a command of ours that does not read its standard input. Raises `OSError`."""
+    """Start a command of Citewell that does not read its standard input. Raises `OSError`."""
     given = {**(os.environ if environment is None else environment), ENDS_WITH_INPUT: "1"}
     return start_child(command, environment=given, stdout=stdout, stderr=stderr)
 
@@ -67,7 +68,7 @@ def start_command(
 def run_program(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float
 ) -> int:
-    """The exit code of a program of others, without its output. Raises `OSError` or
+    """Run an external program without its output; return its exit code. Raises `OSError` or
     `subprocess.TimeoutExpired`."""
     nowhere = subprocess.DEVNULL
     ours = [sys.executable, "-P", "-m", __name__, str(folder), *command]
@@ -76,15 +77,15 @@ def run_program(
             return child.wait(seconds)
         finally:
             assert child.stdin is not None
-            child.stdin.close()  # the child ends the program, and itself
-            child.wait()  # which `with` does not do after an interrupt
+            child.stdin.close()  # the child ends the program and itself
+            child.wait()  # `with` does not do this after an interrupt
 
 
 @contextlib.contextmanager
 def temporary_folder(parent: str | None = None, *, end_users: bool = False) -> Iterator[Path]:
-    """A folder, in the system's folder for temporary files or in `parent`. It is removed after the
-    block, or by a process of its own once this one is gone; `end_users`: other processes that have
-    a file of it open are killed before (needs psutil). Raises `OSError`."""
+    """Create a folder in `parent` or the system's folder for temporary files. It is removed after
+    the block, or by a separate process once this one is gone. `end_users` first kills other
+    processes with open files in it (needs psutil). Raises `OSError`."""
     from tempfile import TemporaryDirectory
 
     nowhere = subprocess.DEVNULL
@@ -101,14 +102,14 @@ def temporary_folder(parent: str | None = None, *, end_users: bool = False) -> I
 
 
 def end_with_input(end: Callable[[], object]) -> None:
-    """Call `end` once standard input ends, which nothing else may read. The process is gone a few
+    """Call `end` once standard input ends; nothing else may read it. The process exits a few
     seconds later even if that takes longer."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
             while os.read(0, 1024):
                 pass
-        # Who would read the output is gone, too.
+        # The reader of the output is gone, too.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
@@ -123,7 +124,7 @@ def end_with_input(end: Callable[[], object]) -> None:
 def process_pool(
     jobs: int, begin: Callable[..., None], arguments: tuple[Any, ...]
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of which each process first calls `begin`. If the block raises, they end at once."""
+    """A pool in which each process first calls `begin`. If the block raises, they end at once."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
     from traceback import clear_frames
@@ -143,10 +144,10 @@ def process_pool(
 
 
 def take_pipes() -> tuple[int, int]:
-    """Private descriptors of what were stdin and stdout, both binary.
+    """Return private binary descriptors of the original stdin and stdout.
 
-    Afterwards descriptor 0 is empty and 1 is stderr, so that a stray print of any library, or a
-    child that reads, cannot touch the protocol.
+    Afterwards descriptor 0 is empty and 1 is stderr, so that a stray print in a library, or a child
+    that reads, cannot disturb the protocol.
     """
     source, sink = os.dup(0), os.dup(1)
     if sys.platform == "win32":
@@ -185,8 +186,8 @@ def _begin(watched: Connection, begin: Callable[..., None], arguments: tuple[Any
 
 
 def _main() -> None:
-    """Run a program of others in a folder: `python -m citewell.model.system.child_process FOLDER
-    ...`; without one, remove the folder once standard input ends: `[--end-users] FOLDER`."""
+    """Run an external program in a folder: `python -m citewell.model.system.child_process FOLDER
+    ...`; without a program, remove the folder once standard input ends: `[--end-users] FOLDER`."""
     folder, *command = sys.argv[1:]
     if folder == _END_USERS:
         return _remove_with_input(Path(*command), end_users=True)
@@ -203,12 +204,12 @@ def _remove_with_input(folder: Path, *, end_users: bool = False) -> None:
     import signal
     import time
 
-    # What ends the parent's whole group is not for this process, which cleans up after it.
+    # Signals for the parent's whole group: this process cleans up after it.
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, signal.SIG_IGN)
     while os.read(0, 1024):
         pass
-    # Processes of others that end with the parent may still write into it.
+    # External processes that end with the parent may still write into it.
     last = time.monotonic() + _GRACE_SECONDS
     while folder.exists() and time.monotonic() < last:
         if end_users:
@@ -219,11 +220,11 @@ def _remove_with_input(folder: Path, *, end_users: bool = False) -> None:
 
 
 def _end_users(folder: Path) -> None:
-    """Kill the processes, but the parent, that have a file of the folder open: their command lines
-    may have changed, and their parents may have ended."""
+    """Kill the processes, except the parent, with open files in the folder: their command lines may
+    have changed, and their parents may have ended."""
     try:
         import psutil
-    except ImportError:  # the extra ray has it
+    except ImportError:  # part of the extra ray
         return
     folder = folder.resolve()
     for process in psutil.process_iter():

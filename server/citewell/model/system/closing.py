@@ -1,4 +1,4 @@
-"""What is closed when its `with` block ends."""
+"""A base class of objects that close when their `with` block ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite files: opened in one way, and brought up to date by migrations."""
+"""SQLite files: opened in one way, and updated by migrations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 
 class NewerDatabaseError(Exception):
-    """The file was written by a newer Citewell, and was not changed."""
+    """The file was written by a newer version of Citewell, and was not changed."""
 
 
 def open_database(
     path: Path, migrations: Sequence[str] = (), *, seconds: float, pragmas: Sequence[str] = ()
 ) -> sqlite3.Connection:
-    """A connection for any thread, in which each statement is a transaction of its own.
+    """Open a connection for any thread, in autocommit mode.
 
     The file is created if needed and migrated: `user_version` counts the migrations. A reader or
     writer waits up to `seconds` for others. Raises `sqlite3.Error`, `NewerDatabaseError`.
@@ -30,7 +30,7 @@ def open_database(
             raise NewerDatabaseError(f"{path} has format {version}")
         for number, migration in enumerate(migrations[version:], version + 1):
             with transaction(database):
-                if version_of(database) < number:  # else another process was quicker
+                if version_of(database) < number:  # another process may have been quicker
                     for statement in filter(str.strip, migration.split(";")):
                         database.execute(statement)
                     database.execute(f"PRAGMA user_version = {number}")
@@ -41,7 +41,7 @@ def open_database(
 
 
 def open_read_only(path: Path, *, cached_statements: int = 128) -> sqlite3.Connection:
-    """A connection, for any thread, to a file without writers. Raises `sqlite3.Error`."""
+    """Open a file without writers, for any thread. Raises `sqlite3.Error`."""
     uri = f"file:{quote(path.absolute().as_posix())}?mode=ro&immutable=1"
     return sqlite3.connect(
         uri, uri=True, check_same_thread=False, cached_statements=cached_statements
@@ -49,13 +49,13 @@ def open_read_only(path: Path, *, cached_statements: int = 128) -> sqlite3.Conne
 
 
 def version_of(database: sqlite3.Connection) -> int:
-    """How many migrations the file has had."""
+    """Number of migrations that the file has had."""
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Takes the right to write at once: to ask for it later may be refused without waiting."""
+    """Take the write lock at the start: a later request for it may be refused without waiting."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files that are replaced whole, by one writer at a time.
+"""Files that are replaced as a whole, by one writer at a time.
 
 A reader sees the old content or the new, also after a crash. A lock keeps the processes and threads
 of Citewell from writing one file at the same time.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace the content of a file, or create it. Raises `OSError`; the file is then as it was.
 
-    A symbolic link stays a link, and the permissions stay; `mode` is that of a new file, by
-    default what the user's umask leaves.
+    A symbolic link stays a link, and the permissions stay; `mode` is that of a new file, by default
+    according to the umask.
     """
     target = path.resolve()
     with suppress(FileNotFoundError):
@@ -42,10 +42,8 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
 
 
 def replace_file(temporary: Path, target: Path) -> None:
-    """Rename a file over another one. Raises `OSError`.
-
-    Windows refuses while a program reads the target, which lasts a moment.
-    """
+    """Rename a file over another one. Raises `OSError`. Windows refuses while a program reads the
+    target, which lasts a moment."""
     for _ in range(50 if os.name == "nt" else 0):
         with suppress(PermissionError):
             temporary.replace(target)
@@ -55,7 +53,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 
 def stage(target: Path, data: bytes, mode: int | None = None) -> Path:
-    """A file beside the target that holds the data, flushed to the disk, to be renamed over it.
+    """Write the data to a file beside the target, to be renamed over it, and flush it to disk.
     Raises `OSError`, and leaves nothing then."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -77,7 +75,7 @@ def stage(target: Path, data: bytes, mode: int | None = None) -> Path:
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 20.0
-"""How long a writer waits for another one."""
+"""Seconds that a writer waits for another one."""
 
 _held: ContextVar[frozenset[Path]] = ContextVar("_held", default=frozenset())
 """The locks that the current context holds."""
@@ -89,10 +87,10 @@ class FileError(CitewellError):
 
 @contextmanager
 def locked(paths: Iterable[Path]) -> Iterator[None]:
-    """Keep other processes and threads of Citewell from writing these files.
+    """Lock these files against other processes and threads of Citewell.
 
-    A context may lock a file again that it has locked. Raises `FileError` "file-busy" when another
-    writer does not finish. Where a folder or file system takes no lock, nothing is locked.
+    A context may lock a file twice. Raises `FileError` "file-busy" when another writer does not
+    finish. Where a folder or file system takes no lock, nothing is locked.
     """
     held = _held.get()
     targets = (path.resolve() for path in paths)
@@ -107,7 +105,7 @@ def locked(paths: Iterable[Path]) -> Iterator[None]:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Hold the lock of the operating system on a file that is there only meanwhile."""
+    """Hold an operating-system lock on a file that exists only meanwhile."""
     from filelock import FileLock
 
     descriptors: list[int] = []
@@ -125,8 +123,8 @@ def _lock(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # Who waits for the removed file finds that it is no longer there, and makes it again.
-        # Windows removes no file that is open: neither this one yet, nor then another one's.
+        # A waiter on the removed file finds that it is gone, and creates it again. Windows cannot
+        # remove an open file: neither this one yet, nor then another waiter's.
         with suppress(OSError):
             path.unlink()
         lock.release()
@@ -136,11 +134,11 @@ def _lock(path: Path) -> Iterator[None]:
 
 
 def _acquired(lock: FileLock, path: Path, descriptors: Sequence[int]) -> bool:
-    """Wait for a lock; False where there is no place for one. Raises `FileError`."""
+    """Wait for a lock; False if it cannot be created there. Raises `FileError`."""
     from filelock import Timeout
 
     try:
-        # `FileLock` would make a missing folder.
+        # `FileLock` would create a missing folder.
         while path.parent.is_dir():
             lock.acquire()
             with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Log records as JSON, one object a line, for programs that collect logs."""
+"""Log records as JSON lines, for programs that collect logs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import logging
 import sys
 
 FIELDS = "json_fields"
-"""Attribute of a log record with further fields of its line: `extra={FIELDS: {...}}`."""
+"""Attribute of a log record with extra fields for its line: `extra={FIELDS: {...}}`."""
 
 
 class JsonFormatter(logging.Formatter):
-    """A line with time (ISO 8601, UTC), level, logger, message, own fields and the traceback."""
+    """Formats a line with time (ISO 8601, UTC), level, logger, message, extra fields and
+    traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as one line of JSON."""
@@ -31,7 +32,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Have all log records of this process written to standard error as JSON."""
+    """Write all log records of this process to standard error as JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(handlers=[handler], force=True)

@@ -1,1 +1,1 @@
-"""A Qdrant back end that finds candidates for a library: its words and its dense vectors."""
+"""A Qdrant back end that proposes candidates for a library, by words and dense vectors."""

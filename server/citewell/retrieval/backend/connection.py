@@ -1,5 +1,4 @@
-"""Back ends by address, and that of an open library: asked while it can answer, else left alone
-for a while."""
+"""Back ends by address, and the connection of an open library, with a pause after failures."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ from citewell.retrieval.contract import Ranking
 if TYPE_CHECKING:
     from citewell.retrieval.backend.edge import EdgeBackend
 
-# Addresses of back ends, as `library.url` has them.
+# Addresses of back ends, as in `library.url`.
 
 EDGE = "edge:"
 _SECONDS = 10.0
@@ -56,7 +55,7 @@ def open_backend(text: str, seconds: float = _SECONDS) -> Backend:
 
 
 def open_target(text: str, wanted: State, *, fresh: bool = False) -> WriteTarget:
-    """Where a library is written. `fresh`: on a server, into a new collection.
+    """The target for writing a library. `fresh`: on a server, into a new collection.
 
     A folder that holds a library of another format, or with other weights or vectors, is emptied.
     Raises `CitewellError` with a code backend-*.
@@ -74,9 +73,9 @@ def open_target(text: str, wanted: State, *, fresh: bool = False) -> WriteTarget
 
 
 def restore(text: str, snapshot: Path) -> Backend:
-    """The back end at an address, which now holds what a snapshot does.
+    """Restore a snapshot at an address and return its back end.
 
-    A server has it under a new collection, and searches see no gap; a folder must be free. Raises
+    A server gets a new collection, and searches see no gap; a folder must be free. Raises
     `CitewellError` with a code backend-*, or `OSError`.
     """
     server = server_address(text)
@@ -106,31 +105,31 @@ def _folder(text: str) -> Path:
     return Path(folder).expanduser()
 
 
-# The segments of a library that a back end holds: from points to rows of the library.
+# The segments of a library in a back end: from points to rows of the library.
 
 
 class HeldSegments(msgspec.Struct, frozen=True):
-    """What a back end must hold for a library, and where its points are in there."""
+    """The content that a back end must have for a library, and the mapping of its points."""
 
     wanted: dict[str, tuple[int, str]]
-    """Rows of each segment, and those left out."""
+    """Number of rows of each segment, and the hash of those left out."""
     words: str
     encoder: str
     cited: str
-    """The fingerprints that the back end must have."""
+    """Expected fingerprints of the back end."""
     numbers: NDArray[np.int64]
-    """Numbers of the segments, rising."""
+    """Numbers of the segments, ascending."""
     bases: NDArray[np.int64]
     """First row of each."""
     counts: NDArray[np.int64]
     lower: tuple[SegmentView, ...]
-    """The segments of the libraries below, which are embedded."""
+    """The segments of the libraries below, which are searched in the embedded indexes."""
 
     def ranking(self, found: ScoredPoints) -> Ranking:
         """The rows of the library that were found, in order.
 
-        Points of segments that this library lacks are left out: while the back end is brought to
-        a newer library, it holds those of both.
+        Points of segments missing from this library are left out: during an update to a newer
+        library, the back end has the points of both.
         """
         rows, known = self._rows(found.points)
         return Ranking(rows[known], found.scores[known])
@@ -142,7 +141,7 @@ class HeldSegments(msgspec.Struct, frozen=True):
         return self.bases[place] + row, known
 
     def lack(self, address: str, state: State | None) -> Problem | None:
-        """Why a back end in this state cannot answer for the library; None if it can."""
+        """The reason why a back end in this state cannot answer for the library, or None."""
         if state is not None and state.format != FORMAT:
             message = f"The back end {address} has format {state.format}, not {FORMAT}."
             return backend_error("backend-version", message).problem
@@ -161,7 +160,7 @@ class HeldSegments(msgspec.Struct, frozen=True):
 
 
 def held_segments(library: Library, words: str, encoder: str, cited: str) -> HeldSegments:
-    """Of a library. The others are the fingerprints that a back end must have."""
+    """The segments of a library. The other arguments are the expected fingerprints."""
     wanted = {use.id: (use.count, left_out(use)) for use in library.manifest.segments}
     own = sorted(library.own_segments, key=_number)
     return HeldSegments(
@@ -174,7 +173,7 @@ def held_segments(library: Library, words: str, encoder: str, cited: str) -> Hel
 
 
 def left_out(use: SegmentUse) -> str:
-    """Identifies the rows of a segment that no search finds."""
+    """A hash of the rows of a segment that searches exclude."""
     return f"{use.dead_hash}/{use.quarantine_hash}"
 
 
@@ -184,9 +183,9 @@ def _number(view: SegmentView) -> int:
 
 logger = logging.getLogger(__name__)
 PAUSE_SECONDS = 5.0
-"""After a failure the back end is not asked for so long."""
+"""Seconds without queries to the back end after a failure."""
 CHECK_SECONDS = 60.0
-"""After so long, what a server holds is looked at again: others write to it."""
+"""Seconds after which the state of a server is checked again: others write to it."""
 Ask = Callable[[Backend], ScoredPoints]
 
 
@@ -197,10 +196,10 @@ class _Failure(msgspec.Struct, frozen=True):
 
 
 class Connection:
-    """Safe to call from any thread.
+    """The connection to a back end. Thread-safe.
 
-    Connecting to a server happens on a thread of its own: no search waits for it, and a server that
-    was away is found again. A folder is opened at once.
+    A server is connected on a separate thread: no search waits for it, and a server that was away
+    is found again. A folder is opened at once.
     """
 
     def __init__(
@@ -210,7 +209,7 @@ class Connection:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`seconds` is the limit of each request to a server."""
+        """`seconds` limits each request to a server."""
         self.held = held
         self._address = address
         self._seconds = seconds
@@ -226,26 +225,26 @@ class Connection:
 
     @property
     def problem(self) -> Problem | None:
-        """Why not everything is asked of the back end now, as far as that is known."""
+        """The reason why the back end does not answer everything at present, as far as known."""
         late = next(iter(self._late.values()), None)
         failure = self._failure or late
         return None if failure is None else failure.problem
 
     def wait(self, seconds: float) -> None:
-        """Until a look at the server that is under way is over, or so long."""
+        """Wait for a check of the server in progress, at most `seconds`."""
         self._known.wait(seconds)
 
     def ask(self, part: str, ask: Ask) -> ScoredPoints | Problem | None:
-        """What the back end finds; the problem if it cannot say; None before that is known.
+        """The back end's answer, its problem, or None while its state is unknown.
 
-        `part` names what is searched. When it is late, only this part is left alone for a while.
+        `part` names the searched vectors. After a timeout, only this part is paused.
         """
         now = self._clock()
         with self._lock:
             failure, late = self._failure, self._late.get(part)
             is_due = now >= self._check_at if failure is None else now >= failure.until
             if late is not None and now >= late.until:
-                # One search tries again; those beside it do not wait with it.
+                # One search retries; concurrent ones do not wait for it.
                 self._late[part] = msgspec.structs.replace(late, until=now + PAUSE_SECONDS)
                 late = None
             backend = self._backend
@@ -277,7 +276,7 @@ class Connection:
         return problem
 
     def _look(self) -> None:
-        """Connect, and see whether the back end holds the library."""
+        """Connect, and check whether the back end has the library."""
         with self._lock:
             if self._checking:
                 return

@@ -1,7 +1,7 @@
-"""The contract of back ends, the problems that they may have, and the addresses of servers.
+"""The contract of back ends, their problems, and the addresses of servers.
 
-A point stands for one row of one segment. Segments never change, so points keep their numbers from
-snapshot to snapshot, and a row that is superseded is deleted.
+A point represents one row of one segment. Segments never change, so points keep their numbers from
+snapshot to snapshot; a superseded row is deleted.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from citewell.retrieval.attributes import AUTHOR, KIND, LANGUAGE, VENUE, Between
 
 FORMAT = 3
 DENSE, WORDS, CITED = "dense", "bm25", "cited"
-"""Names of the vectors of a point; the last one is that of works that others cite (`cited`)."""
+"""Names of the vectors of a point; the last is that of cited works (`cited`)."""
 RETRACTED = "retracted"
-"""A field of a point's payload by which a back end filters, beside those of the attributes;
-`payload` says what they hold."""
+"""A field of a point's payload for filters, beside those of the attributes; `payload` describes
+them."""
 HASHES = (KIND, LANGUAGE, VENUE, AUTHOR)
-"""Those that hold hashes, which only `AnyOf` compares."""
+"""Fields with hashes, compared only by `AnyOf`."""
 KEY, CITATIONS = "key", "citations"
-"""Further fields: the key of the title, and the logarithm of one more than the times cited."""
+"""Further fields: the key of the title, and the logarithm of one more than the number of
+citations."""
 STATE = (1 << 63) - 1
-"""The point that holds the state of the back end."""
+"""The point with the state of the back end."""
 _ROW_BITS = 32
 _HINTS = {
     "backend-occupied": "Choose a place that does not exist, or remove this one.",
@@ -65,14 +66,14 @@ Payload = dict[str, bool | int | float | list[int]]
 
 
 class AnyOf(msgspec.Struct, frozen=True):
-    """Points with one of the numbers in a field; none where there is no number."""
+    """Points with one of the numbers in a field; none if it is empty."""
 
     field: str
     numbers: tuple[int, ...]
 
 
 Condition = AnyOf | Between
-"""What must hold of a point."""
+"""A condition on a point."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -81,13 +82,13 @@ class Batch(msgspec.Struct, frozen=True):
     points: NDArray[np.int64]
     """Shape (n,)."""
     dense: NDArray[np.float32]
-    """Shape (n, d), at length 1, or 0 for a paper without a known word."""
+    """Shape (n, d), of length 1, or 0 for a paper without a known word."""
     words: Sequence[TermWeights]
-    """One per point."""
+    """One for each point."""
     payloads: Sequence[Payload]
-    """One per point."""
+    """One for each point."""
     cited: NDArray[np.float32] | None = None
-    """Shape (n, d + 1), 0 for a paper without; None where no paper has one."""
+    """Shape (n, d + 1), 0 for a paper without one; None if no paper has one."""
 
     def rows(
         self, sparse: Callable[[list[int], list[float]], Any]
@@ -110,7 +111,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """What a back end holds."""
+    """The state of a back end."""
 
     format: int = FORMAT
     dim: int
@@ -119,19 +120,19 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     words: str
     """Fingerprint of the weights of words."""
     segments: dict[str, int] = {}
-    """Number of rows read of each segment; those of the segment once it is whole."""
+    """Number of rows read of each segment; all of them for a finished segment."""
     cited: str = ""
     """Fingerprint of the vectors of cited works; empty without them."""
     left_out: dict[str, str] = {}
-    """Hashes of the lists of each segment's rows that are left out: dead ones, quarantined ones."""
+    """Hashes of the lists of each segment's excluded rows: dead and quarantined ones."""
 
     def vectors(self) -> dict[str, int]:
         """Names of the vectors of a point, and their lengths. A back end stores each for every
-        point, be it empty: `cited` only where some have one."""
+        point, even if empty: `cited` exists only if some have one."""
         return {DENSE: self.dim} | ({CITED: self.dim + 1} if self.cited else {})
 
     def fits(self, wanted: State) -> bool:
-        """Whether a library that wants the other state can be written in addition to this one."""
+        """Whether a library with the other state can be written into this back end."""
         return (self.format, self.dim, self.encoder, self.words, self.cited) == (
             wanted.format, wanted.dim, wanted.encoder, wanted.words, wanted.cited,
         )  # fmt: skip
@@ -145,66 +146,66 @@ class ScoredPoints(msgspec.Struct, frozen=True):
 
 
 class Backend(Protocol):
-    """Safe to call from any thread. Every method raises `CitewellError`."""
+    """A back end. Thread-safe. Every method raises `CitewellError`."""
 
     def state(self) -> State | None:
-        """None where nothing was written yet."""
+        """The state; None if nothing was written yet."""
         ...
 
     def set_state(self, state: State) -> None:
-        """Keep the state; everything written before is kept when this returns."""
+        """Store the state; everything written earlier is durable when this returns."""
         ...
 
     def upsert(self, batch: Batch) -> None:
-        """Write points; one that is there is replaced."""
+        """Write points, replacing existing ones."""
         ...
 
     def delete(self, points: NDArray[np.int64]) -> None:
-        """Remove points, if they are there."""
+        """Remove points; missing ones are ignored."""
         ...
 
     def optimize(self) -> None:
-        """Build the indexes now, where the back end does not do so on its own."""
+        """Build the indexes, if the back end does not do so by itself."""
         ...
 
     def count(self) -> int:
-        """Number of points, without that of the state."""
+        """Number of points, without the one of the state."""
         ...
 
     def nearest(
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
     ) -> ScoredPoints:  # fmt: skip
-        """The points with the greatest dot product of those that meet all conditions, about `k`, by
-        the dense vectors of this name."""
+        """About `k` points that meet all conditions, with the greatest dot products with the dense
+        vectors of this name."""
         ...
 
     def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
-        """The `k` points with the greatest sum of products of weights of those that meet all
-        conditions."""
+        """The `k` points that meet all conditions, with the greatest sums of products of
+        weights."""
         ...
 
     def snapshot(self, into: Path) -> Path:
-        """Write a copy that can be restored into the folder; where it is."""
+        """Write a copy that can be restored into the folder; return its path."""
         ...
 
 
 class WriteTarget(msgspec.Struct, frozen=True):
-    """Where a library is written."""
+    """The target for writing a library."""
 
     backend: Backend
     publish: Callable[[], None]
-    """Let searches have what was written, where they do not yet."""
+    """Make the written points available to searches, if they are not yet."""
 
 
 def point_numbers(segment: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers of the points of some rows of a segment."""
+    """Numbers of the points of rows of a segment."""
     base = int(segment.partition("-")[0]) << _ROW_BITS
     return np.asarray(rows + base, np.int64)
 
 
 def places_of(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number of each point's segment, and its row in there."""
+    """Number of each point's segment, and its row there."""
     return points >> _ROW_BITS, points & ((1 << _ROW_BITS) - 1)
 
 
@@ -216,13 +217,13 @@ def backend_error(code: str, message: str) -> CitewellError:
 # Addresses of Qdrant servers, `qdrant://HOST:PORT/NAME` and `qdrants://` with TLS.
 
 _SCHEMES = {"qdrant": False, "qdrants": True}
-"""Whether the connection is encrypted."""
+"""Whether each scheme is encrypted."""
 _PORT = 6333
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class ServerAddress(msgspec.Struct, frozen=True):
-    """A collection, or an alias of one, on a Qdrant server."""
+    """A collection, or its alias, on a Qdrant server."""
 
     host: str
     port: int
@@ -237,7 +238,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether nothing leaves this machine."""
+        """Whether the server is on this machine."""
         if self.host == "localhost":
             return True
         try:
@@ -253,8 +254,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
 def server_address(text: str) -> ServerAddress | None:
     """The address of a server; None for another kind of address.
 
-    Raises `CitewellError` for one that is malformed, which the message does not repeat where it
-    may hold a password.
+    Raises `CitewellError` for a malformed one; the message leaves out text that may be a password.
     """
     if not is_server(text):
         return None
@@ -270,11 +270,11 @@ def server_address(text: str) -> ServerAddress | None:
 
 
 def is_server(text: str) -> bool:
-    """Whether the back end at an address is asked over a network."""
+    """Whether the back end at an address is reached over a network."""
     return text.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES))
 
 
 def malformed_address(text: str) -> CitewellError:
-    """The exception for an address that is none; it repeats no password."""
+    """The exception for a malformed address; it contains no password."""
     shown = "This" if "@" in text else repr(text)
     return backend_error("backend-address", f"{shown} is no address of a back end.")

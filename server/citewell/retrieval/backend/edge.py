@@ -1,4 +1,4 @@
-"""Qdrant Edge as a back end: a folder that this process alone has open.
+"""Qdrant Edge as a back end: a folder opened by this process only.
 
 All calls of `qdrant_edge`, which is a beta release, are in this module.
 """
@@ -35,16 +35,16 @@ from citewell.retrieval.backend.contract import (
 
 _CONFIG = "edge_config.json"
 _CODED_FROM = 10_000
-"""Kilobytes of vectors in a segment from which they are compared by codes of 8 bits."""
+"""Kilobytes of vectors in a segment above which they are compared by 8-bit codes."""
 _GRAPH_FROM = 100_000
-"""Kilobytes of vectors from which a graph is searched, 267,000 of 192 components. Fewer, of all
-points or of those that pass a filter, are compared one by one: this takes no longer and finds more,
-and spares the graph, with its further links for each frequent value of an indexed field."""
+"""Kilobytes of vectors above which a graph is searched (267,000 vectors of 192 components). Fewer
+vectors, of all points or after a filter, are compared one by one: this is as fast, finds more, and
+needs no graph with extra links for each frequent value of an indexed field."""
 _COMPONENT_BYTES = 2
 _LINKS, _BUILD_EXPANSION = 16, 100
-"""Links of a point, and candidates kept for them, as Qdrant has them by default."""
+"""Links of a point, and candidates kept for them: Qdrant's defaults."""
 _EXPANSION = 512
-"""Least number of candidates kept while the graph is walked."""
+"""Minimum number of candidates while the graph is walked."""
 _open: weakref.WeakValueDictionary[Path, EdgeBackend] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
@@ -61,7 +61,7 @@ class EdgeBackend:
                 self._shard = self._edge.EdgeShard.load(str(folder))
 
     def state(self) -> State | None:
-        """None where nothing was written yet."""
+        """The state; None if nothing was written yet."""
         if self._shard is None:
             return None
         with self._failing():
@@ -75,7 +75,7 @@ class EdgeBackend:
             raise backend_error("backend-version", message) from None
 
     def set_state(self, state: State) -> None:
-        """Keep the state; the first call creates the folder."""
+        """Store the state; the first call creates the folder."""
         edge = self._edge
         with self._failing():
             if self._shard is None:
@@ -91,7 +91,7 @@ class EdgeBackend:
             self._shard.flush()
 
     def clear(self) -> None:
-        """Remove all that the folder holds."""
+        """Remove the content of the folder."""
         with self._failing():
             if self._shard is not None:
                 self._shard.close()
@@ -99,14 +99,14 @@ class EdgeBackend:
             shutil.rmtree(self._folder)
 
     def upsert(self, batch: Batch) -> None:
-        """Write points; one that is there is replaced."""
+        """Write points, replacing existing ones."""
         edge = self._edge
         points = [edge.Point(*one) for one in batch.rows(edge.SparseVector)]
         with self._failing():
             self._shard.update(edge.UpdateOperation.upsert_points(points))
 
     def delete(self, points: NDArray[np.int64]) -> None:
-        """Remove points, if they are there."""
+        """Remove points; missing ones are ignored."""
         if len(points):
             with self._failing():
                 operation = self._edge.UpdateOperation.delete_points(points.tolist())
@@ -129,7 +129,7 @@ class EdgeBackend:
         return is_large and not config["hnsw_config"]["m"]
 
     def count(self) -> int:
-        """Number of points, without that of the state."""
+        """Number of points, without the one of the state."""
         if self._shard is None:
             return 0
         with self._failing():
@@ -139,8 +139,8 @@ class EdgeBackend:
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
     ) -> ScoredPoints:  # fmt: skip
-        """The points with the greatest dot product of those that meet all conditions, about `k`, by
-        the dense vectors of this name."""
+        """About `k` points that meet all conditions, with the greatest dot products with the dense
+        vectors of this name."""
         edge = self._edge
         query = edge.Query.Nearest(vector.tolist(), using)
         params = edge.SearchParams(hnsw_ef=max(_EXPANSION, 4 * k))
@@ -149,15 +149,15 @@ class EdgeBackend:
         )
 
     def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
-        """The `k` points with the greatest sum of products of weights of those that meet all
-        conditions."""
+        """The `k` points that meet all conditions, with the greatest sums of products of
+        weights."""
         edge = self._edge
         sparse = edge.SparseVector(terms.hashes.tolist(), terms.weights.tolist())
         query = edge.Query.Nearest(sparse, WORDS)
         return self._query(edge.QueryRequest(limit=k, query=query, filter=self._filter(where)))
 
     def snapshot(self, into: Path) -> Path:
-        """Copy the folder after a flush; the copy can be opened as it is."""
+        """Copy the folder after a flush; the copy can be opened directly."""
         written = into / self._folder.name
         if written.exists():
             raise occupied(written)
@@ -219,7 +219,7 @@ class EdgeBackend:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Turns what the library raises, which has no classes, into problems."""
+        """Turn the library's exceptions, which have no classes, into problems."""
         try:
             yield
         except Exception as error:
@@ -245,8 +245,8 @@ def open_edge(folder: Path) -> EdgeBackend:
 
 
 def snapshot_at(path: Path) -> Path:
-    """The folder of a snapshot: `path`, or the only one in it, as `snapshot` writes it into a
-    folder. Raises `CitewellError` where there is none."""
+    """The folder of a snapshot: `path`, or the only one in it, as written by `snapshot`. Raises
+    `CitewellError` if there is none."""
     found = [folder for folder in (path, *path.glob("*/")) if (folder / _CONFIG).is_file()]
     if len(found) == 1 or (found and found[0] == path):
         return found[0]
@@ -255,7 +255,7 @@ def snapshot_at(path: Path) -> Path:
 
 
 def occupied(path: Path) -> CitewellError:
-    """The exception for a place that is taken."""
+    """The exception for an occupied path."""
     return backend_error("backend-occupied", f"{path} exists already.")
 
 

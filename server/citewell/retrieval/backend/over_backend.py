@@ -1,4 +1,4 @@
-"""What the retrievers over a back end share. Imports nothing of the back ends themselves."""
+"""The base of the retrievers over a back end. Imports no back end."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 class OverBackend(Retriever):
-    """A retriever whose candidates a back end proposes."""
+    """A retriever with candidates from a back end."""
 
     waits = True
 
     def __init__(self, embedded: Retriever, connection: Connection, *, has_facets: bool) -> None:
-        """`has_facets`: the embedded indexes compare authors and venues as the back end does."""
+        """`has_facets`: the embedded indexes compare authors and venues like the back end."""
         self.__dict__.update(vars(embedded))
         self._connection, self._has_facets = connection, has_facets
 
     @property
     def problem(self) -> Problem | None:
-        """Why the embedded index answers, as far as that is known."""
+        """The reason why the embedded index answers, as far as known."""
         return self._connection.problem
 
     def wait(self, seconds: float) -> None:
-        """Until it is known whether the back end answers, or so long."""
+        """Wait until it is known whether the back end answers, at most `seconds`."""
         self._connection.wait(seconds)
 
     def _where(self, query: Query) -> tuple[Condition, ...] | None:
-        """The filters of a query as conditions; None where one of them cannot be expressed."""
+        """The filters of a query as conditions; None if one cannot be expressed."""
         from citewell.retrieval.backend.payload import conditions_of
 
         return conditions_of(query, has_facets=self._has_facets)
 
     def _found(self, part: str, where: Sequence[Condition], ask: Ask) -> Ranking | Problem | None:
-        """As `Connection.ask`, with rows of the library."""
+        """The result of `Connection.ask`, with rows of the library."""
         from citewell.retrieval.backend.contract import AnyOf
 
         if any(isinstance(one, AnyOf) and not one.numbers for one in where):

@@ -1,7 +1,7 @@
 """The fields of a point beside its vectors, and the filters of a query as conditions on them.
 
-The numbers are made as the embedded facets make theirs, so that the same works pass: a number of an
-author is that of the surname and, in its lower bits, of what is known of the given name.
+The numbers are computed like those of the embedded facets, so that the same works pass: an author's
+number combines the surname and, in its lower bits, the known part of the given name.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ _GIVEN_BITS = 31
 def payloads_of(
     works: Sequence[Work], years: NDArray[np.int16], titled: Mapping[str, NDArray[np.bool_]]
 ) -> Iterator[Payload]:
-    """The payload of each work. `years` are the library's, and `titled` says of the words of titles
-    that name kinds which of the works have them."""
+    """The payload of each work. `years` are the library's; `titled` maps the words of titles that
+    name kinds to masks of the works with them."""
     for place, work in enumerate(works):
         words = (text_hash(TITLED + word) for word, has in titled.items() if has[place])
         payload: Payload = {
             KIND: [text_hash(work.kind), *words],
             VENUE: sorted(venue_term_hashes(work)),
             AUTHOR: sorted({number for author in work.authors for number in _numbers(author)}),
-            # Numbers of a payload have a sign.
+            # Numbers in a payload are signed.
             KEY: title_key(work.title) - (1 << 63),
-            # Qdrant 1.14.1 does not find new points by a condition that asks for a missing field.
+            # Qdrant 1.14.1 does not find new points by a condition on a missing field.
             LANGUAGE: text_hash(work.language),
         }
         if years[place] > 0:
@@ -65,7 +65,7 @@ def payloads_of(
 
 
 def conditions_of(query: Query, *, has_facets: bool) -> tuple[Condition, ...] | None:
-    """The filters of a query as conditions; None where one of them cannot be expressed.
+    """The filters of a query as conditions; None if one cannot be expressed.
 
     `has_facets`: the embedded indexes compare authors and venues by the same numbers.
     """
@@ -92,7 +92,7 @@ def _numbers_of(required: HasTerm) -> tuple[int, ...]:
 
 @lru_cache(maxsize=65536)
 def _numbers(author: Author) -> tuple[int, ...]:
-    """What `_fitting` forms of a name may ask for."""
+    """The numbers under which forms of the name are found (see `_fitting`)."""
     found: dict[int, None] = {}
     for form in forms_of(author):
         found[_number(form.family)] = None
@@ -104,7 +104,7 @@ def _numbers(author: Author) -> tuple[int, ...]:
 
 
 def _fitting(form: NameForm) -> Iterator[int]:
-    """The numbers of authors whose name the form fits, as `Facets.by` compares them."""
+    """The numbers of authors with names that fit the form, as in `Facets.by`."""
     if not form.initial:
         yield _number(form.family)
     elif not form.given:

@@ -1,7 +1,7 @@
-"""A Qdrant server as a back end: the collection of an address, or the one that an alias names.
+"""A Qdrant server as a back end: the collection at an address, or the one behind its alias.
 
-Requests are REST; the server gets hashes of words, vectors and numbers, never a text. All calls of
-`qdrant_client` are in the modules whose names begin with `qdrant`.
+Requests are REST; the server gets hashes of words, vectors and numbers, never a text. Only the
+modules with names that begin with `qdrant` call `qdrant_client`.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from citewell.sources.web.keys import find_key
 if TYPE_CHECKING:
     import httpx
 
-# What can go wrong with a Qdrant server, as problems.
+# Problems of a Qdrant server.
 
 _LATE = (408, 429, 502, 503, 504)
 _SHOWN = 200
-"""Characters of a server's message that are repeated."""
+"""Maximum number of characters quoted from a server's message."""
 
 
 @contextmanager
 def failing(address: ServerAddress) -> Iterator[None]:
-    """Turns what the client raises into a `CitewellError`. No message holds the key."""
+    """Turn the client's exceptions into a `CitewellError`. No message contains the key."""
     from httpx import HTTPError
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
@@ -99,7 +99,7 @@ def _broken(address: ServerAddress, source: Exception) -> CitewellError:
 
 
 def _words_of(content: bytes) -> str:
-    """The message of the server, on one line."""
+    """The server's message, on one line."""
     try:
         status = json.loads(content)["status"]
         text = status["error"] if isinstance(status, dict) else str(status)
@@ -108,9 +108,9 @@ def _words_of(content: bytes) -> str:
     return (visible(" ".join(str(text).split()))[:_SHOWN] or "no reason given").rstrip(".")
 
 
-# The clients of Qdrant servers, of which a process has one for each server.
+# The clients of Qdrant servers, one for each server in a process.
 #
-# `qdrant_client` takes a second to import.
+# Importing `qdrant_client` takes a second.
 
 KEY_VARIABLES = ("CITEWELL_QDRANT_KEY", "QDRANT_API_KEY")
 KEY_NAME = "qdrant"
@@ -122,7 +122,7 @@ _lock = threading.Lock()
 
 
 def connect(address: ServerAddress, seconds: float) -> Any:
-    """The client of a server whose version is supported.
+    """The client of a server with a supported version.
 
     `seconds` limits each request. Raises `CitewellError`.
     """
@@ -132,7 +132,7 @@ def connect(address: ServerAddress, seconds: float) -> Any:
         client = _clients.get(named)
         if client is None:
             if not _clients:
-                # At the end of the interpreter, a client can no longer close its connection.
+                # A client cannot close its connection at the end of the interpreter.
                 atexit.register(close_clients)
             client = _clients[named] = _client(address, seconds, headers)
     with failing(address):
@@ -155,7 +155,7 @@ def close_clients() -> None:
 
 
 def key_headers(address: ServerAddress) -> dict[str, str]:
-    """The header with the key, empty without one. Raises `CitewellError` where that would be sent
+    """The header with the key, empty without one. Raises `CitewellError` if the key would be sent
     unencrypted over a network."""
     key = find_key(KEY_VARIABLES, KEY_NAME)
     if key is None:
@@ -172,24 +172,24 @@ def _client(address: ServerAddress, seconds: float, headers: dict[str, str]) -> 
     except ImportError:
         message = "A Qdrant server needs a package that is not installed."
         raise backend_error("backend-not-installed", message) from None
-    # The key as a header: the client warns of one without encryption, which is decided above.
+    # The key as a header: the client warns about unencrypted keys, which are checked above.
     return qdrant_client.QdrantClient(
         url=address.url, headers=headers, timeout=max(1, round(seconds)), prefer_grpc=False,
         check_compatibility=False, trust_env=not address.is_local,
     )  # fmt: skip
 
 
-# Snapshots of a collection: one file from a server, and back into a server.
+# Snapshots of a collection: downloaded from a server as one file, and uploaded.
 
 WRITING_SECONDS = 60.0
-"""Limit of each request that writes, and of each block of a file."""
+"""Limit in seconds of each write request, and of each block of a file."""
 
 
 def download(address: ServerAddress, client: Any, name: str, into: Path) -> Path:
-    """Have the server make a snapshot of a collection, write it into the folder, and remove it
+    """Create a snapshot of a collection on the server, download it into the folder, and remove it
     from the server.
 
-    The file, with nothing else in the folder when this raises `CitewellError` or `OSError`.
+    Return the file. After a `CitewellError` or `OSError` the folder has no other file.
     """
     with failing(address):
         remote = client.collection_cluster_info(name).remote_shards
@@ -220,7 +220,7 @@ def download(address: ServerAddress, client: Any, name: str, into: Path) -> Path
 
 
 def upload(address: ServerAddress, name: str, file: Path) -> None:
-    """Have the server make a collection of a snapshot. Raises `CitewellError` or `OSError`."""
+    """Create a collection from a snapshot on the server. Raises `CitewellError` or `OSError`."""
     with failing(address), file.open("rb") as stream, _http(address) as http:
         answer = http.post(
             f"/collections/{name}/snapshots/upload",
@@ -232,7 +232,7 @@ def upload(address: ServerAddress, name: str, file: Path) -> None:
 
 
 def _http(address: ServerAddress) -> httpx.Client:
-    """For whole files, which the client of the package would read into memory."""
+    """A client for whole files, which `qdrant_client` would read into memory."""
     import httpx
 
     timeout: Any = httpx.Timeout(WRITING_SECONDS, read=None)
@@ -244,12 +244,12 @@ def _http(address: ServerAddress) -> httpx.Client:
 
 logger = logging.getLogger(__name__)
 _EXPANSION = 512
-"""Least number of candidates kept while the graph is walked."""
+"""Minimum number of candidates while the graph is walked."""
 _POINTS = 500
 """Points in one request: about 3 MB of the 32 that a server accepts by default."""
 _LOOK_SECONDS = 1.0
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
-"""Pauses before what could not be written is sent again."""
+"""Pauses before retries of a failed write."""
 _PASSING = ("backend-late", "backend-unreachable")
 
 
@@ -259,8 +259,7 @@ class QdrantBackend:
     def __init__(
         self, address: ServerAddress, client: Any, seconds: float, collection: str = ""
     ) -> None:
-        """`seconds` is what the server may take for a query; `collection` is the one to use where
-        it is not that of the address."""
+        """`seconds` limits a query on the server; `collection` overrides that of the address."""
         self.address = address
         self.client = client
         self.collection = collection or address.collection
@@ -270,7 +269,7 @@ class QdrantBackend:
         self._models = models
 
     def state(self) -> State | None:
-        """None where nothing was written yet. Raises for a missing collection, too."""
+        """The state; None if nothing was written yet. Also raises for a missing collection."""
         with failing(self.address):
             found = self.client.retrieve(
                 self.collection, [STATE], with_payload=True, with_vectors=False
@@ -284,12 +283,12 @@ class QdrantBackend:
             raise backend_error("backend-version", message) from None
 
     def set_state(self, state: State) -> None:
-        """Keep the state, which the server confirms."""
+        """Store the state, confirmed by the server."""
         payload = {"state": msgspec.json.encode(state).decode()}
         self._upsert([self._models.PointStruct(id=STATE, vector={}, payload=payload)])
 
     def upsert(self, batch: Batch) -> None:
-        """Write points; one that is there is replaced."""
+        """Write points, replacing existing ones."""
         models = self._models
         points = [
             models.PointStruct(id=number, vector=vectors, payload=payload)
@@ -301,13 +300,13 @@ class QdrantBackend:
             self._upsert(points[start : start + _POINTS])
 
     def delete(self, points: NDArray[np.int64]) -> None:
-        """Remove points, if they are there."""
+        """Remove points; missing ones are ignored."""
         if len(points):
             chosen = self._models.PointIdsList(points=points.tolist())
             self._send(lambda: self.client.delete(self.collection, chosen, wait=True))
 
     def optimize(self) -> None:
-        """Wait until the server has built its indexes, which it does on its own."""
+        """Wait until the server has built its indexes, which it does by itself."""
         busy = self._models.CollectionStatus.YELLOW
         while True:
             with failing(self.address):
@@ -316,7 +315,7 @@ class QdrantBackend:
             time.sleep(_LOOK_SECONDS)
 
     def count(self) -> int:
-        """Number of points, without that of the state."""
+        """Number of points, without the one of the state."""
         with failing(self.address):
             return max(0, int(self.client.count(self.collection, exact=True).count) - 1)
 
@@ -324,24 +323,24 @@ class QdrantBackend:
         self, vector: NDArray[np.float32], k: int, where: Sequence[Condition] = (),
         using: str = DENSE,
     ) -> ScoredPoints:  # fmt: skip
-        """The points with the greatest dot product of those that meet all conditions, about `k`, by
-        the dense vectors of this name."""
+        """About `k` points that meet all conditions, with the greatest dot products with the dense
+        vectors of this name."""
         params = self._models.SearchParams(hnsw_ef=max(_EXPANSION, 2 * k))
         return self._query(vector.tolist(), using, k, where, params)
 
     def weighted(self, terms: TermWeights, k: int, where: Sequence[Condition] = ()) -> ScoredPoints:
-        """The `k` points with the greatest sum of products of weights of those that meet all
-        conditions."""
+        """The `k` points that meet all conditions, with the greatest sums of products of
+        weights."""
         sparse = self._models.SparseVector(
             indices=terms.hashes.tolist(), values=terms.weights.tolist()
         )
         return self._query(sparse, WORDS, k, where)
 
     def snapshot(self, into: Path) -> Path:
-        """Download a snapshot into the folder; the file."""
+        """Download a snapshot into the folder; return the file."""
         with failing(self.address):
             aliases = self.client.get_aliases().aliases
-        # A server keeps snapshots under the name of the collection.
+        # A server stores snapshots under the collection's name.
         names = {one.alias_name: one.collection_name for one in aliases}
         name = names.get(self.collection, self.collection)
         return download(self.address, self.client, name, into)
@@ -374,7 +373,8 @@ class QdrantBackend:
         self._send(lambda: self.client.upsert(self.collection, points, wait=True))
 
     def _send(self, write: Callable[[], Any]) -> None:
-        """Write, again where the server was away or late: hours of writing outlive a restart."""
+        """Write, with retries if the server was away or late: hours of writing survive a
+        restart."""
         for pause in (*RETRY_SECONDS, None):
             try:
                 with failing(self.address):
@@ -389,13 +389,13 @@ class QdrantBackend:
 
 # The collections behind an address: Citewell writes `NAME-1`, `NAME-2` ..., and NAME is an alias.
 #
-# What is searched is changed in place while it fits the library's encoder; otherwise another
-# collection is written beside it, and the alias moves in one request: searches see no gap.
+# The collection in use is changed in place while it fits the library's encoder; otherwise another
+# one is written beside it, and the alias moves in one request: searches see no gap.
 
 
 def open_target(address: ServerAddress, wanted: State, *, fresh: bool) -> WriteTarget:
-    """The collection to write for a library: the one in use, one that an interrupted run left, or
-    a new one. `fresh`: not the one in use. Raises `CitewellError`."""
+    """The collection to write for a library: the one in use, one left by an interrupted run, or a
+    new one. `fresh`: not the one in use. Raises `CitewellError`."""
     client = connect(address, WRITING_SECONDS)
     current, numbers = collections_of(address, client)
     if current and not fresh and _fits(_backend(address, client, current), wanted):
@@ -417,9 +417,9 @@ def open_target(address: ServerAddress, wanted: State, *, fresh: bool) -> WriteT
 
 
 def restore(address: ServerAddress, file: Path) -> QdrantBackend:
-    """Write a snapshot into a new collection and let the address lead there.
+    """Write a snapshot into a new collection and point the address to it.
 
-    Raises `CitewellError` or `OSError`; what was searched before is then searched still.
+    Raises `CitewellError` or `OSError`; searches then continue with the old collection.
     """
     client = connect(address, WRITING_SECONDS)
     current, numbers = collections_of(address, client)
@@ -435,9 +435,9 @@ def restore(address: ServerAddress, file: Path) -> QdrantBackend:
 
 
 def collections_of(address: ServerAddress, client: Any) -> tuple[str, set[int]]:
-    """The collection in use, empty if none is, and the numbers of all that Citewell wrote.
+    """The collection in use, or "", and the numbers of all collections written by Citewell.
 
-    Raises `CitewellError` where the name is that of a collection, which no alias can have.
+    Raises `CitewellError` if the name is that of a collection, which no alias can have.
     """
     with failing(address):
         aliases = {one.alias_name: one.collection_name for one in client.get_aliases().aliases}
@@ -451,7 +451,7 @@ def collections_of(address: ServerAddress, client: Any) -> tuple[str, set[int]]:
 
 
 def publish(address: ServerAddress, client: Any, name: str, before: str) -> None:
-    """Let the address lead to this collection, and delete the one before."""
+    """Point the address to this collection, and delete the previous one."""
     from qdrant_client import models
 
     alias = address.collection
@@ -495,7 +495,7 @@ def _create(address: ServerAddress, client: Any, name: str, wanted: State) -> No
         )
         for field, size in wanted.vectors().items()
     }
-    # No document frequencies here: the server would count them by shard.
+    # No document frequencies here: the server would count them per shard.
     words = models.SparseVectorParams(index=models.SparseIndexParams(on_disk=False))
     with failing(address):
         client.create_collection(

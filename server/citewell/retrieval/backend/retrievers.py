@@ -1,9 +1,9 @@
-"""The retrievers of words, of meaning and of citations over a back end: it proposes, exact scores
-decide.
+"""The retrievers of words, meaning and citations over a back end: it proposes candidates, and exact
+scores decide.
 
-Filters of a query go to the back end, where its payload has what they compare. A query with
-another filter is answered by the embedded indexes, and so are libraries below. Where the back end
-cannot answer, the embedded indexes do, and the answer says why.
+Filters of a query go to the back end if its payload has the compared values. A query with another
+filter, and libraries below, use the embedded indexes. If the back end cannot answer, the embedded
+indexes do, and the answer gives the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BackendBm25(OverBackend, Bm25Retriever):
         return best_of(parts, k)
 
     def _hashed(self, query: Query) -> TermWeights:
-        """The terms that `scores` would add up, with their inverse document frequencies."""
+        """The terms that `scores` would sum, with their inverse document frequencies."""
         weighed = []
         for term, (value, _) in self.query_terms.of(query).items():
             count = self.frequency(term)
@@ -120,14 +120,14 @@ class BackendDense(OverBackend, DenseRetriever):
 
 
 class BackendCitationContext(OverBackend, CitationContextRetriever):
-    """Works that others cite: the back end proposes by likeness and popularity, votes add more, and
-    the blend is exact."""
+    """Works that others cite: the back end proposes by likeness and popularity, votes are added,
+    and the blend is exact."""
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for a query without a known word."""
         signals = self._ask(query)
         cancel.check()
-        # Of a work with votes the back end is not asked whether it passes a filter.
+        # The back end cannot filter works with votes.
         if not signals.has_words or self._where(query) != ():
             return super().search(query, k, cancel)
         vector = cited_query(signals.full)
@@ -150,9 +150,9 @@ _OVER_BACKEND: dict[type[Retriever], type[OverBackend]] = {
 
 
 def over_backend(opening: Opening, embedded: Retriever) -> Retriever:
-    """The retriever over the back end that the settings name, where the embedded one answers what
-    that cannot; `embedded` itself for works that others cite, where the back end need not have
-    their vectors, or works of a library below are cited, too."""
+    """The retriever over the configured back end, with the embedded one as fallback; `embedded`
+    itself for works that others cite if the back end lacks their vectors, or if works of a library
+    below are cited, too."""
     connection = _connection(opening)
     kind = _OVER_BACKEND[type(embedded)]
     held = connection.held
@@ -162,7 +162,7 @@ def over_backend(opening: Opening, embedded: Retriever) -> Retriever:
 
 
 def _connection(opening: Opening) -> Connection:
-    """One for all retrievers of an opening."""
+    """The connection shared by all retrievers of an opening."""
     for one in opening.opened.values():
         if isinstance(one, OverBackend):
             return one._connection
@@ -171,13 +171,13 @@ def _connection(opening: Opening) -> Connection:
     cited = cited_works(library, encoder)
     fingerprint = "" if cited is None else cited.fingerprint
     held = held_segments(library, words_fingerprint(), encoder, fingerprint)
-    # Half of a retriever's time is left for the embedded index.
+    # Half of a retriever's time is reserved for the embedded index.
     seconds = options.retrieval.timeout_ms / 2e3
     return Connection(options.library.url, held, seconds)
 
 
 def best_of(parts: Sequence[Ranking], k: int) -> Ranking:
-    """The best `k` rows of lists that share no row; ties in row order."""
+    """The best `k` rows of disjoint lists; ties in row order."""
     rows = np.concatenate([part.rows for part in parts])
     scores: NDArray[np.float32] = np.concatenate([part.scores for part in parts])
     order = np.lexsort((rows, -scores))[:k]

@@ -1,4 +1,4 @@
-"""Writes a library into a back end: in row order, resumed where it stopped, in bounded memory."""
+"""Writes a library into a back end: in row order, resumable, in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import library_priors
 from citewell.retrieval.citation_priors import LIKENESS, POPULARITY
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.query_grammar.words import TITLE_WORDS
+from citewell.retrieval.query_grammar.words import STUDIED, TITLE_WORDS
 
-# Works that others are known to cite, as vectors of their own in a back end.
+# Cited works as separate vectors in a back end.
 #
-# The retriever of citations blends four things: likeness and popularity, which every such work
-# has, and the votes of passages and lists, which few works get and the client knows. A vector of
-# the text with one more component for the popularity has likeness and popularity as its dot
-# product with the query; the best of these and the works with votes hold the best of the blend.
+# The retriever of citations blends likeness and popularity, which every such work has, with the
+# votes of passages and lists, which few works get and the client knows. A text vector with one more
+# component for the popularity has likeness and popularity as its dot product with the query; the
+# best of these, together with the works with votes, contain the best of the blend.
 
 CITED_FROM = 400_000
-"""With fewer works that are known to be cited, all of them are compared: a million takes 8.5 ms of
-a processor, and a search over a graph about 3 ms."""
+"""Number of cited works below which all are compared: a million takes 8.5 ms of a processor, and a
+search over a graph about 3 ms."""
 
 
 class CitedWorks:
-    """What is known of the works of a library that others cite."""
+    """The cited works of a library."""
 
     def __init__(self, priors: Priors) -> None:
         degree = np.bincount(priors.list_cited, minlength=len(priors)).astype(np.float32)
@@ -61,8 +61,8 @@ class CitedWorks:
         """Identifies the vectors of the same works."""
 
     def vectors(self, keys: NDArray[np.uint64], dense: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Of works with these title keys and dense vectors, shape (n, d + 1); zero for those of
-        which no citation is known."""
+        """The vectors of works with these title keys and dense vectors, shape (n, d + 1); zero for
+        works without a known citation."""
         number = self._priors.find(keys)
         out = np.zeros((len(keys), dense.shape[1] + 1), np.float32)
         cited = np.flatnonzero((number >= 0) & self._is_known[number] & dense.any(axis=1))
@@ -77,8 +77,8 @@ def cited_query(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def cited_works(library: Library, encoder: str) -> CitedWorks | None:
-    """Of a library, where there are enough for vectors of their own; else None. `encoder` is the
-    fingerprint of that of the dense vectors."""
+    """The cited works of a library, if there are enough for separate vectors; else None. `encoder`
+    is the fingerprint of the encoder of the dense vectors."""
     priors = library_priors(library, encoder, CITED_FROM)
     return None if priors is None else CitedWorks(priors)
 
@@ -87,21 +87,21 @@ _Postings = tuple[
     NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]
 ]  # as `Bm25Builder.postings` returns them
 _BATCH = 2_000
-"""Rows that are written, and if need be written again, at once."""
+"""Rows per write, repeated as a whole after a failure."""
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What `write_library` did."""
+    """The result of `write_library`."""
 
     works: int
-    """Papers written now."""
+    """Number of papers written."""
     removed: int
     points: int
-    """Papers in the back end."""
+    """Number of papers in the back end."""
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """What is written."""
+    """The library and its encoders."""
 
     library: Library
     dense: DenseRetriever
@@ -113,7 +113,7 @@ def write_library(
 ) -> Written:
     """Bring the back end to the library's state; `progress(n)` reports n more rows.
 
-    A run that was killed is continued by the next one: points are replaced, never doubled.
+    The next run continues a killed one: points are replaced, never duplicated.
     """
     source = _Source(library, dense, cited_works(library, dense.encoder.fingerprint))
     wanted = _empty_state(dense, source.cited)
@@ -137,7 +137,7 @@ def write_library(
             gone = np.flatnonzero(view.dead[:begin])
             backend.delete(point_numbers(use.id, gone))
         if before.partition("/")[2] != listed.partition("/")[2]:
-            begin = 0  # a row that was quarantined may be found again
+            begin = 0  # a quarantined row may be found again
         for start in range(begin, use.count, _BATCH):
             end = min(use.count, start + _BATCH)
             works += _write_rows(source, backend, view, np.arange(start, end))
@@ -151,7 +151,7 @@ def write_library(
 
 
 def empty_state(library: Library, dense: DenseRetriever) -> State:
-    """Of a back end before the library with these vectors is written."""
+    """The state of a back end before the library with these vectors is written."""
     return _empty_state(dense, cited_works(library, dense.encoder.fingerprint))
 
 
@@ -164,7 +164,7 @@ def _empty_state(dense: DenseRetriever, cited: CitedWorks | None) -> State:
 
 
 def words_fingerprint() -> str:
-    """Identifies the weights of words."""
+    """The fingerprint of the weights of words."""
     facts: dict[str, Any] = dict(Bm25Builder().fingerprint())
     return msgspec.json.encode(facts, order="sorted").decode()
 
@@ -178,7 +178,7 @@ def _with(state: State, segment: str, rows: int, listed: str) -> State:
 
 
 def _without_old(library: Library, backend: Backend, state: State) -> int:
-    """Remove the segments that the library no longer has; how many rows they had."""
+    """Remove the segments that the library no longer has; return their number of rows."""
     known = {use.id for use in library.manifest.segments}
     old = {segment: rows for segment, rows in state.segments.items() if segment not in known}
     for segment, rows in old.items():
@@ -219,24 +219,25 @@ def _write_rows(
 
 
 def _titled(terms: TermNumbers, postings: _Postings, works: int) -> dict[str, NDArray[np.bool_]]:
-    """Of each word of titles that names a kind, which of the works have it, shape (works,)."""
+    """For each word of titles that names a kind, the mask of the works with it, shape (works,)."""
     number, paper, _, field = postings
     found: dict[str, NDArray[np.bool_]] = {}
     for word in itertools.chain.from_iterable(TITLE_WORDS.values()):
-        stem, _ = terms.of_texts([word])
         found[word] = np.zeros(works, np.bool_)
-        found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = True
+        for one in (word, *STUDIED.get(word, ())):
+            stem, _ = terms.of_texts([one])
+            found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = one == word
     return found
 
 
 def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[TermWeights]:
-    """The saturated frequency of each term in each of the works, no document frequency in it."""
+    """The saturated frequency of each term in each of the works, without document frequency."""
     number, paper, weight, _ = postings
     hashes = np.array([term_hash(name) for name in terms.names()], np.uint32)
     order = np.argsort(paper, kind="stable")
     bounds = np.searchsorted(paper[order], np.arange(works + 1))
     for begin, end in itertools.pairwise(bounds):
         own = order[begin:end]
-        # Two terms of one hash, if ever, count once.
+        # Two terms with the same hash count once.
         kept, first = np.unique(hashes[number[own]], return_index=True)
         yield TermWeights(kept, weight[own][first].astype(np.float32))

@@ -1,9 +1,9 @@
-"""The default encoder: passages are read by a transformer, works by a table of token vectors.
+"""The default encoder: a transformer reads passages, and a table of token vectors reads works.
 
 Both were learned from citations. The transformer (`transformer.py`) takes 19 ms of one core for a
-passage, which is read once for its place. A library may hold a quarter of a million works, which
-the table reads in seconds: it is fitted to the vectors that the transformer gives to works. Those
-of the starter library come from the transformer itself.
+passage, which is read once for its place. A library may have a quarter of a million works, which
+the table reads in seconds: it is fitted to the transformer's vectors of works. The vectors of the
+starter library come from the transformer itself.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from citewell.retrieval.words import Words
 WEIGHTS = Path(__file__).parent.parent / "weights"
 VOCABULARY, TABLE, TRANSFORMER = "vocab.txt", "table.npz", "encoder.npz"
 LEFT, RIGHT, TITLE, BEFORE = 48, 24, 20, 32
-"""Tokens of a passage that are read: before and after the place, of the citing title, and of the
-two sentences before."""
+"""Maximum tokens of a passage before and after the place, of the citing title, and of the two
+previous sentences."""
 QUESTION = 48
-"""Tokens of a request for papers that are read."""
+"""Maximum tokens of a request for papers."""
 _CHUNK = 4096
 _REMEMBERED = 64
-"""Texts whose vectors are kept, half a kilobyte each: the places of a paragraph."""
+"""Number of texts with cached vectors, half a kilobyte each: the places of a paragraph."""
 _MAX_WORDS = 1_000_000
 """Maximum number of distinct words whose tokens are cached; beyond it the cache is cleared."""
 
@@ -54,7 +54,7 @@ class CitationEncoder:
     name = "citation"
 
     def __init__(self, weights: Path = WEIGHTS) -> None:
-        """Raises `CitewellError` for weights that cannot be read."""
+        """Raises `CitewellError` for unreadable weights."""
         try:
             arrays = _mapped(weights) if weights == WEIGHTS else _arrays(weights)
             self._transformer = Transformer(weights / TRANSFORMER)
@@ -73,14 +73,15 @@ class CitationEncoder:
         self._abstract: NDArray[np.float32] = arrays["abstract"]
         self.dim = int(self._table.shape[1])
         self.fingerprint = arrays["fingerprint"].tobytes().decode()
-        # A search asks several times for its place and its paper, which stay while words are typed.
+        # A search encodes its place and its paper several times, and they stay while words are
+        # typed.
         self._passage = lru_cache(_REMEMBERED)(self._read_passage)
         self._question = lru_cache(_REMEMBERED)(self._read_question)
         self._work = lru_cache(_REMEMBERED)(self._read_work)
 
     @cached_property
     def _reader(self) -> TokenReader:
-        # Only builds of a library read papers.
+        # Only builds of a library encode papers.
         return TokenReader(Vocabulary(self._vocabulary.tokens))
 
     @cached_property
@@ -88,7 +89,7 @@ class CitationEncoder:
         return WordPiece()
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
-        """Title and abstract, by the table."""
+        """Encode title and abstract, by the table."""
         bulk = len(papers) > _CHUNK // 8
         table = self._table.astype(np.float32) if bulk else None
         out = np.zeros((len(papers), self.dim), np.float32)
@@ -112,8 +113,8 @@ class CitationEncoder:
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """The mean of a passage, read by the transformer, and the typed words, read by the table.
 
-        A request for papers is read by both: of 250 questions of AutoScholar that gives recall@20
-        .32, the transformer alone .28, the table .27.
+        A request for papers is read by both: on 250 questions of AutoScholar, recall@20 is .32 with
+        both, .28 with the transformer alone, .27 with the table.
         """
         out = np.zeros((len(queries), self.dim), np.float32)
         for row, query in enumerate(queries):
@@ -125,21 +126,21 @@ class CitationEncoder:
         return _unit(out)
 
     def encode_topics(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The citing papers as works, by the table."""
+        """Encode the citing papers as works, by the table."""
         papers = [(one.paper.title, one.paper.abstract) for one in queries]
         if len(papers) > 1:
             return self.encode_papers(papers)
         return np.array([self._work(*paper) for paper in papers], np.float32)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As if each text were typed into a placeholder without any context."""
+        """Encode each text as if typed into a placeholder without context."""
         return self.encode_queries([Query(text=text) for text in texts])
 
     def _read_passage(
         self, sentence: str, before: tuple[str, ...], title: str
     ) -> NDArray[np.float32]:
-        """Zeros without a known word around the place, or without a place in a paper with a title:
-        the transformer would make something of any letters."""
+        """The vector of a passage; zeros without a known word around the place, or without a place
+        in a paper with a title, since the transformer gives a vector to any letters."""
         texts = (_plain(sentence), *before, title if MARK in sentence else "")
         if not any(map(self._vocabulary.encode, texts)):
             return np.zeros(self.dim, np.float32)
@@ -147,7 +148,7 @@ class CitationEncoder:
         return self._vector(passage_tokens(self._wordpiece, query))
 
     def _read_question(self, text: str) -> NDArray[np.float32]:
-        """A request for papers; zeros without a known word."""
+        """The vector of a request for papers; zeros without a known word."""
         if not self._vocabulary.encode(text):
             return np.zeros(self.dim, np.float32)
         return self._vector((CLS, *self._wordpiece.encode(text)[:QUESTION], SEP, SEP))
@@ -158,7 +159,7 @@ class CitationEncoder:
         return found
 
     def _read_work(self, title: str, abstract: str) -> NDArray[np.float32]:
-        """One work as `encode_papers` reads it, without what only many need."""
+        """The vector of one work, as in `encode_papers`, without the parts for many."""
         total = np.zeros((1, self.dim), np.float32)
         for text, weight in ((title, self._title), (abstract, self._abstract)):
             ids = np.array(self._vocabulary.encode(text) if text else (), np.int64)
@@ -168,8 +169,8 @@ class CitationEncoder:
 
 
 def passage_tokens(wordpiece: WordPiece, query: Query) -> tuple[int, ...]:
-    """What the transformer reads of a passage: [CLS], the words before the place, [MASK], those
-    after it, [SEP], the citing title, [SEP], the sentences before."""
+    """The transformer's input for a passage: [CLS], the words before the place, [MASK], those after
+    it, [SEP], the citing title, [SEP], the previous sentences."""
     left, mark, right = query.sentence.partition(MARK)
     return (
         CLS,
@@ -188,7 +189,7 @@ def _plain(text: str) -> str:
 
 
 def _last_words(text: str, count: int) -> str:
-    """No more words than tokens are wanted: each is at least one."""
+    """The last `count` words: each is at least one token."""
     return " ".join(_plain(text).split()[-count:])
 
 
@@ -199,14 +200,14 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _mapped(weights: Path) -> Arrays:
-    """The arrays of weights that stay, mapped from the cache."""
+    """The constant arrays of the weights, mapped from the cache."""
     files = [weights / VOCABULARY, weights / TABLE]
     return mapped_arrays("table-1", files, partial(_arrays, weights))
 
 
 def _arrays(weights: Path) -> Arrays:
-    """What the encoder reads of works. Raises `OSError`, `ValueError`, `KeyError` and `BadZipFile`
-    for weights that are damaged."""
+    """The arrays for encoding works. Raises `OSError`, `ValueError`, `KeyError` and `BadZipFile`
+    for damaged weights."""
     vocabulary = Vocabulary.read(weights / VOCABULARY)
     with (weights / TABLE).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         table: NDArray[np.int8] = file["table"]
@@ -232,9 +233,10 @@ def _arrays(weights: Path) -> Arrays:
 
 
 class TokenReader:
-    """`Vocabulary.encode` for many texts at once; the same tokens, in another order within a text.
+    """Encodes many texts at once, with the tokens of `Vocabulary.encode` in another order within a
+    text.
 
-    Each distinct word is cut once, and phrases are found by looking all adjacent pairs up
+    Each distinct word is split once, and phrases are found by looking up all adjacent pairs
     together.
     """
 
@@ -261,7 +263,7 @@ class TokenReader:
         self._closes[self._phrase_keys % size] = True
 
     def read(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Token numbers of all texts end to end, and where each text begins, shape (n + 1,)."""
+        """Token numbers of all texts in sequence, and the start of each text, shape (n + 1,)."""
         with self._lock:
             if len(self._words) > _MAX_WORDS:
                 self._words = Words()

@@ -1,4 +1,4 @@
-"""The contract that every encoder of texts into vectors keeps."""
+"""The contract of encoders, which turn texts into vectors."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Paper = tuple[str, str]
 
 
 class Encoder(Protocol):
-    """Turns papers and queries into vectors of one space. Safe to call from several threads."""
+    """Turns papers and queries into vectors of one space. Thread-safe."""
 
     name: str
-    """What `RetrievalOptions.encoder` calls it."""
+    """Its name in `RetrievalOptions.encoder`."""
     dim: int
     fingerprint: str
-    """Changes whenever the same paper would get another vector: an index stores it."""
+    """Changes whenever a paper's vector would change; stored in an index."""
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Shape (n, dim), rows of length 1; a paper without a known word is a row of zeros."""
         ...
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """Vectors of the words typed and the citing sentence; shape (n, dim), rows of length 1; an
+        """Vectors of the typed words and the citing sentence; shape (n, dim), rows of length 1; an
         empty query is a row of zeros."""
         return self.encode_texts([near_text(query) for query in queries])
 
@@ -43,14 +43,14 @@ class Encoder(Protocol):
         ...
 
 
-# What transformer encoders do to a text before their tokenizer sees it.
+# Preprocessing of texts for the tokenizers of transformer encoders.
 
 MAX_CHARACTERS = 20_000
 """More than any encoder reads; a pasted book must not cost a second in the tokenizer."""
 
 
 def clean(text: str) -> str:
-    """The text's beginning, without the lone surrogates that tokenizers refuse."""
+    """The start of the text, without lone surrogates, which tokenizers reject."""
     return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8").strip()
 
 
@@ -60,14 +60,14 @@ def paper_text(paper: Paper, join: str = ". ") -> str:
     return f"{title}{join}{abstract}" if title and abstract else title or abstract
 
 
-# Where torch computes, the same for every encoder.
+# The device of torch, for all encoders.
 
 GPU_BATCH = 64
-"""Texts that a GPU encodes at once: enough work for its cores, in the memory of a small one."""
+"""Texts in a GPU batch: enough work for its cores, within the memory of a small one."""
 
 
 def torch_device(torch: Any) -> str:
-    """The name of the first device that torch finds: "cuda", "mps" (Apple), else "cpu"."""
+    """The first device that torch finds: "cuda", "mps" (Apple), else "cpu"."""
     if torch.cuda.is_available():
         return "cuda"
     backend = getattr(torch.backends, "mps", None)

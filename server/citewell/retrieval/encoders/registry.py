@@ -1,4 +1,4 @@
-"""Encoders and their retrievers by name. Imports nothing heavy: front ends read it."""
+"""Encoders and their retrievers by name. Imports nothing heavy, since front ends read it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from citewell.retrieval.encoders.contract import Encoder
 
 FURTHER = "dense-"
-"""Begins the name of the retriever, and of the index, of an encoder beside the shipped one."""
+"""Prefix of the retriever's and index's name of a further encoder."""
 
 
 def further_name(encoder: str) -> str:
-    """The retriever and index of an encoder beside the shipped one, as a file name.
+    """The name of a further encoder's retriever and index, valid as a file name.
 
-    A Hugging Face name is written as in its cache: "dense-intfloat--e5-small-v2". That of a folder
-    ends with a hash of its path: "dense-model-3f2a1c".
+    A Hugging Face name is written as in its cache: "dense-intfloat--e5-small-v2". The name for a
+    folder ends with a hash of its path: "dense-model-3f2a1c".
     """
     parts = [part for part in re.split(r"[/\\]+", encoder) if part]
     is_folder = len(parts) > 2 or encoder[:1] in "/\\.~" or encoder[1:2] == ":"
@@ -33,7 +33,7 @@ def further_name(encoder: str) -> str:
 
 
 _open: WeakValueDictionary[str, CitationEncoder] = WeakValueDictionary()
-"""The citation encoder while something uses it: the stages of a build share it."""
+"""The citation encoder while it is in use: the stages of a build share it."""
 
 
 def _citation(name: str) -> Encoder:
@@ -72,5 +72,5 @@ ENCODERS: dict[str, Callable[[str], Encoder]] = {
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder with this name, its weights loaded. Raises `CitewellError` with the remedy."""
+    """Load the encoder with this name and its weights. Raises `CitewellError` with the remedy."""
     return ENCODERS.get(name, _sentence_transformers)(name)

@@ -1,7 +1,7 @@
-"""Any model of sentence-transformers, used as its authors trained it.
+"""Any model of sentence-transformers, used as intended by its authors.
 
-E5 wants "query: " and "passage: ", BGE an instruction before queries; other models say themselves
-which prompts they take. Pooling and normalisation are those of the model's own configuration.
+E5 needs "query: " and "passage: ", BGE an instruction before queries; other models define their
+prompts themselves. Pooling and normalisation follow the model's own configuration.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _BATCH = 32
 
 
 class Prefixes(msgspec.Struct, frozen=True):
-    """What a family of models wants before its texts."""
+    """The text prefixes of a family of models."""
 
     family: str
-    """Begins the model's name, or a part of it after a hyphen."""
+    """Prefix of the model's name, or of a part of it after a hyphen."""
     query: str = ""
     paper: str = ""
 
@@ -46,7 +46,7 @@ FAMILIES = (
     Prefixes("e5-", "query: ", "passage: "),
     Prefixes("bge-", "Represent this sentence for searching relevant passages: "),
 )
-"""The first that fits counts."""
+"""The first match applies."""
 
 
 def prefixes_of(model: str) -> Prefixes:
@@ -56,7 +56,7 @@ def prefixes_of(model: str) -> Prefixes:
 
 
 class SentenceTransformersEncoder(Encoder):
-    """A model by its Hugging Face name, or by the folder that holds it."""
+    """A model by its Hugging Face name or its folder."""
 
     def __init__(self, model: str) -> None:
         try:
@@ -68,7 +68,7 @@ class SentenceTransformersEncoder(Encoder):
         self.name = model
         torch.set_num_threads(1)
         self.device = torch_device(torch)
-        """Where it computes: "cpu", "cuda" or "mps"."""
+        """The device: "cpu", "cuda" or "mps"."""
         try:
             self._model: Any = load_cached_first(
                 model,
@@ -118,7 +118,7 @@ class SentenceTransformersEncoder(Encoder):
         return out
 
     def _digest(self) -> str:
-        """Of the weights themselves: a model's name says nothing about its revision."""
+        """A digest of the weights themselves: a model's name does not determine its revision."""
         state = hashlib.sha256()
         for key, tensor in sorted(self._model.state_dict().items()):
             sample = tensor.detach().flatten()[:64].float().cpu().numpy()
@@ -129,7 +129,7 @@ class SentenceTransformersEncoder(Encoder):
 
 
 def encoder_missing(model: str, why: str, hint: str) -> CitewellError:
-    """The model cannot be loaded."""
+    """The error that the model cannot be loaded."""
     path = model if Path(model).is_absolute() else ""
     message = f"The encoder {model!r} cannot be used: {why}."
     hint += " Or remove it from `retrieval.encoders`; the other retrievers answer."

@@ -63,7 +63,7 @@ class Specter2Encoder(Encoder):
             hint = "Check the network."
             raise encoder_missing(PAPERS, first_line(error), hint) from error
         self.device = torch_device(torch)
-        """Where it computes: "cpu", "cuda" or "mps"."""
+        """The device: "cpu", "cuda" or "mps"."""
         self._model.to(self.device).eval()
         self._lock = threading.Lock()
         self.dim = int(self._model.config.hidden_size)

@@ -1,7 +1,7 @@
 """The transformer that reads passages: BERT's layers (Devlin et al. 2019) in NumPy.
 
 A passage of 78 tokens takes 19 ms of one core. PyTorch or ONNX Runtime would be faster on many
-texts at once, and are several times as large as all that a base installation needs.
+texts at once, but are several times as large as a whole base installation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from citewell.corpus.arrays import Arrays, mapped_arrays
 
 HEADS = 12
 LONGEST = 128
-"""Tokens that are read; the rest of a text is left out."""
+"""Maximum number of tokens; the rest of a text is left out."""
 _MATRICES = ("qkv", "out", "up", "down")
 _EPSILON = 1e-12
 Array = NDArray[np.float32]
@@ -53,7 +53,7 @@ class Transformer:
 
 
 class _Layer:
-    """Attention, then two dense layers, each added to what it reads and normed."""
+    """Attention, then two dense layers, each with a residual connection and a norm."""
 
     def __init__(self, arrays: Mapping[str, Array], name: str) -> None:
         self._qkv, self._qkv_bias = arrays[f"{name}qkv"], arrays[f"{name}qkv.bias"]
@@ -91,7 +91,7 @@ def _normed(states: Array, weight: Array, bias: Array) -> Array:
 
 
 def _gelu(inner: Array) -> Array:
-    """The approximation by tanh (Hendrycks and Gimpel 2016): numpy has no error function. It
+    """The tanh approximation (Hendrycks and Gimpel 2016), since numpy has no error function. It
     changes the cosine of a text's vector by less than .001."""
     out = inner * inner
     out *= 0.7978845608 * 0.044715
@@ -105,7 +105,7 @@ def _gelu(inner: Array) -> Array:
 
 
 def _float_arrays(path: Path) -> Arrays:
-    """Matrices in float32, ready to be multiplied from the right; the words stay int8."""
+    """Matrices in float32, transposed for multiplication from the right; the words stay int8."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         raw = {name: file[name] for name in file.files}
     arrays: Arrays = {}

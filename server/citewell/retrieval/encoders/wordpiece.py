@@ -1,7 +1,7 @@
-"""Cuts text into the tokens of BERT's uncased vocabulary (Devlin et al. 2019), in pure Python.
+"""Splits text into the tokens of BERT's uncased vocabulary (Devlin et al. 2019), in pure Python.
 
-The `tokenizers` library does the same; it takes 20 MB of an installation and brings a client of a
-model server along.
+The `tokenizers` library does the same, but takes 20 MB of an installation and depends on a client
+of a model server.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 TOKENIZER = Path(__file__).parent.parent / "minilm" / "tokenizer.json"
 UNKNOWN, CLS, SEP, MASK = 100, 101, 102, 103
 LONGEST_WORD = 100
-"""Characters of a word that is cut into pieces; a longer one is unknown."""
+"""Maximum characters of a word that is split; a longer one is unknown."""
 _CACHED = 20_000
-"""Words whose pieces are kept."""
+"""Number of words with cached pieces."""
 _ASCII_PARTS = re.compile(r"[!-/:-@\[-`{-~]|[^\s!-/:-@\[-`{-~]+")
 _IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
@@ -34,7 +34,7 @@ class _TokenizerFile(msgspec.Struct):
 
 
 class WordPiece:
-    """Token numbers of texts. Safe to share between threads."""
+    """Token numbers of texts. Thread-safe."""
 
     def __init__(self, path: Path = TOKENIZER) -> None:
         """`path` is a `tokenizer.json`. Raises `OSError` and `ValueError`."""
@@ -42,7 +42,7 @@ class WordPiece:
         self._pieces: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str) -> list[int]:
-        """Token numbers of a text, without marks of beginning and end."""
+        """Token numbers of a text, without start and end tokens."""
         found: list[int] = []
         for word in _ASCII_PARTS.findall(_normal(text)):
             pieces = self._pieces.get(word)
@@ -55,7 +55,7 @@ class WordPiece:
         return found
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """The longest known pieces from the left; the unknown token where one is missing."""
+        """The longest known pieces from the left; the unknown token if one is missing."""
         if len(word) > LONGEST_WORD:
             return (UNKNOWN,)
         pieces: list[int] = []
@@ -74,8 +74,8 @@ class WordPiece:
 
 
 def _normal(text: str) -> str:
-    """Lower case without accents and control characters; a space around what is a token by
-    itself."""
+    """The text in lower case without accents and control characters, with spaces around
+    single-character tokens."""
     if text.isascii() and text.isprintable():
         return text.lower()
     spaced = "".join(map(_spaced, text))

@@ -1,1 +1,1 @@
-"""The grammar of typed words: authors, venues, years, and what else a query asks for."""
+"""The grammar of typed words: authors, venues, years, and other conditions of a query."""

@@ -1,4 +1,4 @@
-"""Where the reading of typed words stands, and what rules may ask there."""
+"""The state of parsing typed words, and the look-ups that rules may use."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import msgspec
 
 from citewell.model.query import PartKind
 
-# Cuts typed words into tokens: words, numbers, quoted phrases, operators and punctuation.
+# Splits typed words into tokens: words, numbers, quoted phrases, operators and punctuation.
 #
 # Tokenising never fails: an isolated quotation mark or operator is punctuation.
 
 LONGEST = 2_000
-"""Characters that are read; what follows is part of the topic."""
+"""Maximum number of characters parsed; the rest belongs to the topic."""
 MOST = 80
-"""Tokens that are read."""
+"""Maximum number of tokens parsed."""
 
 Kind = Literal["word", "number", "phrase", "minus", "plus", "field", "mark"]
 
@@ -42,7 +42,7 @@ class QueryToken(msgspec.Struct, frozen=True):
 
     kind: Kind
     text: str
-    """Of a phrase without its quotation marks, of a field its name in lower case."""
+    """A phrase without its quotation marks, a field name in lower case."""
     start: int
     end: int
 
@@ -53,7 +53,7 @@ class QueryToken(msgspec.Struct, frozen=True):
 
 
 def tokens_of(text: str) -> list[QueryToken]:
-    """The tokens of the first `LONGEST` characters, `MOST` at most."""
+    """The tokens of the first `LONGEST` characters, at most `MOST`."""
     found: list[QueryToken] = []
     for match in _TOKEN.finditer(text[:LONGEST]):
         if len(found) == MOST:
@@ -74,14 +74,14 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 class Names:
-    """The names that a library knows; this one, without a library, knows none."""
+    """The names in a library; this base class, without a library, knows none."""
 
     def surname(self, word: str) -> int:
         """Number of papers by authors with this surname; a look-up in an index."""
         return 0
 
     def spelling(self, word: str) -> str:
-        """The word as the library writes it: "Mikolajczyk" for "Mikołajczyk"."""
+        """The word in the library's spelling: "Mikolajczyk" for "Mikołajczyk"."""
         return word
 
     def titled(self, word: str) -> int:
@@ -89,15 +89,15 @@ class Names:
         return 0
 
     def titles_with(self, phrase: str) -> int:
-        """Number of titles in which these words are adjacent, as far as it is counted."""
+        """Number of titles with these words adjacent, as far as counted."""
         return 0
 
     def papers_on(self, topic: str) -> int:
-        """Number of papers that hold all words of the topic in title or abstract."""
+        """Number of papers with all words of the topic in title or abstract."""
         return 0
 
     def has_author(self, name: str) -> bool:
-        """Whether a paper has an author with this name, however it is written."""
+        """Whether a paper has an author with this name, in any form."""
         return False
 
     def has_person(self, given: str, family: str) -> bool:
@@ -105,13 +105,12 @@ class Names:
         return False
 
     def are_coauthors(self, surnames: Sequence[str]) -> bool:
-        """Whether a paper has authors with all of these surnames, two at least."""
+        """Whether a paper has authors with all of these surnames, at least two."""
         return False
 
     def venue(self, text: str, *, is_marked: bool) -> str:
-        """Short name of the venue that the text names, if the library has papers of it, else "".
-        A word common in topics names a venue only if the preceding words mark it as one
-        (`is_marked`)."""
+        """Short name of the venue in the text, if the library has papers of it, else "". A word
+        common in topics names a venue only if the preceding words mark it as one (`is_marked`)."""
         return ""
 
     def is_system(self, word: str) -> bool:
@@ -119,11 +118,11 @@ class Names:
         return False
 
     def is_called(self, name: str) -> bool:
-        """Whether other papers call a paper so."""
+        """Whether others use this name for a paper."""
         return False
 
     def work(self, text: str) -> str:
-        """Id of the work that an identifier, a title or a name stands for, or ""."""
+        """Id of the work that an identifier, a title or a name denotes, or ""."""
         return ""
 
 
@@ -133,13 +132,13 @@ class Clause(msgspec.Struct, frozen=True):
     """Token after the last one."""
     value: str
     change: dict[str, object]
-    """Of `TypedQuery`; a tuple is added to what is there."""
+    """Changes to `TypedQuery`; a tuple is appended to the existing one."""
     kept: str | None = ""
-    """What stays among the words; None: the text as it is."""
+    """The text that stays among the words; None: unchanged."""
     filters: dict[str, object] = {}
     is_bare: bool = False
     last: int = 0
-    """Character at which it ends, where that is not the end of a token."""
+    """Its last character, if that is not the end of a token."""
 
 
 class Cursor:
@@ -161,25 +160,25 @@ class Cursor:
         return at < len(self.tokens) and self.tokens[at].kind == "word"
 
     def slice(self, begin: int, end: int) -> str:
-        """The text from one token up to before another."""
+        """The text from one token up to another."""
         return self.text[self.tokens[begin].start : self.tokens[end - 1].end]
 
     def follows(self, at: int, words: str) -> int:
-        """The token after these words in a row, 0 where they do not stand here."""
+        """The index after these consecutive words, or 0."""
         for number, word in enumerate(words.split()):
             if self.low(at + number) != word:
                 return 0
         return at + len(words.split())
 
     def after_any(self, at: int, phrases: tuple[str, ...]) -> int:
-        """The token after the longest of the phrases that stands here; 0 for none."""
+        """The index after the longest of the phrases found here, or 0."""
         here = _by_first_word(phrases).get(self.low(at), ())
         return max((self.follows(at, one) for one in here), default=0)
 
 
 @lru_cache
 def _by_first_word(phrases: tuple[str, ...]) -> dict[str, list[str]]:
-    """The phrases by their first words: hardly any token begins one."""
+    """The phrases by their first words: few tokens begin one."""
     found: dict[str, list[str]] = {}
     for phrase in phrases:
         found.setdefault(phrase.split()[0], []).append(phrase)
@@ -187,4 +186,4 @@ def _by_first_word(phrases: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 Rule = Callable[[Cursor, int], Clause | None]
-"""Gives the part that begins at a token, or None."""
+"""Returns the part that begins at a token, or None."""

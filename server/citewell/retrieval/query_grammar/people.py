@@ -12,11 +12,11 @@ from citewell.retrieval.query_grammar.cursor import Clause, Cursor
 from citewell.retrieval.query_grammar.words import AUTHOR_CUES, NO_NAME, PAPERS
 
 LONGEST_NAME = 4
-"""Words of a person's name."""
+"""Maximum words of a person's name."""
 MOST_PEOPLE = 8
 LEAST_COAUTHORS = 3
 FEW_WORDS = 4
-"""Longest text, in words, in which a surname in lower case needs no year beside it."""
+"""Maximum words of a text in which a lower-case surname needs no year beside it."""
 RARE_IN_TITLES = 4
 """A lone word is a surname if its bearers' papers outnumber titles with it by this factor."""
 GIVEN_IN_TITLES = 150
@@ -24,7 +24,7 @@ GIVEN_IN_TITLES = 150
 STOP_NAMES = frozenset("he will few so an may do you how own if most other can such".split())
 """Surnames that are stop words."""
 SURNAMES_TOO = frozenset({"he", "will", "so", "an", "you"})
-"""Those that are read in lower case, too."""
+"""Those that also count in lower case."""
 PARTICLES = frozenset("van von der den de del della di da dos du la le el al bin ben ter".split())
 
 
@@ -35,7 +35,7 @@ def marked_authors(cursor: Cursor, at: int) -> Clause | None:
 
 
 def bare_authors(cursor: Cursor, at: int) -> Clause | None:
-    """A name without a sign that it is one."""
+    """A name without a marker such as "by"."""
     found = _coauthors(cursor, at)
     if found is not None:
         return found
@@ -43,8 +43,8 @@ def bare_authors(cursor: Cursor, at: int) -> Clause | None:
 
 
 def _coauthors(cursor: Cursor, at: int) -> Clause | None:
-    """ "He, Zhang, Ren, Sun 2016": three surnames or more before a year, where the library has a
-    paper that they wrote together. Each by itself may be a common word."""
+    """Parse "He, Zhang, Ren, Sun 2016": at least three surnames before a year, if the library has a
+    joint paper of these authors. Each word alone may be a common one."""
     if not cursor.has_year:
         return None
     words: list[str] = []
@@ -121,7 +121,7 @@ def _given_behind(cursor: Cursor, begin: int, end: int) -> int:
 
 
 def _name_at(cursor: Cursor, at: int, *, is_marked: bool) -> int:
-    """The token after the person's name that stands here; 0 for none."""
+    """The index after the person's name found here, or 0."""
     end = at
     while end < min(len(cursor.tokens), at + 2 * LONGEST_NAME) and _in_name(cursor, at, end):
         end += 1
@@ -140,7 +140,7 @@ def _in_name(cursor: Cursor, begin: int, at: int) -> bool:
     if token.kind == "word":
         if token.low not in NO_NAME:
             return True
-        # "He" and "You" are surnames behind a given name, and before "et al.".
+        # "He" and "You" are surnames after a given name, and before "et al.".
         is_surname = token.low in SURNAMES_TOO and (at > begin or _is_et_al(cursor, at + 1))
         return is_surname or (at > begin and token.text.istitle() and token.low in STOP_NAMES)
     return token.text == "." and at > begin and len(cursor.tokens[at - 1].text) == 1
@@ -235,13 +235,13 @@ def _is_of_pair(cursor: Cursor, at: int) -> bool:
 
 
 def _is_among_words(cursor: Cursor, word: str) -> bool:
-    """A word in lower case among many others, none of them a year, is of the topic."""
+    """True for a lower-case word among many others without a year: it belongs to the topic."""
     words = [token for token in cursor.tokens if token.kind == "word"]
     return word.islower() and len(words) > FEW_WORDS and not cursor.has_year
 
 
 def _is_behind_stranger(cursor: Cursor, at: int) -> bool:
-    """ "Zed Ruiz", where "Zed" is in no title and is no surname: another Ruiz is not meant."""
+    """ "Zed Ruiz", if "Zed" is in no title and is no surname: another Ruiz is not meant."""
     if not cursor.is_word(at - 1) or at == 0 or not cursor.tokens[at].text[0].isupper():
         return False
     given = cursor.tokens[at - 1].text

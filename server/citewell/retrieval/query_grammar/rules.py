@@ -1,4 +1,4 @@
-"""Rules for everything but authors; each gives the part that begins at a token, or None."""
+"""Rules for everything but authors; each returns the part that begins at a token, or None."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 class Years(msgspec.Struct, frozen=True):
-    """Bounds, both inclusive, and the characters that name them."""
+    """Bounds, both inclusive, and the characters of the expression."""
 
     low: int | None
     high: int | None
@@ -109,7 +109,7 @@ _RULES = (
 )  # fmt: skip
 """Tried in order at one place of the text."""
 _SIGNS = ("19", "20", "year", "decade")
-"""Every text that a rule matches has one of them, in lower case."""
+"""Every text matched by a rule contains one of them, in lower case."""
 
 
 def _decade(part: str | None, begin: int) -> _Bounds:
@@ -118,8 +118,8 @@ def _decade(part: str | None, begin: int) -> _Bounds:
 
 
 def years_at(text: str, at: int, now: int) -> Years | None:
-    """The years named at this place; `now` is the year that "the last five years" counts from."""
-    # Compiling the rules takes a sixth of a first search, and most typed words name no year.
+    """The years at this place; `now` is the year that "the last five years" counts from."""
+    # Compiling the rules takes a sixth of a first search, and most typed words contain no year.
     rest = text[at:].lower()
     if not any(sign in rest for sign in _SIGNS):
         return None
@@ -182,7 +182,7 @@ _RELATIONS: dict[str, PartKind] = {
 
 
 def _value(cursor: Cursor, begin: int) -> tuple[str, int]:
-    """The value after a colon (a phrase, or everything up to the next blank), and the index of the
+    """The value after a colon (a phrase, or the text up to the next blank), and the index of the
     token after it."""
     if begin >= len(cursor.tokens):
         return "", begin
@@ -264,7 +264,7 @@ _CITATIONS = re.compile(
     re.IGNORECASE,
 )
 _EXCLUSIVE = ("more", "over")
-"""First words of a limit that is not enough itself."""
+"""First words of an exclusive limit."""
 
 
 def citations(cursor: Cursor, at: int) -> Clause | None:
@@ -358,7 +358,7 @@ def _is_titled(cursor: Cursor, at: int) -> bool:
 
 
 def kind(cursor: Cursor, at: int) -> Clause | None:
-    """ "surveys", "survey of parsing"; a word such as "benchmark" by itself is of the topic."""
+    """ "surveys", "survey of parsing"; a word such as "benchmark" alone belongs to the topic."""
     found = KINDS.get(cursor.low(at)) if cursor.is_word(at) else None
     if found is None:
         return None
@@ -366,21 +366,22 @@ def kind(cursor: Cursor, at: int) -> Clause | None:
     return Clause("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None
 
 
-# The rule for papers that others cite often: "classic papers on X", "seminal X", "X most cited".
+# The rule for highly cited papers: "classic papers on X", "seminal X", "X most cited".
 #
-# Before a word such as "papers" the adjective is enough. Before a topic it may as well be a word
-# of it, as in "influential nodes" and "classic control": there the library decides.
+# Before a word such as "papers" the adjective suffices. Before a topic it may belong to it, as in
+# "influential nodes" and "classic control": there the library decides.
 
 LONGEST_TOPIC = 8
-"""Words of a topic that are looked up."""
+"""Maximum words of a topic that are looked up."""
 LEAST_WORDS = 2
-"""Words of a topic behind an adjective that is no superlative."""
+"""Minimum words of a topic after an adjective that is no superlative."""
 LEAST_PAPERS = 5
-"""Papers that hold all words of the topic, without the adjective."""
+"""Minimum number of papers with all words of the topic, without the adjective."""
 LEAST_TITLES = 3
-"""Titles with the adjective right before the next word, from which both are the topic."""
+"""Number of titles with the adjective right before the next word, from which both belong to the
+topic."""
 _CONTINUE = frozenset("of for in on with using and or via".split())
-"""Words inside a topic that end the name of a venue."""
+"""Words inside a topic that also end the name of a venue."""
 
 
 def influential(cursor: Cursor, at: int) -> Clause | None:
@@ -397,7 +398,7 @@ def influential(cursor: Cursor, at: int) -> Clause | None:
 
 
 def _is_before_topic(cursor: Cursor, at: int, end: int) -> bool:
-    """Whether the adjective begins the text, and what follows is a topic without it."""
+    """Whether the adjective begins the text, and a topic without it follows."""
     if any(cursor.low(n) not in REQUEST_ONLY for n in range(at)):
         return False
     words = _topic(cursor, end)
@@ -418,7 +419,8 @@ def _is_before_topic(cursor: Cursor, at: int, end: int) -> bool:
 
 
 def _topic(cursor: Cursor, begin: int) -> list[str]:
-    """The words up to a mark, a number or a word that begins another part, in lower case."""
+    """The words up to a punctuation mark, a number or a word that begins another part, in lower
+    case."""
     words: list[str] = []
     for n in range(begin, min(len(cursor.tokens), begin + LONGEST_TOPIC)):
         word = cursor.low(n)

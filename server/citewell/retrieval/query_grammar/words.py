@@ -1,9 +1,9 @@
-"""The words by which the rules of `query_grammar` know the parts of a query, and what is topic."""
+"""The words by which the rules of `query_grammar` recognise the parts of a query and the topic."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from citewell.model.languages import STOPWORDS
 from citewell.model.lazy_pattern import lazy_pattern
@@ -13,13 +13,17 @@ KINDS = {
     "overview": "survey", "tutorial": "survey", "dataset": "dataset", "datasets": "dataset",
     "corpora": "dataset", "benchmark": "benchmark", "benchmarks": "benchmark",
 }  # fmt: skip
-"""Words that ask for a kind of paper. They are words of titles, too, and stay in the topic."""
+"""Words that ask for a kind of paper. They also occur in titles, and stay in the topic."""
 TITLE_WORDS = {
     "survey": ("survey", "review", "overview", "tutorial"),
     "dataset": ("dataset", "corpus", "corpora", "treebank"),
     "benchmark": ("benchmark", "evaluation", "challenge"),
 }
-"""Words of titles by which a paper is of a kind."""
+"""Words of titles that mark a kind of paper."""
+STUDIED = {
+    "review": ("product", "customer", "consumer", "book", "movie", "restaurant", "hotel", "user"),
+}
+"""Words of titles beside which a word names the object of a study: "product reviews"."""
 ENTRY_TYPES = {
     "article": ("article",), "journal": ("article",),
     "inproceedings": ("inproceedings",), "conference": ("inproceedings",),
@@ -30,9 +34,9 @@ ENTRY_TYPES = {
     "techreport": ("techreport",), "manual": ("manual",), "unpublished": ("unpublished",),
     "misc": ("misc",),
 }  # fmt: skip
-"""Names of kinds that records state, with their BibTeX entry types."""
+"""Names of kinds in records, with their BibTeX entry types."""
 KIND_OF = frozenset("of on about for paper papers article articles".split())
-"""Words behind the name of a kind that is asked for."""
+"""Words after the name of a requested kind."""
 AUTHOR_CUES = (
     "by", "written by", "authored by", "published by", "co-authored by", "coauthored by",
     "authors", "author", "work of", "works of", "papers of", "papers from",
@@ -56,10 +60,10 @@ SUPERLATIVES = (
     "highly influential", "most influential", "seminal", "highly cited", "highly-cited",
     "most cited", "most-cited", "most important",
 )  # fmt: skip
-"""Those of `INFLUENTIAL` that are hardly ever part of a topic."""
+"""Phrases of `INFLUENTIAL` that hardly ever belong to a topic."""
 INFLUENTIAL_TOPICS = ("classic", "influential", "foundational")
-"""Others of `INFLUENTIAL` that count before a topic, too. Not "classical" or "landmark", which
-describe what is studied more often."""
+"""Others of `INFLUENTIAL` that also count before a topic. Not "classical" or "landmark", which
+usually describe the subject."""
 INFLUENTIAL_THEMSELVES = {
     "influential": frozenset(
         "authors bloggers examples factors features individuals instances members messages neurons "
@@ -68,13 +72,13 @@ INFLUENTIAL_THEMSELVES = {
     ),
     "foundational": frozenset({"model", "models"}),
 }
-"""Nouns that such an adjective describes: "influential users in forums" is a topic."""
+"""Nouns described by the adjective: "influential users in forums" is a topic."""
 PAPERS = frozenset(
     "paper papers work works article articles study studies publication publications research "
     "literature".split()
 )
 TITLED_AFTER = frozenset("advance advances progress trends developments".split())
-"""Words behind "recent" in titles: "Recent Advances in Parsing"."""
+"""Words after "recent" in titles: "Recent Advances in Parsing"."""
 PUBLISHED = frozenset(
     "published publish appeared appearing appear presented journal accepted".split()
 )
@@ -82,7 +86,7 @@ VENUE_HEADS = frozenset(
     "conference journal transactions proceedings symposium annual international advances "
     "findings ieee acm association".split()
 )
-"""Words with which the full name of a venue begins."""
+"""Words at the start of a venue's full name."""
 REQUEST_ONLY = frozenset(
     """
     any article articles book books find give list literature me paper papers please
@@ -98,13 +102,13 @@ VENUE_STOPS = frozenset(
     and or of is are was i
     """.split()
 )
-"""Words that end the name of a venue or what is left out."""
+"""Words that end the name of a venue or an exclusion."""
 NO_NAME = (
     frozenset(word.decode() for word in STOPWORDS)
     | PAPERS
     | frozenset("et al last past year years since said survey review using based via".split())
 )
-"""Words that are no part of a name."""
+"""Words that do not belong to a name."""
 
 _QUESTION = re.compile(
     r"\?\s*$|^\s*(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|"
@@ -125,14 +129,23 @@ _FIRST_PERSON = re.compile(r"\b(?:we|our|us|I)\b")
 _CITED = re.compile(r"\[(?:CITATION|OTHER)\]|\\cite|\([A-Z][^()]{2,40}, (?:19|20)\d\d[a-z]?\)")
 _ENDS = re.compile(r"(?<!et al)(?<!\b[A-Z])[.!;]\s*$")
 SENTENCE_WORDS = 8
-"""Words from which a text with a full stop is a sentence."""
+"""Minimum words of a text with a full stop to be a sentence."""
 LONG = 40
-"""Words from which any text is one."""
+"""Minimum words of any text to be a sentence."""
+
+
+def is_titled(words: Collection[str], word: str) -> bool:
+    """Whether a paper is of a kind by this word of titles; `words` are those of its title."""
+
+    def has(one: str) -> bool:
+        return one in words or f"{one}s" in words
+
+    return has(word) and not any(map(has, STUDIED.get(word, ())))
 
 
 def is_sentence(text: str) -> bool:
-    """True for prose that wants a citation. Years and names in it are no conditions; a question
-    for papers is a query, however long."""
+    """True for prose that needs a citation. Its years and names are no conditions; a question for
+    papers is a query, however long."""
     words = len(text[:4000].split())
     if _CITED.search(text[:4000]):
         return words >= SENTENCE_WORDS
@@ -153,8 +166,8 @@ def asks_for_papers(text: str) -> bool:
 
 
 def topic_of(text: str, cut: Sequence[tuple[int, int, str | None]], *, has_parts: bool) -> str:
-    """The text with some ranges replaced; where something was understood, without the words that
-    only ask for papers."""
+    """The text with some ranges replaced and, if a part was recognised, without words that only ask
+    for papers."""
     pieces: list[str] = []
     at = 0
     for start, end, instead in cut:
@@ -168,7 +181,7 @@ def topic_of(text: str, cut: Sequence[tuple[int, int, str | None]], *, has_parts
     kept = [n for n, word in enumerate(bare) if word and word not in REQUEST_ONLY]
     if not kept:
         return ""
-    # Inside the topic "of" and "for" stay: they belong to titles.
+    # "of" and "for" inside the topic stay: they belong to titles.
     inside = range(kept[0], kept[-1] + 1)
     return " ".join(words[n].strip("?,;()[]") for n in inside if n in kept or bare[n] in _INSIDE)
 
@@ -190,7 +203,7 @@ _REQUEST = frozenset(
 def topic_of_request(text: str) -> str:
     """A question for papers without the words that only ask: "Which papers study X?" is "X?".
 
-    Any other text stays as it is, and so does a request of nothing else.
+    Any other text is unchanged, and so is a request without a topic.
     """
     if not _QUESTION.search(text):
         return text

@@ -1,1 +1,1 @@
-"""One module per source; each says what the source can do, and how it wants to be asked."""
+"""One module per source: its capabilities, and its rules for requests."""

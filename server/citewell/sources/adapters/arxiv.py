@@ -1,4 +1,4 @@
-"""arXiv's query interface, which speaks Atom. https://info.arxiv.org/help/api"""
+"""arXiv's query interface, an Atom feed. https://info.arxiv.org/help/api"""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _work(entry: Element, day: str) -> Work | None:
         year=values.year(text_of(entry, f"{_ATOM}published")),
         kind="misc",
         venue="arXiv",
-        # What the authors say of its publication is a hint to find the paper, no field of this one.
+        # The authors' note on publication helps to find the paper, but is no field of this record.
         doi=doi,
         arxiv=identity,
         url=f"https://arxiv.org/abs/{identity}",

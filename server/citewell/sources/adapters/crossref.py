@@ -96,7 +96,7 @@ def decode_list(body: bytes) -> list[Work]:
 
 
 def decode_references(body: bytes) -> list[Work]:
-    """What the record of `/works/{doi}` cites, as far as its reference list names titles."""
+    """The references of the record of `/works/{doi}` that have a title."""
     message = child(json_object(body), "message")
     if "DOI" not in message:
         raise NonsenseError("the body has no record")
@@ -108,7 +108,7 @@ def decode_references(body: bytes) -> list[Work]:
 
 
 def work_of_crossref(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one Crossref record, or why it is none."""
+    """The work of one Crossref record, or the reason why it is none."""
     doi = normalise_doi(values.raw(record.get("DOI")))
     title = values.title(_first(record.get("title")))
     subtitle = values.title(_first(record.get("subtitle")))

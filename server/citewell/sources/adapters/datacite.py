@@ -81,7 +81,7 @@ def decode_list(body: bytes) -> list[Work]:
 
 
 def work_of_datacite(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one JSON:API resource, or why it is none."""
+    """The work of one JSON:API resource, or the reason why it is none."""
     found = record.get("attributes")
     facts: dict[str, Any] = found if isinstance(found, dict) else {}
     doi = normalise_doi(values.raw(facts.get("doi") or record.get("id")))

@@ -60,7 +60,7 @@ def decode_hits(body: bytes) -> list[Work]:
 
 
 def work_of_hit(hit: dict[str, Any], day: str) -> Work | str:
-    """The work of one hit, or why it is none."""
+    """The work of one hit, or the reason why it is none."""
     info = hit.get("info")
     if not isinstance(info, dict):
         return "The hit has no record."
@@ -101,7 +101,8 @@ def work_of_hit(hit: dict[str, Any], day: str) -> Work | str:
 
 
 def _names(value: object) -> list[str]:
-    """One author is an object, several are a list; homonyms carry a number."""
+    """The names of the authors: one author is an object, several are a list; homonyms have a
+    number."""
     listed = value.get("author") if isinstance(value, dict) else None
     people = listed if isinstance(listed, list) else [listed]
     names = [person.get("text") if isinstance(person, dict) else person for person in people]
@@ -109,7 +110,7 @@ def _names(value: object) -> list[str]:
 
 
 def _one(value: object) -> str:
-    """A field that may be a list: its first text."""
+    """The first text of a field that may be a list."""
     if isinstance(value, list):
         value = value[0] if value else ""
     return values.raw(value)

@@ -1,4 +1,4 @@
-"""The DOI system itself: doi.org, asked for the record instead of the page.
+"""The DOI system itself: doi.org, queried for the record instead of the page.
 
 The answer comes from the agency that registered the DOI (Crossref, DataCite, mEDRA ...). It alone
 can say that a DOI does not exist. https://citation.crosscite.org/docs.html
@@ -46,7 +46,7 @@ class DoiOrg(Source):
 
 
 def decode_csl(body: bytes, doi: str) -> list[Work]:
-    """The record of a CSL item, which names the DOI that was asked for, or none."""
+    """The record of a CSL item if it has the requested DOI, or none."""
     return records([json_object(body)], lambda item, day: _work(item, doi, day))
 
 
@@ -71,4 +71,4 @@ def _work(item: dict[str, Any], doi: str, day: str) -> Work | str:
 
 
 _LISTS = frozenset({"title", "container-title", "container-title-short", "event-title"})
-"""Fields that Crossref's own JSON gives as lists."""
+"""Fields that are lists in Crossref's own JSON."""

@@ -51,7 +51,7 @@ class EuropePmc(Source):
         return await self._query(f'TITLE:"{" ".join(bare_words(wanted.title))}"', MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
-        # Its fields and operators are words in capitals and colons: neither is left.
+        # Its fields and operators are words in capitals and colons: both are removed.
         return await self._query(" ".join(bare_words(text.lower())), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
@@ -67,7 +67,7 @@ def decode_search(body: bytes) -> list[Work]:
 
 
 def work_of_record(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one record, or why it is none."""
+    """The work of one record, or the reason why it is none."""
     identity = f"{values.raw(record.get('source'))}/{values.raw(record.get('id'))}"
     title = values.title(record.get("title")).removesuffix(".")
     if identity.startswith("/") or identity.endswith("/"):

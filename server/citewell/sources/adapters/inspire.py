@@ -38,7 +38,8 @@ _FIELDS = (
     "citation_count,document_type,earliest_date,texkeys,imprints,control_number,abstracts"
 )
 MANY = 100
-"""Authors from which a paper is cited by its collaboration, as INSPIRE's own entries do."""
+"""Number of authors from which a paper is cited by its collaboration, as in INSPIRE's own
+entries."""
 
 
 class Inspire(Source):
@@ -88,7 +89,7 @@ def decode_search(body: bytes) -> list[Work]:
 
 
 def work_of_record(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one record, or why it is none."""
+    """The work of one record, or the reason why it is none."""
     facts = values.mapping(record.get("metadata"))
     number = values.raw(facts.get("control_number") or record.get("id"))
     title = values.title(values.first_mapping(facts.get("titles")).get("title"))
@@ -138,7 +139,7 @@ def _key(value: object) -> str:
 
 
 def _authors(facts: dict[str, Any]) -> tuple[tuple[Author, ...], bool]:
-    """The authors, and whether there are more: a list of hundreds is one of a collaboration."""
+    """The authors, and whether more follow: a list of hundreds is that of a collaboration."""
     people = facts.get("authors")
     names = [one.get("full_name") for one in people if isinstance(one, dict)] if people else []
     teams = facts.get("collaborations")

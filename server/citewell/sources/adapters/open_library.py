@@ -53,7 +53,7 @@ class OpenLibrary(Source):
         ]
 
     async def _match(self, wanted: SourceQuery) -> Answer:
-        # Its index holds titles without their subtitles.
+        # Its index has titles without their subtitles.
         params = [("title", wanted.title.split(":")[0]), ("limit", str(MATCHES))]
         if wanted.authors:
             params.append(("author", wanted.authors[0]))
@@ -88,7 +88,7 @@ def decode_search(body: bytes) -> list[Work]:
 
 
 def work_of_edition(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one edition, or why it is none."""
+    """The work of one edition, or the reason why it is none."""
     people = record.get("authors")
     names = [one.get("name") for one in people if isinstance(one, dict)] if people else []
     publishers = record.get("publishers")
@@ -100,9 +100,9 @@ def work_of_edition(record: dict[str, Any], day: str) -> Work | str:
 
 
 def work_of_book(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one book with all of its editions, or why it is none.
+    """The work of one book with all its editions, or the reason why it is none.
 
-    The year is that of the first edition, and a publisher is named only where there is one.
+    The year is that of the first edition; a publisher is given only if it is the only one.
     """
     names = record.get("author_name")
     publishers = record.get("publisher")

@@ -108,7 +108,7 @@ def decode_work(body: bytes) -> list[Work]:
 
 
 def decode_list(body: bytes) -> list[Work]:
-    """The records of `/works`; what is no paper (paratext) is left out."""
+    """The records of `/works`, without paratext."""
     listed = [item for item in children(json_object(body), "results") if _is_paper(item)]
     return records(listed, work_of_openalex)
 

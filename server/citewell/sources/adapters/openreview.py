@@ -54,7 +54,7 @@ def decode_notes(body: bytes) -> list[Work]:
 
 
 def work_of_note(note: dict[str, Any], day: str) -> Work | str:
-    """The work of one submission, or why it is none."""
+    """The work of one submission, or the reason why it is none."""
     identity = values.raw(note.get("forum") or note.get("id"))
     title = values.title(_content(note, "title"))
     if not identity:

@@ -54,7 +54,7 @@ class PubMed(Source):
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         if kind == "pmid":
             return [await self._summaries(list(values))]
-        # A DOI that PubMed cannot read as one is searched as words.
+        # A text that PubMed does not recognise as a DOI is searched as words.
         return [self.with_doi(await self._query(f"{values[0]}[doi]", 2), values[0])]
 
     async def _match(self, wanted: SourceQuery) -> Answer:
@@ -79,7 +79,7 @@ class PubMed(Source):
 
 
 def decode_numbers(body: bytes) -> list[str]:
-    """The PubMed ids that a search found."""
+    """The PubMed ids found by a search."""
     found = child(json_object(body), "esearchresult")
     listed = found.get("idlist")
     if not isinstance(listed, list):
@@ -88,7 +88,7 @@ def decode_numbers(body: bytes) -> list[str]:
 
 
 def decode_summaries(body: bytes) -> list[Work]:
-    """The records of `esummary`; an id without record is an entry with an error."""
+    """The records of `esummary`; an id without a record is an entry with an error."""
     result = child(json_object(body), "result")
     uids = result.get("uids")
     if not isinstance(uids, list):
@@ -98,7 +98,7 @@ def decode_summaries(body: bytes) -> list[Work]:
 
 
 def work_of_summary(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one summary, or why it is none."""
+    """The work of one summary, or the reason why it is none."""
     identity = values.raw(record.get("uid"))
     title = values.title(record.get("title")).removesuffix(".")
     if not identity:
@@ -138,7 +138,7 @@ def _doi(value: object) -> str:
 
 
 def _notice(value: object) -> str:
-    """The notice's DOI if its reference names one, else its address in PubMed."""
+    """The notice's DOI if its reference has one, else its address in PubMed."""
     for item in value if isinstance(value, list) else ():
         if isinstance(item, dict) and "retraction in" in values.raw(item.get("reftype")).lower():
             doi = normalise_doi(values.raw(item.get("refsource")))
@@ -149,7 +149,7 @@ def _notice(value: object) -> str:
 
 
 def _authors(value: object) -> tuple[Author, ...]:
-    """PubMed writes "Family AB"; collectives stand as they are."""
+    """The authors, from "Family AB"; collectives stay as they are."""
     authors = []
     for item in value[: values.MAX_AUTHORS] if isinstance(value, list) else ():
         name = values.text(item.get("name"), 300) if isinstance(item, dict) else ""

@@ -104,7 +104,7 @@ def decode_paper(body: bytes) -> list[Work]:
 
 
 def decode_list(body: bytes) -> list[Work]:
-    """The records of the searches; an answer without any has `total: 0` and may lack `data`."""
+    """The records of a search; an answer without records has `total: 0` and may lack `data`."""
     found = json_object(body)
     if "data" not in found and found.get("total") == 0:
         return []
@@ -112,14 +112,14 @@ def decode_list(body: bytes) -> list[Work]:
 
 
 def decode_linked(body: bytes, side: str) -> list[Work]:
-    """The papers on one side of citations; those that Semantic Scholar cannot name are left out."""
+    """The papers on one side of citations, without those that Semantic Scholar cannot name."""
     links = children(json_object(body), "data")
     papers = [link[side] for link in links if isinstance(link.get(side), dict)]
     return records([paper for paper in papers if paper.get("paperId")], work_of_paper)
 
 
 def decode_batch(body: bytes, count: int) -> list[Work | None]:
-    """The papers of `/paper/batch` in order, None where there is none."""
+    """The papers of `/paper/batch` in order, None for a missing one."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -132,7 +132,7 @@ def decode_batch(body: bytes, count: int) -> list[Work | None]:
 
 
 def work_of_paper(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one paper, or why it is none."""
+    """The work of one paper, or the reason why it is none."""
     identity = values.raw(record.get("paperId"))
     title = values.title(record.get("title"))
     if not identity:

@@ -70,7 +70,7 @@ def decode_search(body: bytes) -> list[Work]:
 
 
 def work_of_record(record: dict[str, Any], day: str) -> Work | str:
-    """The work of one document, or why it is none."""
+    """The work of one document, or the reason why it is none."""
     number = values.raw(record.get("id"))
     names = values.mapping(record.get("title"))
     title = values.title(names.get("title")).removesuffix(".")
@@ -122,7 +122,7 @@ def _links(value: object) -> tuple[str, str]:
 
 
 def _authors(value: object) -> tuple[Author, ...]:
-    """zbMATH writes "Family, Given"."""
+    """The authors, from "Family, Given"."""
     found = (
         parse_author(values.text(item.get("name"), 300))
         for item in (value[: values.MAX_AUTHORS] if isinstance(value, list) else ())

@@ -1,1 +1,2 @@
-"""Asking over HTTP: pace, retry, cache, circuit breaker, keys; the only importer of httpx2."""
+"""HTTP requests to sources: rate limits, retries, cache, circuit breaker, keys; the only importer
+of httpx2."""

@@ -1,4 +1,4 @@
-"""Whether the addresses that references give still answer (`citewell check --check-urls`).
+"""Detection of dead addresses in references (`citewell check --check-urls`).
 
 The addresses come from the user's files, which may be a stranger's: only public hosts are asked,
 without cookies or keys, with a HEAD request where the host takes one, and no body is read.
@@ -18,23 +18,23 @@ import httpx2
 from citewell import __version__
 
 MOST = 1_000
-"""Addresses of one check."""
+"""Maximum number of addresses of one check."""
 AT_ONCE = 8
-"""Hosts that are asked at the same time; each gets one request after the other."""
+"""Number of hosts contacted concurrently; each gets one request after the other."""
 PAUSE = 0.5
 """Seconds between two requests to a host."""
 SECONDS = 15.0
 """Time limit of one request."""
 MAX_HOPS = 5
 GONE = frozenset({404, 410})
-"""Statuses that say that there is no such page; refusals and failures say nothing of it."""
+"""Statuses of a page that does not exist; refusals and failures say nothing about it."""
 _NO_HEAD = frozenset({403, 405, 501})
-"""Statuses after which the address is asked again with GET."""
+"""Statuses after which the address is requested again with GET."""
 _LOCAL = frozenset({"localhost", "local", "internal", "lan", "home", "intranet"})
 
 
 async def gone(urls: Iterable[str]) -> dict[str, int]:
-    """The addresses that do not exist any more, with their status (404 or 410).
+    """The addresses that no longer exist, with their status (404 or 410).
 
     An address that cannot be reached, refuses, or is not public is left out.
     """
@@ -60,7 +60,7 @@ async def gone(urls: Iterable[str]) -> dict[str, int]:
 
 
 async def _status(client: httpx2.AsyncClient, url: str) -> int:
-    """The status at the end of all redirects; 0 where there is none."""
+    """The status at the end of all redirects, or 0."""
     method = "HEAD"
     try:
         async with asyncio.timeout(SECONDS):
@@ -73,7 +73,7 @@ async def _status(client: httpx2.AsyncClient, url: str) -> int:
                 if following is not None:
                     url = str(following.url)
                 elif method == "HEAD" and (status in _NO_HEAD or status in GONE):
-                    # Some hosts answer HEAD with 404 for pages that they have.
+                    # Some hosts answer HEAD with 404 for existing pages.
                     method = "GET"
                 else:
                     return status
@@ -83,7 +83,7 @@ async def _status(client: httpx2.AsyncClient, url: str) -> int:
 
 
 async def is_public(url: str) -> bool:
-    """True for an address of the web whose host is not one of this machine or its network.
+    """True for a web address outside this machine and its network.
 
     Behind a proxy, which resolves names itself, a name is judged by its form alone.
     """

@@ -42,25 +42,26 @@ from citewell.sources.contract import (
 from citewell.sources.web.keys import Key, key_of
 from citewell.sources.web.shared_pace import Breaker, SharedPace, Trouble
 
-# The last step to the network, below the cache: pace, keys, limits, and what counts as an answer.
+# The last step to the network, below the cache: rate limits, keys, size limits, and validation of
+# answers.
 #
-# Everything that is not a sound answer leaves as `Trouble`, so that the cache above never sees
-# it: it stores bodies that were decoded once, with a freshness, and nothing else.
+# Everything but a valid answer is raised as `Trouble`, so that the cache above never sees it: it
+# stores only bodies that were decoded once, with a freshness.
 
-# How fast a source may be asked: evenly spaced requests, and few open at a time.
+# Rate limit of a source: evenly spaced requests, and few concurrent ones.
 
 _INTERVAL = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*s?\s*$")
 SLOWEST = 60.0
-"""Seconds between two requests that a server's headers may ask for at most."""
+"""Maximum number of seconds between two requests that a server's headers can impose."""
 RESERVATIONS = 3
-"""Turns that a request reserves at most, where it comes too late for each."""
+"""Maximum number of turns that a request reserves if it comes too late for each."""
 
 
 class RateLimiter:
-    """The pace of one source. For one event loop.
+    """The rate limit of one source. For one event loop.
 
-    Bursts would be allowed by the average and still be refused, so there are none. `shared` holds
-    the pace for other processes, too; without it, the pace is that of this limiter alone.
+    There are no bursts: they would keep to the average and still be refused. `shared` holds the
+    rate for other processes, too; without it, the rate is that of this limiter alone.
     """
 
     def __init__(self, per_second: float, at_once: int, shared: SharedPace | None = None) -> None:
@@ -68,12 +69,11 @@ class RateLimiter:
         self._open = asyncio.Semaphore(at_once)
         self._shared = shared
         self._waiting = asyncio.Lock()
-        """Held by the request that waits for its turn: one at a time, in the order of arrival."""
+        """Held by the request that waits for its turn: one at a time, in order of arrival."""
         self._next = 0.0
         """Earliest time of the next request, in seconds of the event loop's clock."""
         self._reserved: float | None = None
-        """The turn that was reserved and is not used yet; a request that is cancelled leaves it to
-        the one behind it."""
+        """A reserved turn that is unused; a cancelled request leaves it to the next one."""
 
     @property
     def interval(self) -> float:
@@ -82,7 +82,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn of one request, and hold its place until it ends. Raises `Trouble`
+        """Wait for the turn of one request, and keep its slot until it ends. Raises `Trouble`
         during a pause that the source asked for."""
         async with self._open:
             async with self._waiting:
@@ -90,7 +90,7 @@ class RateLimiter:
             yield
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Heed the rate that Crossref's headers state, where it is below our own."""
+        """Apply the rate in Crossref's headers if it is below our own."""
         found = _INTERVAL.match(headers.get("x-rate-limit-interval", ""))
         limit = headers.get("x-rate-limit-limit", "").strip()
         if found is None or not limit.isdigit() or int(limit) == 0:
@@ -129,7 +129,7 @@ class RateLimiter:
         return loop.time() + (after if seconds is None else seconds)
 
     def _is_late(self, now: float) -> bool:
-        """True when another process may be about to send a request, as its turn comes next."""
+        """True when another process may be about to send a request, since its turn is next."""
         late = max(0.05, self._interval / 10)
         return self._reserved is not None and now > self._reserved + late
 
@@ -137,7 +137,7 @@ class RateLimiter:
 logger = logging.getLogger(__name__)
 
 ASKING = "citewell"
-"""Name of the request extension that holds an `Asking`."""
+"""Name of the request extension with an `Asking`."""
 MAX_HOPS = 5
 ABSENT = frozenset({404, 410})
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
@@ -145,7 +145,7 @@ _KEPT = frozenset({"content-type", "etag", "last-modified", "date", "age", "expi
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What the wire must know of a request."""
+    """Data of a request that the wire needs."""
 
     source: type[Source]
     decode: Callable[[bytes], Any]
@@ -153,7 +153,7 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """All that is kept per source between requests."""
+    """The state of a source between requests."""
 
     def __init__(
         self, source: type[Source], key: Key | None, shared: SharedPace | None = None
@@ -166,7 +166,7 @@ class Gate:
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """Sends one request and gives back a sound answer, or raises `Trouble`."""
+    """Sends one request and returns a valid answer, or raises `Trouble`."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Wire(httpx2.AsyncBaseTransport):
         self._transports: dict[str, httpx2.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer to a request that carries an `Asking`."""
+        """The answer to a request with an `Asking`."""
         asking: Asking = request.extensions[ASKING]
         gate = self._gates[asking.source.name]
         gate.breaker.enter()
@@ -241,7 +241,7 @@ class Wire(httpx2.AsyncBaseTransport):
     async def _exchange(
         self, request: httpx2.Request, url: httpx2.URL, asking: Asking, gate: Gate
     ) -> tuple[int, httpx2.Headers, bytes]:
-        """Send one request; the status, the headers and the body, decoded and bounded."""
+        """Send one request; return the status, the headers and the body, decoded and bounded."""
         sent = self._signed(request, url, asking.source.policy, gate.key)
         response = await self._transport(url).handle_async_request(sent)
         response.request = sent
@@ -262,7 +262,8 @@ class Wire(httpx2.AsyncBaseTransport):
     def _signed(
         self, request: httpx2.Request, url: httpx2.URL, policy: SourcePolicy, key: Key | None
     ) -> httpx2.Request:
-        """The request as it goes out: who asks, and the key, which only its own host may see."""
+        """The outgoing request with its User-Agent, and with the key if it goes to the source's own
+        host."""
         headers = httpx2.Headers(
             [
                 (name, value)
@@ -294,12 +295,12 @@ class Wire(httpx2.AsyncBaseTransport):
         )
 
     def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
-        """Direct, or through the proxy that the environment names for this host."""
+        """A direct connection, or the proxy that the environment names for this host."""
         proxies = getproxies()
         proxy = "" if proxy_bypass(url.host) else proxies.get(url.scheme) or proxies.get("all", "")
         if self._is_override(url):
             proxy = ""
-        # Certificates are loaded for addresses that have some: that takes a quarter of a second.
+        # Certificates are loaded only for https addresses: that takes a quarter of a second.
         name = f"{url.scheme} {proxy}"
         if name not in self._transports:
             verify = url.scheme == "https" or bool(proxy)
@@ -313,7 +314,7 @@ class Wire(httpx2.AsyncBaseTransport):
         )  # fmt: skip
 
     def _followed(self, url: httpx2.URL, location: str, source: type[Source]) -> httpx2.URL:
-        """Where a redirect leads, if it may lead there."""
+        """The target of a redirect, if it is allowed."""
         try:
             target = url.join(location)
         except (httpx2.InvalidURL, ValueError):
@@ -335,7 +336,7 @@ class Wire(httpx2.AsyncBaseTransport):
         headers: httpx2.Headers,
         body: bytes,
     ) -> httpx2.Response:
-        """A sound answer with its freshness; `Trouble` for everything else."""
+        """A valid answer with its freshness; raises `Trouble` otherwise."""
         name = asking.source.title
         if status == 304 and _conditional(request):
             return httpx2.Response(304, headers=self._fresh(headers), request=request)
@@ -359,12 +360,12 @@ class Wire(httpx2.AsyncBaseTransport):
         raise Trouble(Reason.REFUSED, f"{name} refused the request (HTTP {status}).")
 
     def _fresh(self, headers: httpx2.Headers) -> dict[str, str]:
-        """The headers that the cache reads; our own freshness where the source states none."""
+        """The headers for the cache; our own freshness if the source states none."""
         kept = {name: value for name, value in headers.items() if name in _KEPT}
         if kept.get("vary", "").strip() == "*":
             kept["cache-control"] = "no-store"
             return kept
-        # What varies is only how the body was packed, and it is stored unpacked.
+        # Only the encoding of the body varies, and it is stored decoded.
         kept.pop("vary", None)
         kept.setdefault("date", email.utils.formatdate(usegmt=True))
         stated = headers.get("cache-control", "")
@@ -382,7 +383,7 @@ def _conditional(request: httpx2.Request) -> bool:
 
 
 def retry_after(value: str) -> float | None:
-    """Seconds that a Retry-After header asks for, given in seconds or as a date; None without."""
+    """Seconds in a Retry-After header, a number or a date; None without one."""
     value = value.strip()
     if value.isdigit():
         return float(value[:9])
@@ -405,23 +406,23 @@ _DAY = 86_400
 
 
 class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How the client works; times in seconds."""
+    """Settings of the client; times in seconds."""
 
     contact: str = ""
     base_url: str = ""
-    """Asked instead of the sources themselves, as BASE/NAME/...: a proxy, or a test."""
+    """Queried in place of the sources, as BASE/NAME/...: a proxy, or a test."""
     cache: Path | None = None
     """Folder of the cache; None: no cache."""
     pace: Path | None = None
-    """Folder in which processes agree on the pace; None: each has its own."""
+    """Folder for the rate shared between processes; None: each has its own."""
     cache_days: float = 7.0
     timeout: float = 20.0
     backoff: float = 0.7
-    """First wait before another try; it doubles, with jitter."""
+    """First wait before a retry; it doubles, with jitter."""
 
 
 class Web:
-    """Carries the requests of some sources. For one event loop; close it there."""
+    """Sends the requests of some sources. For one event loop; close it there."""
 
     def __init__(self, sources: Sequence[type[Source]], options: WebOptions) -> None:
         self._options = options
@@ -441,7 +442,7 @@ class Web:
             kept = options.cache / CACHE_FILE
             with contextlib.suppress(OSError):
                 make_private_file(kept)
-                # Hishel would write one that others can read.
+                # Hishel would create one that others can read.
                 make_private_file(kept.with_name(".gitignore"))
             transport = AsyncCacheTransport(
                 wire,
@@ -449,14 +450,14 @@ class Web:
                 # A private cache: answers to this user's own questions.
                 rfc=CacheOptions(shared=False),
             )
-        # The environment's proxies are heeded by the wire: a proxy that the client mounts itself
-        # would lead around cache, pace and keys.
+        # The wire uses the environment's proxies: a proxy set on the client would bypass cache,
+        # rate limit and keys.
         self._client = httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None)
 
     async def __call__(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
     ) -> T | NoMatch | Failed:
-        """Send a request of a source, as often as it takes. Raises only `CancelledError`."""
+        """Send a request of a source, with retries. Raises only `CancelledError`."""
         outcome: contract.Outcome = "failed"
         try:
             request = self._request(source, ask, decode)
@@ -485,7 +486,8 @@ class Web:
             await self._client.aclose()
 
     def _shared_pace(self, source: type[Source]) -> SharedPace | None:
-        """By name: what a source offers at several addresses (arXiv) it limits as one."""
+        """The shared rate of a source, by name: a source with several addresses (arXiv) limits them
+        as one."""
         if self._options.pace is None:
             return None
         address = f"{self._options.base_url.rstrip('/')}/{source.name}".lstrip("/")
@@ -521,7 +523,7 @@ class Web:
         try:
             return decode(response.content), outcome
         except NonsenseError as error:
-            # Only an answer stored by another version of the program comes here.
+            # Only an answer stored by another version of the program causes this.
             message = f"{source.title}: the stored answer cannot be read ({error})."
             raise Trouble(Reason.NONSENSE, message) from None
 
@@ -543,7 +545,7 @@ class Web:
 
 
 def _outcome(response: httpx2.Response) -> contract.Outcome:
-    """Whence the response came, by what the cache says of it."""
+    """The origin of the response according to the cache."""
     status: CacheStatus | None = response.extensions.get("caching")
     if status is None or response.request.method != "GET":
         return "uncached"

@@ -1,6 +1,6 @@
-"""Keys of sources: from the environment or the system's keyring, from nowhere else.
+"""Keys of sources, read only from the environment or the system's keyring.
 
-They are put into requests at the last moment, below the cache and the log.
+They are added to requests at the last moment, below the cache and the log.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ MAX_KEY = 512
 
 
 class Key:
-    """A secret that does not show itself when it is printed."""
+    """A secret that is hidden when printed."""
 
     def __init__(self, value: str, origin: str) -> None:
         self.value = value
         self.origin = origin
-        """Where it was found: the variable, or "keyring"."""
+        """Its origin: the variable, or "keyring"."""
 
     def __repr__(self) -> str:
         return f"Key(from {self.origin})"
 
 
 def key_of(source: type[Source], environ: Mapping[str, str] | None = None) -> Key | None:
-    """The key of a source, or None. The keyring is asked only where the package is installed."""
+    """The key of a source, or None. The keyring is used only if the package is installed."""
     policy = source.policy
     if not (policy.key_header or policy.key_parameter):
         return None
@@ -65,6 +65,6 @@ def _from_keyring(name: str) -> str:
 
         return (keyring.get_password(SERVICE, name) or "").strip()
     except Exception:
-        # A locked or missing keyring has many exceptions; none is worth failing for.
+        # A locked or missing keyring raises many exceptions; none is fatal.
         logger.info("The system's keyring did not answer for %s.", name)
         return ""

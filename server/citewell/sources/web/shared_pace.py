@@ -1,9 +1,9 @@
-"""When a source may be asked next, agreed between the processes that share a folder.
+"""The rate limit of a source, shared between the processes of one folder.
 
-A source counts the requests of an address, not those of a process. Each request therefore reserves
-its time in a small database: read when the next one may go out, write when the one after that may,
-and wait outside of the transaction. A connection lasts for one reservation (0.1 ms): no state to
-repair after a crash, and the folder may be deleted at any time.
+A source counts the requests of an address, not those of a process. Therefore each request reserves
+its time in a small database: read the time of the next one, write that of the one after it, and
+wait outside the transaction. A connection lasts for one reservation (0.1 ms): a crash leaves
+nothing to repair, and the folder may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from citewell.model.system.database import NewerDatabaseError, open_database, tr
 from citewell.options.folders import make_private_file
 from citewell.sources.contract import Reason
 
-# A circuit breaker: a source that keeps failing is left alone for a while.
+# A circuit breaker: a source that keeps failing is not queried for a while.
 
 FAILURES = 6
-"""Failures in a row that open the circuit."""
+"""Consecutive failures that open the circuit."""
 REST_SECONDS = 60.0
 MAX_REST_SECONDS = 900.0
 
 
 class Trouble(Exception):  # noqa: N818 - it never leaves the HTTP layer
-    """A request without a usable answer; outside the HTTP layer it is a `Failed`. The message holds
-    no key and no full address."""
+    """A request without a usable answer; outside the HTTP layer it is a `Failed`. The message
+    contains no key and no full address."""
 
     def __init__(
         self, reason: Reason, message: str, *, again: bool = False, wait: float | None = None
@@ -43,9 +43,9 @@ class Trouble(Exception):  # noqa: N818 - it never leaves the HTTP layer
         self.reason = reason
         self.message = message
         self.again = again
-        """Another try may succeed."""
+        """Whether a retry may succeed."""
         self.wait = wait
-        """Seconds for which the source asked to be left alone."""
+        """Seconds of the pause that the source asked for."""
 
 
 class Breaker:
@@ -62,11 +62,11 @@ class Breaker:
 
     @property
     def resting(self) -> float:
-        """Seconds until the next request may go out; 0 when one may go now."""
+        """Seconds until the next request is allowed; 0 if one is allowed at once."""
         return max(0.0, self._until - self._clock())
 
     def enter(self) -> None:
-        """Ask for leave to send a request. Raises `Trouble` while the circuit is open."""
+        """Request permission to send. Raises `Trouble` while the circuit is open."""
         wait = self.resting
         if wait > 0 or (self._failures >= FAILURES and self._probing):
             paused = f"{self._title} is paused for {max(1, round(wait))} s after failures."
@@ -81,8 +81,8 @@ class Breaker:
         self._unreachable = ""
 
     def failed(self, wait: float | None = None, unreachable: str = "") -> None:
-        """Record a failure; `wait` is the number of seconds that the source asked us to wait,
-        `unreachable` the message where it could not be reached: it counts until the next answer."""
+        """Record a failure. `wait` is the number of seconds that the source asked us to wait;
+        `unreachable` is the message of a connection failure, which counts until the next answer."""
         self._unreachable = unreachable
         self._failures += 1
         self._probing = False
@@ -103,14 +103,14 @@ T = TypeVar("T")
 
 FILE = "pace.sqlite"
 LONGEST = MAX_REST_SECONDS
-"""Seconds ahead at which a turn or the end of a rest may lie at most."""
+"""Maximum number of seconds until a turn or the end of a pause."""
 SKEW = 5.0
-"""Seconds by which clocks may differ; a row from later than that is older than a correction of the
+"""Seconds by which clocks may differ; a row from further ahead predates a correction of the
 clock."""
 STATED_SECONDS = 3600.0
-"""How long a rate counts that a source stated."""
+"""Seconds for which a stated rate counts."""
 BUSY_SECONDS = 2.0
-"""How long to try while another process has the file: it takes 0.1 ms unless it was suspended."""
+"""Seconds to retry while another process has the file: it takes 0.1 ms unless it was suspended."""
 _SCHEMA = """
 CREATE TABLE pace (
     address TEXT PRIMARY KEY,
@@ -122,7 +122,7 @@ CREATE TABLE pace (
 ) WITHOUT ROWID
 """
 _PRAGMAS = ("synchronous = OFF", "journal_mode = MEMORY")
-"""A row that is lost, or a file that has to be replaced, costs one request its spacing."""
+"""A lost row, or a file that must be replaced, costs one request its spacing."""
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
 
@@ -132,7 +132,7 @@ class _BusyError(Exception):
 
 
 class _Row(msgspec.Struct):
-    """What is known of an address. Times are those of the system's clock, not of a monotonic one:
+    """The state of an address. Times are those of the system's clock, not of a monotonic one:
     several machines or containers may share the folder."""
 
     next: float = 0.0
@@ -143,7 +143,7 @@ class _Row(msgspec.Struct):
 
 
 class SharedPace:
-    """The pace of one address. Where the folder cannot be used, it has nothing to say."""
+    """The shared rate of one address. Without a usable folder it imposes no limit."""
 
     def __init__(
         self, folder: Path, address: str, title: str, clock: Callable[[], float] = time.time
@@ -155,12 +155,13 @@ class SharedPace:
         self._reserved = 0.0
         """The `next` of our last reservation."""
         self._stated = 0.0
-        """The stated interval that the others know of, as far as we know."""
+        """The stated interval last shared with other processes."""
 
     async def reserve(
         self, interval: float, *, after: float = 0.0, unused: bool = False
     ) -> float | None:
-        """Seconds until the turn of the next request, `after` at least; None: there is no place.
+        """Seconds until the turn of the next request, at least `after`; None without a usable
+        folder.
 
         `unused`: the turn of the last reservation was not used. Raises `Trouble` during a pause
         that the source asked for.
@@ -171,7 +172,7 @@ class SharedPace:
             if row.stated_until <= now:
                 row.stated_interval = 0.0
             self._stated = row.stated_interval
-            # No turn follows the one that was not used: it is still ours.
+            # No turn follows the unused one: it is still ours.
             first = now if unused and row.next == self._reserved else row.next
             turn = max(now + after, first)
             row.next = self._reserved = turn + max(interval, row.stated_interval)
@@ -180,7 +181,7 @@ class SharedPace:
         return await self._changed(change)
 
     async def check(self) -> None:
-        """Raises `Trouble` during a pause that the source asked for."""
+        """Raise `Trouble` during a pause that the source asked for."""
         await self._changed(self._check)
 
     async def rest(self, seconds: float) -> None:
@@ -193,8 +194,8 @@ class SharedPace:
         await self._changed(change)
 
     def state(self, interval: float) -> None:
-        """Record the interval that the source states; 0: none that is longer than our own. Never
-        waits: what cannot be recorded now is recorded after the next answer."""
+        """Record the interval that the source states; 0: none longer than our own. Never waits: a
+        failed write is repeated after the next answer."""
         if abs(interval - self._stated) < 1e-9:
             return
 
@@ -216,7 +217,7 @@ class SharedPace:
             raise Trouble(Reason.RESTING, message, again=True, wait=wait)
 
     async def _changed(self, change: Callable[[_Row, float], T]) -> T | None:
-        """What `change` returns; None where there is no place for the file."""
+        """The result of `change`; None without a usable file."""
         limit = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -228,7 +229,7 @@ class SharedPace:
                 await asyncio.sleep(random.uniform(0.001, 0.01))
 
     def _attempt(self, change: Callable[[_Row, float], T]) -> T | None:
-        """One transaction, which does not wait for other processes. A damaged file is replaced."""
+        """Run one transaction, without waiting for other processes. A damaged file is replaced."""
         for is_last in (False, True):
             if self._path.parent.is_dir():
                 with suppress(OSError):

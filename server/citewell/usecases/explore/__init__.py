@@ -1,1 +1,1 @@
-"""Literature search in passes: what is asked, the passes, their fusion, and what comes of them."""
+"""Literature search in passes: the request, the passes, their fusion, and the results."""

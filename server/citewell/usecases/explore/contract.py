@@ -1,4 +1,4 @@
-"""What a literature search asks for and what it gives back."""
+"""The request and the result of a literature search."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PassName = Literal[
     "search", "reading", "references", "papers", "aspects", "citations", "sources",
     "chains",
 ]  # fmt: skip
-"""`search`: the words. `reading`: the words as the language model understands them, where the rules
-agree. `references`: again, with the best papers as references of the paper being
-written. `papers`: the best papers as queries. `aspects`: queries for methods, applications and
-limitations, in the best papers' own words. `citations`: what they cite, what cites them, and
-what is cited with them. `sources`: what the allowed sources of
-the field answered. `chains`: what the best papers cite and what cites them, by a source."""
+"""`search`: the words. `reading`: the words as interpreted by the language model, if the rules
+agree. `references`: again, with the best papers as references of the paper being written. `papers`:
+the best papers as queries. `aspects`: queries for methods, applications and limitations, in the
+best papers' own words. `citations`: papers that they cite, that cite them, or that are cited with
+them. `sources`: answers of the allowed sources of the field. `chains`: references and citing papers
+of the best papers, from a source."""
 Order = Literal["auto", "relevance", "recent", "cited"]
-"""What decides within a band of about equally relevant papers; `auto`: what the words ask for."""
+"""Order within a band of about equally relevant papers; `auto`: by the words of the question."""
 Ending = Literal["", "complete", "little"]
-"""Empty while there are passes to come; `little`: the last pass brought little."""
+"""Empty while passes remain; `little`: the last pass found few new papers."""
 
 MAX_TEXT = 2_000
-"""Characters of the words that are searched for."""
+"""Maximum number of characters of the query."""
 MAX_COUNT = 400
 MAX_ROUNDS = 3
 
@@ -51,36 +51,36 @@ class ExploreQuery(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[str, ...] = ()
     """Ids of papers that answer the question: they count as references, and come first."""
     rejected: tuple[str, ...] = ()
-    """Ids of papers that do not: neither they nor other editions of them are listed."""
+    """Ids of papers that do not: neither they nor their other editions are listed."""
     count: int = 200
-    """Papers in the list, `MAX_COUNT` at most."""
+    """Number of papers in the list, at most `MAX_COUNT`."""
     rounds: int = 0
-    """How often the passes after the first are made, `MAX_ROUNDS` at most, and at least once with
-    `kept`; later ones start from papers that the earlier ones found."""
+    """Number of rounds of the passes after the first, at most `MAX_ROUNDS`, and at least one with
+    `kept`; later rounds start from papers found in earlier ones."""
     order: Order = "auto"
     online: bool = False
-    """Whether to list what the allowed sources answer, where the engine asks them."""
+    """Whether to list answers of the allowed sources, if the engine queries them."""
     model: bool = True
-    """Whether the language model takes part, where one is configured for literature searches."""
+    """Whether the language model takes part, if configured for literature searches."""
     overview: bool = False
-    """Whether the last list comes with an overview."""
+    """Whether the last list includes an overview."""
     without: frozenset[str] = frozenset()
-    """Names of passes to leave out, or "judge" for the judgement, to measure what they give."""
+    """Names of passes to leave out, or "judge" for the judgement, to measure their effect."""
 
 
 class ListingReason(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a paper is in the list, or stands where it does."""
+    """The reason why a paper is in the list, or for its place."""
 
     step: str
     """Name of the pass; "kept" for a paper of the request, "order" for its place in its band."""
     query: str
     """The query of that pass, in words."""
     rank: int = 0
-    """1-based rank in the answer; 0 where there is none."""
+    """1-based rank in the answer; 0 if there is none."""
     detail: str = ""
-    """What matched: "bm25 #4 (graph)"."""
+    """The match: "bm25 #4 (graph)"."""
     text: str = ""
-    """`detail` in words for people: "its title has graph"."""
+    """`detail` in words: "its title has graph"."""
 
 
 class ExploredWork(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -92,26 +92,25 @@ class ExploredWork(msgspec.Struct, frozen=True, omit_defaults=True):
     editions: tuple[Work, ...] = ()
     """Other records of the same work, such as its preprint."""
     relevance: float | None = None
-    """Probability that it answers the question, by all passes so far; None where the papers are
-    not judged, and for a paper that fails a condition of the words."""
+    """Probability that it answers the question, after all passes so far; None if the papers are not
+    judged, and for a paper that fails a condition."""
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The queries of one pass, and what it changed."""
+    """The queries of one pass, and its changes."""
 
     name: PassName
     round: int = 1
     queries: tuple[str, ...] = ()
     """In words."""
     found: int = 0
-    """Papers in its answers, each once."""
+    """Number of distinct papers in its answers."""
     added: int = 0
-    """Papers of the list that were not in it before."""
+    """Number of papers added to the list."""
     entered: int = 0
-    """Papers among the first 50 that were not there before."""
+    """Number of papers that entered the first 50."""
     cut: int = 0
-    """Papers that were found so far and are not in the list: beyond its end, rejected, or outside
-    the filters."""
+    """Number of papers found so far but not listed: beyond the end, rejected, or filtered out."""
     milliseconds: float = 0.0
 
 
@@ -121,17 +120,17 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     papers: tuple[ExploredWork, ...] = ()
     passes: tuple[Pass, ...] = ()
     understood: Understood = Understood()
-    """What was understood of the words."""
+    """The interpretation of the words."""
     ending: Ending = ""
     snapshot: str = ""
-    """Of the library that was searched."""
+    """Snapshot of the searched library."""
     problems: tuple[Problem, ...] = ()
     relevant: int | None = None
-    """Number of papers at the head judged relevant, kept ones included; the others
-    fall below the cut. None where the papers are not judged: without words to search for, with
-    the name of an author, and without the trained ranker."""
+    """Number of papers at the head judged relevant, kept ones included; the others fall below the
+    cut. None if the papers are not judged: without words to search for, with the name of an author,
+    and without the trained ranker."""
     overview: Overview | None = None
-    """Of the last list, where it was asked for."""
+    """Overview of the last list, if requested."""
 
 
 # The list of a literature search as a file for another program.
@@ -166,8 +165,8 @@ def _csl(work: Work) -> dict[str, Any]:
 
 
 def record_of(paper: ExploredWork) -> dict[str, Any]:
-    """The paper for programs: its record with reasons, its relevance where it is judged, and the
-    ids of its other editions."""
+    """The paper for programs: its record with reasons, its relevance if judged, and the ids of its
+    other editions."""
     found: dict[str, Any] = msgspec.to_builtins(paper.work)
     found["authors"] = [author.display for author in paper.work.authors]
     found["reasons"] = msgspec.to_builtins(paper.reasons)
@@ -190,7 +189,7 @@ def reasons_text(paper: ExploredWork) -> str:
 
 
 def reason_text(paper: ExploredWork) -> str:
-    """Why a paper is in the list, in words for people."""
+    """The reason for a paper in the list, in words."""
     first = paper.reasons[0] if paper.reasons else None
     if first is None or first.step == "kept":
         return "kept by you" if first else ""
@@ -228,16 +227,14 @@ def _csv(papers: Sequence[ExploredWork]) -> bytes:
     return out.getvalue().encode()
 
 
-# An overview of a list of papers as plain text; every sentence names its papers.
+# An overview of a list of papers as plain text, with the papers of every sentence.
 
 NOTHING_QUOTED = "No abstract of these papers has a sentence that can be quoted."
 
 
 def overview_text(overview: Overview, names: Mapping[str, str] | None = None) -> str:
     """The model's text if there is one, then a paragraph for each theme; empty for no papers.
-
-    Papers are named by id, or as `names` has them by id.
-    """
+    Papers are named by id, or by their names in `names`."""
 
     def cited(sentence: CitedSentence) -> str:
         if names is None:
@@ -264,21 +261,22 @@ def _cited(sentence: CitedSentence, papers: str) -> str:
     return f"{text.rstrip('.!?')} [{papers}]{end}"
 
 
-# How likely each paper of a literature search answers the question, and where the list is cut.
+# The probability that each paper of a literature search answers the question, and the cut of the
+# list.
 #
-# A logistic model over what the passes say of a paper: the probabilities that the ranker states
-# in the two passes that ask with the words, its ranks there, and how many other queries found it.
+# A logistic model over the evidence of the passes: the probabilities from the ranker in the two
+# passes with the words, the ranks there, and the number of other queries that found the paper.
 # Fitted on AutoScholarQuery by `citewell_lab.training.literature`.
 
-# One list out of the answers of all passes: weighted reciprocal ranks.
+# Fusion of the answers of all passes by weighted reciprocal ranks.
 #
-# The first papers and the tail are fused with different weights: papers found by other papers
-# extend the list and would displace the best ones. Tuned on the training and tuning questions of
+# The first papers and the tail have different weights: papers found through other papers extend the
+# list and would displace the best ones. Tuned on the training and tuning questions of
 # AutoScholarQuery; docs/exploring.md has the figures of the test part.
 
 RRF_K = 60
 HEAD_LENGTH = 20
-"""Papers whose order the weights of the head decide."""
+"""Number of papers ordered by the weights of the head."""
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -287,7 +285,7 @@ class Ranked(msgspec.Struct, frozen=True):
     name: PassName
     ids: tuple[str, ...]
     chances: tuple[float | None, ...] = ()
-    """The probability that the ranker states of each paper; empty where it states none."""
+    """The ranker's probability of each paper; empty without one."""
 
 
 HEAD: Mapping[PassName, float] = {
@@ -323,18 +321,18 @@ NAMES = (
     "citations",
 )  # fmt: skip
 LEAST, MOST = -7.0, 3.0
-"""Bounds of the log odds of a stated probability; `LEAST` stands for a paper without one."""
+"""Bounds of the log odds of a probability; `LEAST` stands for a paper without one."""
 JUDGED = 50
-"""Papers whose order the probability decides: those that only other papers led to are unlikely by
-it, and extend the list."""
+"""Number of papers ordered by probability: those found only through other papers have a low one,
+and extend the list."""
 LAST = 800
-"""The rank of a paper that an answer lacks."""
+"""The rank of a paper missing from an answer."""
 _WORDS = ("search", "references")
-"""Passes that ask with the words, whose papers have a stated probability."""
+"""Passes with the words, in which papers have a probability."""
 
 
 class RelevanceJudge:
-    """The weights of `NAMES`, and the probability from which a paper is judged relevant."""
+    """The weights of `NAMES`, and the minimum probability of a relevant paper."""
 
     def __init__(self, weights: Sequence[float], cut: float) -> None:
         self._weights = tuple(weights)
@@ -342,7 +340,7 @@ class RelevanceJudge:
 
     @classmethod
     def read(cls, path: Path) -> RelevanceJudge:
-        """Raises `CitewellError` for a file that does not fit."""
+        """Raises `CitewellError` for an unsuitable file."""
         from zipfile import BadZipFile
 
         import numpy as np
@@ -365,8 +363,8 @@ class RelevanceJudge:
         return cls(weights, cut)
 
     def chances(self, lists: Sequence[Ranked], ids: Sequence[str]) -> list[float] | None:
-        """The probability that each paper answers the question, by the answers so far; None where
-        the search for the words states none, as without a ranker."""
+        """The probability that each paper answers the question, by the answers so far; None if the
+        search for the words has no probabilities, as without a ranker."""
         table = judged_features(lists, ids)
         if table is None:
             return None
@@ -379,8 +377,8 @@ class RelevanceJudge:
 def by_relevance(
     groups: Sequence[list[Work]], chances: Mapping[str, float], cut: float
 ) -> list[list[Work]]:
-    """The groups of editions, those from the `cut` on first, then the `JUDGED` likeliest, then the
-    others in their order. `chances`: by the id of a group's first work. A paper without a
+    """The groups of editions: those above the `cut` first, then the `JUDGED` likeliest, then the
+    others in their order. `chances` is keyed by the id of a group's first work. A paper without a
     probability keeps its place among those below the cut."""
     judged = [group for group in groups if group[0].id in chances]
     likeliest = sorted(judged, key=lambda group: -chances[group[0].id])
@@ -393,8 +391,7 @@ def by_relevance(
 
 
 def judged_features(lists: Sequence[Ranked], ids: Sequence[str]) -> list[tuple[float, ...]] | None:
-    """The values of `NAMES` of each paper; None where no search for the words states a
-    probability."""
+    """The values of `NAMES` of each paper; None if no search for the words has probabilities."""
     if not any(one.name == "search" and one.chances for one in lists):
         return None
     odds: dict[str, dict[str, float]] = {name: {} for name in _WORDS}
@@ -433,7 +430,7 @@ def _odds(chance: float | None) -> float:
 
 @cache
 def shipped_judge() -> RelevanceJudge:
-    """The judge whose weights ship. Raises `CitewellError` where they cannot be read."""
+    """The shipped judge. Raises `CitewellError` if it cannot be read."""
     from citewell.engine.local import LITERATURE
 
     return RelevanceJudge.read(LITERATURE)

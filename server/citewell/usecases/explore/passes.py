@@ -1,6 +1,6 @@
 """A literature search in passes over an engine: each pass yields the list so far.
 
-The first pass is one search and is yielded at once. The next ones ask again with what was found:
+The first pass is one search and is yielded at once. The next ones continue from the papers found:
 the best papers as references, the best papers as queries, their methods, applications and
 limitations, their citations, and the sources.
 """
@@ -33,26 +33,25 @@ from citewell.usecases.explore.contract import (
 )
 from citewell.usecases.explore.steps import EMPTY, NOTHING_FOUND, Steps
 
-# Themes of a list of papers: telling words, and whole sentences of abstracts. No model is asked.
+# Themes of a list of papers: distinctive words, and whole sentences of abstracts, without a model.
 #
-# The words of a theme are those that more of its papers hold than of the others: TF-IDF with each
-# theme as one document, where a paper counts a word once, so that no abstract makes a word
-# telling by repeating it.
+# The words of a theme are more frequent in its papers than in the others: TF-IDF with each theme as
+# one document, where a paper counts a word once, so that repetition in an abstract does not matter.
 
 WORDS = 4
 SENTENCES = 2
 LEAST_PAPERS = 2
-"""Papers of a theme that hold a word of its name."""
+"""Minimum number of papers of a theme with a word of its name."""
 FEWEST_WORDS, MOST_WORDS = 8, 45
 """In a sentence."""
 MAX_ABSTRACT = 6_000
-"""Characters of an abstract that are read."""
+"""Maximum number of characters read of an abstract."""
 _VACUOUS = frozenset(
     "com http https www github many much various several similar significant significantly discuss "
     "discussed publicly available non http related widely respectively thus furthermore moreover "
     "called e.g well also et al re specific especially e.g possible able toward towards".split()
 )
-"""Words that name no theme, alone or in a pair."""
+"""Words that do not describe a theme, alone or in a pair."""
 _OF_ABSTRACTS = frozenset(
     "paper papers propose proposed proposes present presents presented study studies show shows "
     "shown showed results result new novel approach approaches method methods based using use used "
@@ -65,11 +64,11 @@ _OF_ABSTRACTS = frozenset(
     "trained able given general simple address challenge challenges challenging "
     "outperforms outperform".split()
 )
-"""Words of any abstract, which name no theme alone; in a pair with another word they may."""
+"""Words common to abstracts, which do not describe a theme alone; in a pair they may."""
 
 
 def themes(works: Sequence[Work], groups: Sequence[int]) -> tuple[Theme, ...]:
-    """The themes of the works, whose groups are given; the largest first, works of no group in
+    """The themes of the works, by their groups; the largest first. Works without a group are in
     none."""
     members: dict[int, list[int]] = {}
     for at, group in enumerate(groups):
@@ -104,7 +103,7 @@ def _theme(
 
 
 def _name(weights: dict[str, float], terms: Sequence[dict[str, str]]) -> tuple[str, ...]:
-    """The most telling words as their papers write them; a pair stands for both of its words."""
+    """The most distinctive words as spelt in their papers; a pair stands for both of its words."""
     ranked = sorted(weights, key=lambda term: (-weights[term] * (1.3 if " " in term else 1), term))
     chosen: list[str] = []
     for term in ranked:
@@ -124,8 +123,7 @@ def _name(weights: dict[str, float], terms: Sequence[dict[str, str]]) -> tuple[s
 
 
 def _sentences(works: Sequence[Work], weights: dict[str, float]) -> Iterator[CitedSentence]:
-    """The sentences that hold most of what is telling, each of another paper and with words that
-    those before lack."""
+    """The sentences with most distinctive words, each from another paper and with new words."""
     found: list[tuple[float, int, str, frozenset[str]]] = []
     for at, work in enumerate(works):
         for sentence in split_sentences(work.abstract[:MAX_ABSTRACT]):
@@ -151,14 +149,14 @@ def _sentences(works: Sequence[Work], weights: dict[str, float]) -> Iterator[Cit
 
 
 def _is_whole(text: str) -> bool:
-    """Whether it begins and ends as a sentence does: abstracts are sometimes cut."""
+    """Whether it begins and ends like a sentence: abstracts are sometimes truncated."""
     return (
         text[-1] in ".!?" and not text.endswith("...") and (text[0].isupper() or text[0].isdigit())
     )
 
 
 def _terms(work: Work) -> dict[str, str]:
-    """The words and pairs of title and abstract, each with a form in which it is written."""
+    """The words and pairs of title and abstract, each with a spelling."""
     return _terms_of(f"{work.title}. {work.abstract[:MAX_ABSTRACT]}")
 
 
@@ -189,7 +187,7 @@ def _terms_of(text: str) -> dict[str, str]:
 # An overview of the first papers of a list: themes by rules, and a text by the language model.
 
 PAPERS = 100
-"""How many papers of a list an overview covers."""
+"""Number of papers of a list in an overview."""
 MOST_THEMES = 8
 
 
@@ -201,8 +199,8 @@ def overview(
     question: str = "",
     by_model: bool = False,
 ) -> Overview:
-    """An overview of the first `PAPERS` works; with `by_model` the language model also writes what
-    they say about the question. Raises `Cancelled`."""
+    """An overview of the first `PAPERS` works; with `by_model`, the language model also summarises
+    them for the question. Raises `Cancelled`."""
     head = list(works[:PAPERS])
     if not head:
         return Overview()
@@ -217,11 +215,11 @@ def overview(
 
 
 LITTLE_ENTERED, LITTLE_ADDED = 1, 0.02
-"""Where each pass of a round brought at most this many papers into the first `HEAD`, and all of
-them added at most this share of the list, there is no further round."""
+"""There is no further round if each pass brought at most this many papers into the first `HEAD`,
+and all of them added at most this share of the list."""
 MODEL_ROUNDS, RULE_ROUNDS = (1, 2), (2, 3)
-"""Rounds in which aspects are asked for: two at most, and by rules not in the first one, where they
-find hardly anything that the best papers as queries do not."""
+"""Rounds with a pass for aspects: at most two, and by rules not in the first one, in which the best
+papers as queries find nearly the same."""
 ONLINE: frozenset[PassName] = frozenset({"sources", "chains"})
 _LATER = ("papers", "aspects", "citations")
 
@@ -233,11 +231,11 @@ def explore(
     cancel: Cancel | None = None,
     judge: RelevanceJudge | None = None,
 ) -> Iterator[Exploration]:
-    """The list after each pass, best first; `ending` of the last one is not empty. `judge` judges
-    the papers; by default the one that ships.
+    """The list after each pass, best first; `ending` of the last one is not empty. `judge` defaults
+    to the shipped one.
 
-    Raises `CitewellError` for an empty request, where the request has an id that no record has,
-    and where no search could be made; `Cancelled` between and inside passes.
+    Raises `CitewellError` for an empty request, for an unknown id, and if no search could be made;
+    `Cancelled` between and inside passes.
     """
     if not any((request.text.strip(), request.author, request.venue, request.kept)):
         raise CitewellError(EMPTY)
@@ -283,7 +281,7 @@ class _Run:
             rest = [step for step, _ in plan[number + 1 :]]
             if not found.papers and not steps.kept:
                 offline_over = True
-            # What other queries would bring is not known before they were made once.
+            # The results of other queries are unknown until they were made once.
             untried = "aspects" in rest and all(one.name != "aspects" for one in self._passes)
             if name == "citations" and self._is_little(turn) and not untried:
                 offline_over = True
@@ -310,7 +308,7 @@ class _Run:
         # Kept papers are starting points of the passes of a round.
         rounds = max(self._request.rounds, 1 if self._request.kept else 0)
         for turn in range(1, min(rounds, MAX_ROUNDS) + 1):
-            # A second round of references brings nothing that the first one has not.
+            # A second round of references adds nothing.
             if turn == 1 and has_words and identifier_of(query.text) is None:
                 plan.append(("references", 1))
             plan.append(("papers", turn))
@@ -322,7 +320,7 @@ class _Run:
         return [step for step in plan if step[0] not in self._request.without]
 
     def _is_little(self, turn: int) -> bool:
-        """Whether the passes of a round changed so little that another one does not pay."""
+        """Whether the passes of a round changed too little for another one."""
         made = [one for one in self._passes if one.round == turn and one.name in _LATER]
         return all(one.entered <= LITTLE_ENTERED for one in made) and (
             sum(one.added for one in made) <= LITTLE_ADDED * self._steps.found.count

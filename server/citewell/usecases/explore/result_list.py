@@ -1,4 +1,4 @@
-"""What the passes of a literature search have found, and the list that it makes."""
+"""The papers found by the passes of a literature search, and the resulting list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell.model.query import Direction, TypedQuery, Understood
 from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
 from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
-from citewell.retrieval.query_grammar.words import TITLE_WORDS
+from citewell.retrieval.query_grammar.words import TITLE_WORDS, is_titled
 from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
     JUDGED,
@@ -34,24 +34,23 @@ from citewell.usecases.explore.contract import (
     shipped_judge,
 )
 
-# Which conditions of the words a paper of a literature search meets, read off its record.
+# The conditions of the words that a paper of a literature search meets, from its record.
 #
-# As in `citewell find`, conditions are strong evidence and no filters: papers that meet all of
-# them come first, then those that meet fewer. The topic is no condition here; the judge weighs
-# it.
+# As in `citewell find`, conditions are strong evidence, not filters: papers that meet all of them
+# come first, then those that meet fewer. The topic is no condition here; the judge weighs it.
 
 MOST_LINKED = 2_000
-"""Papers that are fetched for a condition such as "citing BERT". Where more are linked, the
+"""Maximum number of papers fetched for a condition such as "citing BERT". If more are linked, the
 condition is left to the search."""
 _DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "like": "cocited"}
-"""Papers that should cite a work are found among those by which it is cited."""
+"""Papers that should cite a work are found among those that cite it."""
 
 
 class QuestionConditions:
     """The conditions of one question over one engine."""
 
     def __init__(self, engine: Engine, typed: TypedQuery) -> None:
-        """`typed`: as the search for the words applied them."""
+        """`typed`: as applied by the search for the words."""
         self._typed = typed
         self._linked = [
             linked
@@ -65,10 +64,10 @@ class QuestionConditions:
         self._wishes = wishes(typed)
         most = sum(wish.points for wish in self._wishes if wish.field)
         self.most = round(most + PHRASE * bool(typed.phrases) + RELATED * len(self._linked), 3)
-        """The points of a paper that meets all conditions; 0 where there are none."""
+        """The points of a paper that meets all conditions; 0 without conditions."""
 
     def points(self, work: Work) -> float:
-        """The sum of what the paper meets, with the weights of `retrieval.criteria`."""
+        """The paper's points for conditions, with the weights of `retrieval.criteria`."""
         if not self.most:
             return 0.0
         if work.id not in self._known:
@@ -83,34 +82,34 @@ class QuestionConditions:
 
 
 def _linked(engine: Engine, name: str, direction: Direction) -> frozenset[str] | None:
-    """Ids of the papers beside one; None where they are unknown or too many."""
+    """Ids of the papers linked to one; None if they are unknown or too many."""
     found = engine.related(name, direction, MOST_LINKED)
     if not found.known or found.total > len(found.works):
         return None
     return frozenset(work.id for work in found.works)
 
 
-# The order by what the question asks for.
+# The order by the preferences of the question.
 #
 # A question for "recent" or "classic" papers changes the probability that a paper answers it: a
 # later year, or more citations, raise it. Other preferences sort within bands of about equally
-# relevant papers: "early" by year, a survey by its title, and the orders of a request, which no
-# probability states. A paper never leaves its band, so such a preference brings no paper of
-# another topic to the top.
+# relevant papers: "early" by year, a survey by its title, and the orders of a request, without
+# probabilities. A paper never leaves its band, so that a preference brings no paper of another
+# topic to the top.
 
 BAND = 20
 WEIGHTS = {"recent": 0.5, "cited": 0.5}
-"""What a year, or one natural logarithm of the citations, adds to the log odds of a paper where the
-question prefers recent or often cited ones. Chosen on the training and tuning questions of
-AutoScholarQuery, their answers of the last three years, or with at least 1,000 citations, being
-right. Any such weight of "early" was worse than bands."""
+"""Additions for a year, or one natural logarithm of the citations, to the log odds of a paper if
+the question prefers recent or highly cited ones. Chosen on the training and tuning questions of
+AutoScholarQuery, with answers of the last three years, or with at least 1,000 citations, as right
+ones. Any weight of "early" was worse than bands."""
 _HALVINGS = 40
 KIND = 1e5
-"""What a paper of a kind that is query for gains: more than any year or number of citations."""
+"""Gain of a paper of the requested kind: more than any year or number of citations."""
 
 
 def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
-    """What decides within a band: "recent", "early", "cited a year", "cited", or a kind."""
+    """The order within a band: "recent", "early", "cited a year", "cited", or a kind."""
     if order == "relevance":
         return ()
     if order == "recent":
@@ -128,8 +127,8 @@ def preferences(typed: TypedQuery, order: Order) -> tuple[str, ...]:
 def weigh(
     engine: Engine, works: Sequence[Work], chances: Mapping[str, float], wanted: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The probability that each work answers a question that prefers what is `wanted`, keys of
-    `WEIGHTS`; and of those that the preference decides, what counted, in words. Both by id.
+    """The probability that each work answers a question with the preferences `wanted`, keys of
+    `WEIGHTS`; and for works moved by the preference, the reason in words. Both by id.
 
     `chances` are those without the preference. It decides among the `JUDGED` likeliest works, so
     that it brings no paper of another topic to the top, and keeps the sum of their probabilities:
@@ -159,7 +158,7 @@ def _log_odds(chance: float) -> float:
 
 
 def _with_sum(odds: Sequence[float], total: float) -> list[float]:
-    """Probabilities with these log odds, all moved by one amount that makes their sum `total`."""
+    """Probabilities with these log odds, shifted so that their sum is `total`."""
 
     def moved(by: float) -> list[float]:
         return [1 / (1 + math.exp(min(-(one + by), 700.0))) for one in odds]
@@ -179,8 +178,8 @@ def by_preference(
 ) -> tuple[list[Work], dict[str, ListingReason]]:
     """The works, the preferred ones of each band first, and by id why a work moved.
 
-    `now` is the year from which the age of a paper counts. No band holds papers from
-    both sides of one of the `cuts`, which are indices of works.
+    `now` is the year from which the age of a paper counts. No band crosses one of the `cuts`, which
+    are indices of works.
     """
     if not wanted:
         return list(works), {}
@@ -209,7 +208,7 @@ def by_preference(
 
 
 def _value(work: Work, times: int, wanted: str, now: int) -> tuple[float, str]:
-    """How far a work meets one preference, more is better, and that in words."""
+    """How well a work meets one preference, more is better, and that in words."""
     if wanted in ("recent", "early"):
         year = work.year or 0
         if not year:
@@ -221,12 +220,12 @@ def _value(work: Work, times: int, wanted: str, now: int) -> tuple[float, str]:
         rate = times / max(1, now - (work.year or now) + 1)
         return rate, f"cited {times:,} times, {rate:.1f} a year"
     title = normalise_title(work.title).split()
-    is_kind = any(word in title for word in TITLE_WORDS.get(wanted, (wanted,)))
+    is_kind = any(is_titled(title, word) for word in TITLE_WORDS.get(wanted, (wanted,)))
     return (KIND, f"{wanted} by its title") if is_kind else (0.0, "")
 
 
 HEAD = 50
-"""Papers of the list that `Pass.entered` looks at."""
+"""Number of papers of the list counted by `Pass.entered`."""
 MAX_REASONS = 8
 _ONLINE = ("sources", "chains")
 
@@ -242,38 +241,39 @@ class ResultList:
         rejected: Sequence[Work],
         judge: RelevanceJudge | None = None,
     ) -> None:
-        """`judge`: the one that ships by default."""
+        """`judge`: the shipped one by default."""
         self._engine = engine
         self._request = request
         self._judge = judge
         self._conditions = QuestionConditions(engine, TypedQuery())
         self.count = min(request.count, MAX_COUNT)
-        """Papers that the list has room for."""
+        """Maximum number of papers in the list."""
         self._kept, self._rejected = kept, rejected
         self._lists: list[Ranked] = []
         self._works: dict[str, Work] = {}
         self._reasons: dict[str, list[ListingReason]] = {}
         self._ranked: tuple[ExploredWork, ...] = ()
-        """All that was found, best first; passes start from its head, however short the list."""
+        """All papers found, best first; passes start from its head, whatever the length of the
+        list."""
         self._started: set[tuple[PassName, str]] = set()
-        """From which papers a pass has started."""
+        """Papers that each pass has started from."""
         self.papers: tuple[ExploredWork, ...] = ()
         """The list."""
         self.asks_nothing = False
-        """Whether the question says only what to leave out: then nothing can be judged."""
+        """Whether the question contains only exclusions: then nothing can be judged."""
         self.relevant: int | None = None
-        """Number of papers at its head judged relevant; None where they are not judged."""
+        """Number of papers at its head judged relevant; None if they are not judged."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._works
 
     @property
     def answers(self) -> int:
-        """How many queries have been answered."""
+        """Number of answered queries."""
         return len(self._lists)
 
     def ids_since(self, answers: int) -> set[str]:
-        """Ids of the papers that the answers from this one on hold."""
+        """Ids of the papers in the answers from this one on."""
         return {name for one in self._lists[answers:] for name in one.ids}
 
     def require(self, typed: TypedQuery) -> None:
@@ -283,7 +283,7 @@ class ResultList:
         asks = asks or bool(self._kept or self._request.author or self._request.venue)
         self.asks_nothing = bool(typed.none_of) and not asks
 
-    # -- what was found ------------------------------------------------------------------------
+    # -- papers found --------------------------------------------------------------------------
 
     def keep(self, name: PassName, query: str, result: SearchResult) -> None:
         """Add the answer to a query, with its ranks as reasons."""
@@ -298,7 +298,7 @@ class ResultList:
         self._lists.append(Ranked(name, ids, chances if stated else ()))
 
     def keep_linked(self, name: PassName, query: str, papers: Sequence[tuple[Work, str]]) -> None:
-        """Add papers that a link led to, each with the reason of its link."""
+        """Add papers found through a link, each with the reason."""
         for rank, (work, detail) in enumerate(papers, start=1):
             self._works.setdefault(work.id, work)
             self._add_reason(work.id, ListingReason(name, query, rank, detail))
@@ -314,7 +314,7 @@ class ResultList:
         return [one.work for one in self._ranked[:count]]
 
     def best(self, count: int, name: PassName) -> list[Work]:
-        """The best papers so far from which no such pass has started."""
+        """The best papers so far that no pass of this name has started from."""
         every = [*self._kept, *(one.work for one in self._ranked)]
         found = list({work.id: work for work in every}.values())
         new = [work for work in found[:count] if (name, work.id) not in self._started]
@@ -335,7 +335,7 @@ class ResultList:
         understood: Understood,
         begin: float,
     ) -> Pass:
-        """Order the list again; the record of the pass that `found` these papers and began at
+        """Reorder the list; return the record of the pass that `found` these papers and began at
         `begin` (of `time.perf_counter`)."""
         before = [one.work.id for one in self.papers]
         self._ranked, total = self._ordered(understood)
@@ -354,7 +354,7 @@ class ResultList:
         )
 
     def _ordered(self, understood: Understood) -> tuple[tuple[ExploredWork, ...], int]:
-        """Every work that was found, best first, and the number of their records."""
+        """Every work found, best first, and the number of their records."""
         ids = fused(self._lists)
         unwanted = {work.id for work in self._rejected}
         first = [*self._rejected, *self._kept]
@@ -420,7 +420,7 @@ class ResultList:
         chances: Mapping[str, float],
         wanted: Sequence[str],
     ) -> tuple[dict[str, float], dict[str, str]]:
-        """What `weigh` gives for each tier, together."""
+        """The results of `weigh` for all tiers together."""
         found: dict[str, float] = {}
         words: dict[str, str] = {}
         for _, tier in tiers:
@@ -431,12 +431,12 @@ class ResultList:
         return found, words
 
     def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
-        """The probability that each paper answers the question, and the cut; empty where the papers
+        """The probability that each paper answers the question, and the cut; empty if the papers
         are not judged."""
         if self.asks_nothing or "judge" in self._request.without:
             return {}, 1.0
-        # The judge was fitted to questions on a topic. It finds hardly any of an author's papers
-        # likely, and its order is worse than that of the passes.
+        # The judge was fitted to questions on a topic. It gives an author's papers low
+        # probabilities, and a worse order than the passes.
         if self._conditions.names_author:
             return {}, 1.0
         try:
@@ -446,13 +446,13 @@ class ResultList:
         chances = judge.chances(self._lists, ids)
         if chances is None:
             return {}, 1.0
-        # Of papers that the library lacks, the passes say too little to judge them.
+        # The passes have too little evidence about papers missing from the library to judge them.
         held = self._held()
         pairs = zip(ids, chances, strict=True)
         return {name: chance for name, chance in pairs if name in held}, judge.cut
 
     def _held(self) -> set[str]:
-        """Ids of the papers that the library gave."""
+        """Ids of the papers found in the library."""
         return {name for one in self._lists if one.name not in _ONLINE for name in one.ids}
 
     def _in_order(
@@ -486,8 +486,8 @@ def _best(groups: Sequence[list[Work]], chances: Mapping[str, float]) -> dict[st
 def _strewn(
     own: Sequence[list[Work]], others: Sequence[list[Work]], sure: int, room: int
 ) -> list[list[Work]]:
-    """Return the library's groups with those of sources, which follow the `sure` ones of the
-    library and take one of every `EVERY` + 1 places of the `room`, as in a search for a paper."""
+    """Merge the library's groups with those of sources, which follow the `sure` ones of the library
+    and take one of every `EVERY` + 1 places of the `room`, as in a search for a paper."""
     places = min(len(others), room // (EVERY + 1))
     if places <= 0:
         return [*own, *others]

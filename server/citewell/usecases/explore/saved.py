@@ -1,8 +1,8 @@
-"""A saved literature search: a TOML file with the question, the run, and the ids that it listed.
+"""A saved literature search: a TOML file with the question, the run, and the listed ids.
 
-It holds what a report of a systematic search names (PRISMA-S): the databases, the date, the
-question and filters as they were asked, the passes, the numbers of records before and after
-duplicates were merged, and the earlier runs.
+It contains the items of a systematic search's report (PRISMA-S): the databases, the date, the
+question and filters, the passes, the numbers of records before and after merging duplicates, and
+the earlier runs.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ from citewell.usecases.explore.contract import (
     reason_text,
 )
 
-# What a literature search asked, as a report of a systematic search names it.
+# The databases of a literature search, as named in a report of a systematic search.
 
 
 class DatabaseSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where records of a library come from."""
+    """The origin of records of a library."""
 
     name: str
-    """Path or name, as it was given to `citewell library add`."""
+    """Path or name, as given to `citewell library add`."""
     format: str
     records: int
-    """Records that were read."""
+    """Number of records read."""
 
 
 class Database(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A library, or a source that was asked online."""
+    """A library, or a source queried online."""
 
     name: str
     kind: str
     """Either "library" or "online"."""
     snapshot: str = ""
     built: str = ""
-    """When the snapshot was made, ISO 8601 in UTC; empty if unknown."""
+    """Creation time of the snapshot, ISO 8601 in UTC; empty if unknown."""
     works: int = 0
     duplicates: int = 0
-    """Records that were merged into others when the library was built."""
+    """Number of records merged into others when the library was built."""
     sources: tuple[DatabaseSource, ...] = ()
 
 
 def databases(options: Options, *, online: bool) -> tuple[Database, ...]:
-    """The library that the settings name, those that are searched below it, and with `online` the
-    allowed sources. A library that cannot be read is left out."""
+    """The configured library, those below it, and with `online` the allowed sources. An unreadable
+    library is left out."""
     found = []
     for folder in (which_library(options), *libraries_below(options)):
         with suppress(CitewellError):
@@ -102,25 +102,25 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     snapshot: str = ""
     papers: int = 0
-    """Papers that it listed."""
+    """Number of papers listed."""
     since: int = 0
-    """Papers that the next run listed and it did not."""
+    """Number of papers new in the next run."""
 
 
 class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds."""
+    """The content of a file."""
 
     request: ExploreQuery
     ids: tuple[str, ...]
-    """Of the papers that were listed and of their other editions."""
+    """Ids of the listed papers and of their other editions."""
     papers: int = 0
-    """Papers that were listed."""
+    """Number of papers listed."""
     date: str
     """ISO 8601."""
     snapshot: str = ""
-    """Of the library that was searched."""
+    """Snapshot of the searched library."""
     updates: tuple[Update, ...] = ()
-    """The runs before, oldest first."""
+    """The earlier runs, oldest first."""
 
 
 def saved_text(
@@ -129,7 +129,7 @@ def saved_text(
     searched: Sequence[Database],
     earlier: SavedSearch | None = None,
 ) -> str:
-    """The file of a search; `searched` is what was asked, and `earlier` the file that this run
+    """The file of a search; `searched` are its databases, and `earlier` is the file that this run
     repeats."""
     import tomlkit
 
@@ -202,7 +202,7 @@ def read_saved(path: Path) -> SavedSearch:
 
 
 def new_papers(found: Exploration, saved: SavedSearch) -> tuple[ExploredWork, ...]:
-    """The papers of a list that the saved one has in no edition."""
+    """The papers of a list with no edition in the saved one."""
     known = set(saved.ids)
     return tuple(
         one
@@ -214,7 +214,7 @@ def new_papers(found: Exploration, saved: SavedSearch) -> tuple[ExploredWork, ..
 
 
 def _updates(found: Exploration, earlier: SavedSearch | None) -> tuple[Update, ...]:
-    """The runs before this one."""
+    """The earlier runs."""
     if earlier is None:
         return ()
     last = Update(
@@ -247,9 +247,9 @@ def _unreadable(path: Path, reason: str) -> Problem:
     )
 
 
-# A literature search as a page of its own: the list with reasons, the passes, and the overview.
+# A literature search as a standalone page: the list with reasons, the passes, and the overview.
 #
-# It holds no script and loads nothing. Everything that a record or the question holds is escaped.
+# It contains no script and loads nothing. All text from records and the question is escaped.
 
 _STYLE = """
 :root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}
@@ -273,7 +273,7 @@ _NUMBERS = ("found", "new in the list", "new among the first 50", "not listed")
 def to_html(
     request: ExploreQuery, found: Exploration, papers: Sequence[ExploredWork], library: str
 ) -> str:
-    """The page of a search; `papers` are those to list, and `library` names what was searched."""
+    """The page of a search with these papers; `library` is the name of the searched library."""
     place: dict[str, int] = {}
     for rank, paper in enumerate(papers, start=1):
         place |= {work.id: rank for work in (paper.work, *paper.editions)}
@@ -339,7 +339,7 @@ def _paper(rank: int, paper: ExploredWork) -> str:
 
 
 def _linked(work: Work) -> str:
-    """The title, with a link where the record has an address that a browser opens."""
+    """The title, linked if the record has an http or https address."""
     address = f"https://doi.org/{work.doi}" if work.doi else work.url
     if not address and work.arxiv:
         address = f"https://arxiv.org/abs/{work.arxiv}"
@@ -369,7 +369,7 @@ def _passes(passes: Sequence[Pass]) -> str:
 
 
 def _overview(overview: Overview | None, place: dict[str, int]) -> str:
-    """The text of the model, if there is one, and the themes; each sentence leads to its papers."""
+    """The model's text, if there is one, and the themes; each sentence links to its papers."""
     if overview is None or not (overview.themes or overview.summary):
         return ""
     parts = ["<h2>Overview</h2>\n"]
@@ -396,7 +396,7 @@ def _sentence(sentence: CitedSentence, place: dict[str, int]) -> str:
 
 
 def _link(name: str, place: dict[str, int]) -> str:
-    """The number of a paper in the list, as a link to it; its id where it is not listed."""
+    """The number of a paper in the list, linked to it; its id if it is not listed."""
     rank = place.get(name)
     if rank is None:
         return f"<code>{_text(name)}</code>"

@@ -1,4 +1,4 @@
-"""What each pass of a literature search asks. Every method gives its queries in words."""
+"""The queries of each pass of a literature search. Every method returns its queries in words."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName,
 from citewell.usecases.explore.result_list import ResultList
 from citewell.usecases.find import in_sentence
 
-# The papers beside the best ones in the citation graph: one layer, bounded.
+# The neighbours of the best papers in the citation graph: one layer, bounded.
 
 STARTS = 10
-"""Papers from which links are followed."""
+"""Number of papers with links to follow."""
 LINKS = 20
-"""Papers taken in one direction from one of them."""
+"""Number of papers taken in one direction from one of them."""
 DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 
 
@@ -40,7 +40,7 @@ def linked(
     engine: Engine, starts: Sequence[Work], cancel: Cancel
 ) -> Iterator[tuple[str, list[tuple[Work, str]]]]:
     """For each start and direction with known links: the question in words, and the papers with
-    the reason of each, those cited most often first. Raises `Cancelled`."""
+    their reasons, the most cited first. Raises `Cancelled`."""
     for start in starts[:STARTS]:
         for direction in DIRECTIONS:
             cancel.check()
@@ -71,14 +71,14 @@ def _reason(direction: Direction, together: int) -> str:
 
 Aspect = Literal["methods", "applications", "limitations"]
 MAX_ABSTRACT = 4_000
-"""Characters of an abstract that are read."""
+"""Maximum number of characters read of an abstract."""
 MAX_QUERY = 400
-"""Characters of a query."""
+"""Maximum number of characters of a query."""
 LEAST_WORDS = 6
 LEAST_PAPERS = 2
-"""Best papers that hold a telling word."""
+"""Minimum number of best papers with a distinctive word."""
 SAME = 0.6
-"""Share of its words in an earlier query from which a query is a repetition."""
+"""Share of its words in an earlier query above which a query is a repetition."""
 _CUES: dict[Aspect, re.Pattern[str]] = {
     "methods": re.compile(
         r"\b(?:we (?:propose|introduce|present|develop|design|train|describe)|our (?:method|"
@@ -102,7 +102,7 @@ _CUES: dict[Aspect, re.Pattern[str]] = {
 
 
 class AspectQuery(msgspec.Struct, frozen=True):
-    """Words to search for, and which side of the best papers they come from."""
+    """Words to search for, and the aspect of the best papers that they cover."""
 
     aspect: str
     text: str
@@ -111,10 +111,10 @@ class AspectQuery(msgspec.Struct, frozen=True):
 def aspect_queries(
     topic: str, best: Sequence[Work], others: Sequence[Work], queried: Sequence[str]
 ) -> list[AspectQuery]:
-    """For each aspect the sentence of a best paper's abstract that holds most of what is telling;
-    one whose words were mostly `queried` before is left out.
+    """For each aspect, the sentence of a best paper's abstract with most distinctive words, unless
+    most of its words were `queried` before.
 
-    A word is telling as far as the best papers hold it and the others do not; the topic's own words
+    A word is distinctive if the best papers contain it and the others do not; the topic's own words
     count in full.
     """
     about = set(_words(topic))
@@ -148,7 +148,8 @@ def aspect_queries(
 
 
 def new_queries(queries: Sequence[tuple[str, str]], queried: Sequence[str]) -> list[AspectQuery]:
-    """The queries, each an aspect and words, whose words were not mostly `queried` before."""
+    """The queries, each an aspect and words, without those whose words were mostly `queried`
+    before."""
     known = [set(_words(text)) for text in queried]
     found: list[AspectQuery] = []
     for aspect, text in queries:
@@ -183,7 +184,7 @@ def filters_of(query: Query, understood: Understood) -> Query:
     )
 
 
-# What a literature search reports of its question.
+# The passes of a literature search.
 
 EMPTY = Problem(
     "explore-empty", "Empty search.", "Give words, an author, a venue, or papers that you keep."
@@ -206,19 +207,20 @@ ONLY_EXCLUDES = Problem(
 
 
 DEPTH = 400
-"""Papers that a search for the words gives."""
+"""Number of papers from a search for the words."""
 SIMILAR = 200
-"""Papers that a search with one paper as the query gives."""
+"""Number of papers from a search with one paper as the query."""
 BEST = 5
-"""Papers that count as references, and that are themselves queries."""
+"""Number of papers used as references and as queries."""
 AROUND, CHAINED = 20, 20
-"""Papers that show the field of a question, and papers whose citations sources are asked for."""
+"""Number of papers that show the field of a question, and of papers with citations requested from
+sources."""
 ASPECT_PAPERS, COMPARED = 10, 60
-"""The best papers, whose words aspects are asked for with, and those they are compared with."""
+"""Number of best papers with words for aspects, and of those they are compared with."""
 
 
 class Steps:
-    """The passes over one engine and one question; what they find goes into `found`."""
+    """The passes over one engine and one question; results go into `found`."""
 
     def __init__(
         self, engine: Engine, request: ExploreQuery, cancel: Cancel, judge: RelevanceJudge | None
@@ -250,7 +252,7 @@ class Steps:
         """Whether the language model takes part."""
 
     def make(self, name: PassName) -> list[str]:
-        """Make a pass. Raises `CitewellError` where no search could be made, and `Cancelled`."""
+        """Make a pass. Raises `CitewellError` if no search could be made, and `Cancelled`."""
         passes: dict[PassName, Callable[[], list[str]]] = {
             "search": self._search,
             "reading": self._as_read_by_model,
@@ -278,8 +280,8 @@ class Steps:
         return [label]
 
     def _as_read_by_model(self) -> list[str]:
-        """The model proposes conditions; they count if the rules understand more of them than of
-        the question."""
+        """Search with the model's conditions if the rules recognise more of them than of the
+        question."""
         read = self._engine.interpret(self.query.text, cancel=self._cancel)
         self.problems += [] if read.problem is None else [read.problem]
         if not read.text:
@@ -330,7 +332,7 @@ class Steps:
         return [f"{one.aspect}: {one.text}" for one in found]
 
     def _suggested(self, best: Sequence[Work]) -> list[AspectQuery]:
-        """The queries of the language model that have not been asked yet."""
+        """The queries of the language model that are new."""
         found = self._engine.suggest_queries(self.query.text, best, cancel=self._cancel)
         self.problems += [] if found.problem is None else [found.problem]
         return new_queries(found.queries, self._queried)
@@ -353,7 +355,7 @@ class Steps:
         return [f"{name}: {text}" for name, text in answer.queries]
 
     def _along_chains(self) -> list[str]:
-        """References and citers, one layer, from a source that lists them."""
+        """Follow references and citing papers, one layer, from a source that lists them."""
         best = self.found.best(CHAINED, "chains")
         answer = self._engine.follow_citations(best, cancel=self._cancel)
         self._report(answer.problems)
@@ -370,8 +372,8 @@ class Steps:
         self.problems += [one for one in problems if one not in self.problems]
 
     def _find(self, query: Query) -> SearchResult:
-        """The search for the words. A search in a batch leaves the sources alone, which have a pass
-        of their own and receive other words than the library."""
+        """Search for the words. A search in a batch leaves out the sources, which have a separate
+        pass and receive other words than the library."""
         if self._is_online and query.text:
             (result,) = self._engine.find_batch([query], DEPTH, tier="full", cancel=self._cancel)
             return result
@@ -381,8 +383,8 @@ class Steps:
         return self._engine.find_batch(queries, k, cancel=self._cancel, explained=0)
 
     def _may_add(self, work: Work) -> bool:
-        """Whether a linked paper passes the filters. Where a filter cannot be read off a record,
-        only papers that a search has found may move."""
+        """Whether a linked paper passes the filters. If a filter cannot be read off a record, only
+        papers already found may move."""
         typed = self._filters.typed_query
         if typed.none_of or typed.min_citations is not None:
             return work.id in self.found
@@ -390,5 +392,5 @@ class Steps:
 
 
 def _origin(work: Work) -> str:
-    """The sources that the record came from: "OpenAlex, arXiv"; empty for one of the library."""
+    """The sources of the record: "OpenAlex, arXiv"; empty for one of the library."""
     return ", ".join(titles_of_work(work))

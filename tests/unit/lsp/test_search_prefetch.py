@@ -1,10 +1,10 @@
-"""The better list replaces the first one, for the same words only."""
+"""A search that is made ahead answers for the same words only."""
 
 import asyncio
 
 import pytest
 
-from citewell.lsp.state.memory import RerankPrefetch
+from citewell.lsp.state.memory import SearchPrefetch
 from citewell.model import Hit, Query, SearchResult, Work
 
 pytestmark = pytest.mark.asyncio
@@ -32,7 +32,7 @@ async def settle():
 
 
 async def test_the_same_words_get_the_better_list_once_it_is_there():
-    better = RerankPrefetch(pause=0.0)
+    better = SearchPrefetch(pause=0.0)
     better.seek(GRAPHS, search())
     assert better.of(GRAPHS) is None
     await settle()
@@ -41,7 +41,7 @@ async def test_the_same_words_get_the_better_list_once_it_is_there():
 
 
 async def test_typing_on_gives_up_the_search_for_the_words_before():
-    better, calls = RerankPrefetch(pause=0.0), []
+    better, calls = SearchPrefetch(pause=0.0), []
     better.seek(GRAPHS, search(calls=calls, wait=5.0))
     await settle()
     better.seek(TREES, search())
@@ -52,7 +52,7 @@ async def test_typing_on_gives_up_the_search_for_the_words_before():
 
 
 async def test_nothing_is_searched_while_letters_still_come():
-    better, calls = RerankPrefetch(pause=0.5), []
+    better, calls = SearchPrefetch(pause=0.5), []
     better.seek(GRAPHS, search(calls=calls))
     better.seek(TREES, search(calls=calls))
     await settle()
@@ -62,15 +62,32 @@ async def test_nothing_is_searched_while_letters_still_come():
 
 @pytest.mark.parametrize("result", [SearchResult(), RuntimeError("the worker died")])
 async def test_a_search_that_finds_nothing_or_fails_leaves_the_first_list(result):
-    better = RerankPrefetch(pause=0.0)
+    better = SearchPrefetch(pause=0.0)
     better.seek(GRAPHS, search(result))
     await settle()
     assert better.of(GRAPHS) is None
 
 
 async def test_the_same_words_are_searched_once():
-    better, calls = RerankPrefetch(pause=0.0), []
+    better, calls = SearchPrefetch(pause=0.0), []
     for _ in range(3):
         better.seek(GRAPHS, search(calls=calls))
         await settle()
     assert calls == ["begun", "done"]
+
+
+async def test_a_search_that_still_runs_is_waited_for():
+    prepared, calls = SearchPrefetch(pause=0.0), []
+    prepared.seek(GRAPHS, search(calls=calls, wait=0.05))
+    assert await prepared.wait(TREES) is None
+    assert await prepared.wait(GRAPHS) == FOUND
+    assert calls == ["begun", "done"]
+
+
+async def test_whoever_waits_gets_nothing_when_the_search_is_dropped():
+    prepared = SearchPrefetch(pause=0.0)
+    prepared.seek(GRAPHS, search(wait=5.0))
+    waiting = asyncio.ensure_future(prepared.wait(GRAPHS))
+    await settle()
+    prepared.stop()
+    assert await waiting is None

@@ -6,9 +6,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 93276,
+    "server: lines": 93450,
     "server: files": 407,
-    "corpus tools and lab: lines": 24869,
+    "corpus tools and lab: lines": 24874,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 16,
     "class names that occur more than once": 4,

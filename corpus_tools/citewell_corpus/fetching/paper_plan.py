@@ -80,7 +80,7 @@ class PaperPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a planned fetch may take."""
+    """Bounds of a planned fetch."""
 
     works: int = 20_000
     megabytes: float = 200.0

@@ -39,12 +39,12 @@ _MAX_BUTTONS = 3
 
 
 class FetchArguments(Struct, frozen=True):
-    """What an editor wants fetched."""
+    """Arguments of `citewell.fetch`."""
 
     words: str = ""
     """The request as on the command line; empty: the server asks."""
     uri: str = ""
-    """Of the document whose missing works are suggested."""
+    """The document whose missing works are suggested."""
     paper: bool = False
     """Fetch the literature around the document of `uri`."""
 

@@ -23,6 +23,8 @@ from citewell.options import Options
 NO_VENUE = "no venue"
 FEW = 2
 """Minimum missing papers of a venue to suggest a fetch."""
+FEW_REFERENCES = 10
+"""Minimum missing references to suggest a fetch of the literature around the paper."""
 MOST_COMMANDS = 6
 _ANTHOLOGY = frozenset(
     ("acl", "emnlp", "naacl", "eacl", "aacl", "tacl", "conll", "coling", "findings", "lrec")
@@ -56,6 +58,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """Most references first."""
     by_year: tuple[Share, ...]
     """Latest first."""
+    by_kind: tuple[Share, ...]
+    """Most references first."""
     missing: tuple[MissingReference, ...]
     commands: tuple[str, ...]
     """Commands that would fetch the missing references, the most useful one first."""
@@ -70,6 +74,8 @@ def coverage(paths: Iterable[Path], library: Library, options: Options) -> Cover
     """
     seen: set[tuple[str, int | None]] = set()
     venues: dict[str, list[int]] = {}
+    kinds: dict[str, list[int]] = {}
+    paths = tuple(paths)
     years: dict[str, list[int]] = {}
     missing: list[tuple[str, Work, str]] = []
     for path in paths:
@@ -80,23 +86,33 @@ def coverage(paths: Iterable[Path], library: Library, options: Options) -> Cover
             seen.add(identity)
             found = is_held(library, entry, work)
             venue = _venue_of(work)
-            for table, name in ((venues, venue), (years, str(work.year or "no year"))):
+            year = str(work.year or "no year")
+            for table, name in ((venues, venue), (years, year), (kinds, work.kind)):
                 share = table.setdefault(name, [0, 0])
                 share[0] += found
                 share[1] += 1
             if not found:
                 missing.append((entry.key, work, venue))
-    shares = (Share(name, held, count) for name, (held, count) in venues.items())
+    around = [f"citewell library fetch --for {shlex.quote(str(paths[0]))}"]
+    if len(paths) > 1 or len(missing) < FEW_REFERENCES:
+        around = []
     return Coverage(
         references=len(seen),
         held=len(seen) - len(missing),
-        by_venue=tuple(sorted(shares, key=lambda share: (-share.references, share.name))),
+        by_venue=_shares(venues),
+        by_kind=_shares(kinds),
         by_year=tuple(Share(name, *years[name]) for name in sorted(years, reverse=True)),
         missing=tuple(
             MissingReference(key, work.title, work.year, venue) for key, work, venue in missing
         ),
-        commands=tuple(_commands([(work, venue) for _, work, venue in missing])),
+        commands=(*around, *_commands([(work, venue) for _, work, venue in missing])),
     )
+
+
+def _shares(counts: dict[str, list[int]]) -> tuple[Share, ...]:
+    """The groups, most references first."""
+    shares = (Share(name, held, count) for name, (held, count) in counts.items())
+    return tuple(sorted(shares, key=lambda share: (-share.references, share.name)))
 
 
 def is_held(library: Library, entry: BibEntry, work: Work) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,20 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.work import RecordVariant, Work
 from citewell.sources.values import malformed_name
 from citewell_corpus import sources as source_list
+from citewell_corpus.fetching.run import FetchFolder
 from citewell_corpus.sources import write_released
 from citewell_corpus.stages.publish import NewUse, collect_garbage, publish, writer_lock
+
+
+class LastFetch(msgspec.Struct, frozen=True, kw_only=True):
+    """How old the works of one fetch are."""
+
+    source: str
+    works: int
+    date: str
+    """ISO 8601 date of the last round, which `library refresh` would continue from."""
+    age_days: float
+    folder: str
 
 
 class LibraryStatus(msgspec.Struct, kw_only=True):
@@ -53,6 +65,8 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     citewell: str = ""
     indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
+    fetched: list[LastFetch] = msgspec.field(default_factory=list)
+    """The fetches among the sources, the oldest first."""
     card: Card | None = None
     """Contents and gaps of a bundled library."""
     first: int = 0
@@ -94,7 +108,29 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
         if not status.works:
             status.problems.append(library_problem("library-empty", "It contains no papers.", path))
     status.problems += _sources(path, status)
+    status.fetched = _fetched(status.sources)
     return status
+
+
+def _fetched(sources: Iterable[str]) -> list[LastFetch]:
+    """The last rounds of the fetches among sources; one whose state cannot be read is left out."""
+    found = []
+    for name in sources:
+        try:
+            state = FetchFolder(Path(name), "").state()
+        except LibraryError:
+            continue
+        if state is not None and (age := _age(f"{state.begun}T00:00:00+00:00")) is not None:
+            found.append(
+                LastFetch(
+                    source=state.source,
+                    works=state.records,
+                    date=state.begun,
+                    age_days=age,
+                    folder=name,
+                )
+            )
+    return sorted(found, key=lambda one: one.date)
 
 
 def libraries(folder: Path | None) -> list[Path]:

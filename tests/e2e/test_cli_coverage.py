@@ -68,6 +68,9 @@ def test_the_references_of_a_paper_are_counted_by_venue_and_year(run: Run) -> No
     assert shares["ICLR"] == (1, 1)
     assert shares["CVPR"] == (0, 2)
     assert shares["Forests"] == (0, 2)
+    kinds = {one["name"]: (one["held"], one["references"]) for one in found["by_kind"]}
+    assert kinds == {"inproceedings": (2, 4), "article": (0, 2)}
+    assert not any("--for" in command for command in found["commands"])
     assert [one["name"] for one in found["by_year"]] == [
         "2021",
         "2020",
@@ -86,6 +89,19 @@ def test_what_is_missing_is_named_with_the_command_that_fetches_it(run: Run) -> 
     assert (
         "citewell library fetch openalex --venue Forests --since 2015 --until 2017" in done.stdout
     )
+
+
+def test_many_missing_references_suggest_the_literature_around_the_paper(
+    run: Run, tmp_path: Path
+) -> None:
+    entries = "".join(
+        f"@article{{k{n}, title={{Waves in dark rivers, part {n}}}, author={{Elm, B.}}, year=2016}}\n"
+        for n in range(10)
+    )
+    (tmp_path / "other.bib").write_text(entries, encoding="utf-8")
+    path = tmp_path / "other.bib"
+    found = json.loads(run("coverage", "other.bib", "--json").stdout)
+    assert found["commands"][0] == f"citewell library fetch --for {path}"
 
 
 def test_all_entries_of_a_bib_count_and_a_full_library_is_said(run: Run, tmp_path: Path) -> None:

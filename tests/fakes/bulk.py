@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 Answer = tuple[int, dict[str, str], bytes]
 NAMES = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy", "Larch")
+TOPICS = ("Growth of Trees", "Forest Soils")
 
 
 class BulkServer:
@@ -109,10 +110,13 @@ class BulkServer:
             return 400
         start = 0 if cursor == "*" else int(cursor[1:])
         size = self.page or int(query["per_page"])
-        works = [self._work(i) for i in range(start, min(self.count, start + size))]
+        numbers = _selected(query.get("filter", ""), self.count)
+        if "sort" in query:
+            numbers = numbers[::-1]
+        works = [self._work(i) for i in numbers[start : start + size]]
         end = start + len(works)
         following = f"c{end}" if works else None
-        return {"meta": {"count": self.count, "next_cursor": following}, "results": works}
+        return {"meta": {"count": len(numbers), "next_cursor": following}, "results": works}
 
     def _work(self, i: int) -> dict[str, Any]:
         cited = range(max(0, i - 3), i) if self.edges is None else self.edges.get(i, ())
@@ -214,9 +218,23 @@ def _chosen(query: dict[str, str]) -> list[int] | None:
         kind, _, values = part.partition(":")
         if kind == "openalex":
             return [int(value[1:]) - 1000 for value in values.split("|")]
+        if kind == "doi":
+            return [int(value.rsplit(".", 1)[1]) for value in values.split("|") if "/oa." in value]
         if kind == "title.search":
             return [int(values.rsplit(" ", 1)[1])] if values[-1].isdigit() else []
     return None
+
+
+def _selected(filters: str, count: int) -> list[int]:
+    """The works with one of the topics that they have, later than a year."""
+    found = list(range(count))
+    for part in filters.split(","):
+        kind, _, values = part.partition(":")
+        if kind == "topics.id" and values.startswith("T1"):
+            found = [i for i in found if f"T{10 + i % 2}" in values.split("|")]
+        if kind == "publication_year" and values.startswith(">"):
+            found = [i for i in found if 2000 + i % 20 > int(values[1:])]
+    return found
 
 
 def _title(i: int) -> str:
@@ -232,7 +250,16 @@ def _openalex_work(i: int) -> dict[str, Any]:
         "publication_year": 2000 + i % 20,
         "type": "article",
         "authorships": [{"author": {"display_name": f"Ann {NAMES[i % 10]}"}}],
-        "primary_location": {"source": {"display_name": "Journal of Trees", "type": "journal"}},
+        "primary_location": {
+            "source": {
+                "id": "https://openalex.org/S8",
+                "display_name": "Journal of Trees",
+                "type": "journal",
+            }
+        },
+        "topics": [
+            {"id": f"https://openalex.org/T{10 + i % 2}", "display_name": TOPICS[i % 2]},
+        ],
         "biblio": {"volume": "1", "issue": None, "first_page": str(i), "last_page": str(i + 9)},
         "cited_by_count": 3 * i,
         "is_retracted": False,

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { offerToAgents } from "./agents";
 import { Connection, type ServerState } from "./client";
 import { exploreLiterature, judgeActivePaper, searchAgain } from "./explore";
-import { fetchPapers } from "./fetchpapers";
+import { fetchLiterature, fetchPapers } from "./fetchpapers";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
 import { isServed } from "./languages";
@@ -59,6 +59,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),
     fetchPapers: () => withServer(() => fetchPapers(server).then(() => status.refresh())),
+    fetchLiterature: () => withServer(() => fetchLiterature(server).then(() => status.refresh())),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
     openWalkthrough: () => openWalkthrough(`${context.extension.id}#start`),

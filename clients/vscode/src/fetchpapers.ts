@@ -1,4 +1,5 @@
-/** "Fetch Papers for the Library": what the document cites and the library lacks, or what is typed. */
+/** "Fetch Papers for the Library": what the document cites and the library lacks, or what is typed;
+ * "Fetch the Literature of This Paper": a selection that the server plans. */
 
 import * as vscode from "vscode";
 import type { Connection } from "./client";
@@ -19,6 +20,15 @@ export async function fetchPapers(connection: Connection): Promise<void> {
       : [];
   const words = suggestions?.length ? await choose(suggestions) : await type();
   if (words?.trim()) await connection.executeLong("citewell.fetch", { words });
+}
+
+/** Fetches the literature around the active paper, after the server has planned it and asked. */
+export async function fetchLiterature(connection: Connection): Promise<void> {
+  const document = vscode.window.activeTextEditor?.document;
+  if (document && isServed(document)) {
+    const paper = { uri: document.uri.toString(), paper: true };
+    await connection.executeLong("citewell.fetch", paper);
+  } else await vscode.window.showWarningMessage("Open a LaTeX, Markdown or .bib file first.");
 }
 
 async function choose(suggestions: readonly string[]): Promise<string | undefined> {

@@ -39,7 +39,14 @@ _MANY: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 def fetch_options(command: Any) -> Any:
     """The options of `fetch`, as decorators."""
     decorators: tuple[Callable[[Any], Any], ...] = (
-        click.argument("source", type=click.Choice(list(FEEDS))),
+        click.argument("source", type=click.Choice(list(FEEDS)), required=False),
+        click.option(
+            "--for",
+            "paper",
+            type=click.Path(exists=True, path_type=Path),
+            metavar="PAPER",
+            help="Plan the selection from what a paper, folder or .bib file cites.",
+        ),
         click.option("--query", default="", help="Words of title and abstract."),
         click.option("--topic", "topics", help="Topic of OpenAlex; repeatable.", **_MANY),
         click.option("--venue", "venues", help="Journal or conference; repeatable.", **_MANY),
@@ -56,6 +63,12 @@ def fetch_options(command: Any) -> Any:
             help="Fewest citations.",
         ),
         click.option("--max", "most", type=click.IntRange(1), help="Maximum number of works."),
+        click.option(
+            "--max-megabytes", type=click.IntRange(1), default=200, help="With --for: on the disk."
+        ),
+        click.option(
+            "--max-minutes", type=click.IntRange(1), default=30, help="With --for: of requests."
+        ),
         click.option("--dry-run", is_flag=True, help="Show the estimated amount; fetch one page."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask before a large fetch."),
         click.option("--restart", is_flag=True, help="Discard earlier fetches of this selection."),
@@ -90,8 +103,8 @@ def fetch_into(
     return outcome, path if getattr(outcome, "records", 0) else None
 
 
-def _web_of(source: type[Source], options: Options) -> Web:
-    """A client that queries one source, patiently and at the rate of all processes."""
+def web_of(source: type[Source], options: Options) -> Web:
+    """A client that asks one source, patiently and at the pace of all processes."""
     from citewell.options.folders import sources_folder
     from citewell.sources.web.client import Web, WebOptions
 
@@ -111,16 +124,16 @@ async def _fetch(
     from citewell_corpus.cli.bars import bars
     from citewell_corpus.fetching.run import FetchRun
 
-    web = _web_of(feed.source, options)
+    web = web_of(feed.source, options)
     try:
         fetching = FetchRun(feed, selection, folder, web)
         estimate = await fetching.begin(refresh=flags.get("refresh", False))
         if flags.get("dry_run"):
             return estimate
-        if not flags.get("as_json"):
+        if not flags.get("as_json") and not selection.works:
             click.echo(_words(estimate), err=True)
         many = min(estimate.works or 0, flags.get("most") or ASK_ABOVE + 1) > ASK_ABOVE
-        if many and not flags.get("yes") and sys.stdin.isatty():
+        if many and not flags.get("yes") and not selection.works and sys.stdin.isatty():
             click.confirm("Fetch them?", abort=True, err=True)
         with bars() as progress:
             return await fetching.run(flags.get("most"), progress)
@@ -130,6 +143,8 @@ async def _fetch(
 
 def _words(estimate: Any) -> str:
     """ "openalex: 12,345 works to fetch, about 21 MB and 3 min"."""
+    if estimate.about:
+        return f"{estimate.source}: {estimate.about}."
     if estimate.works is None:
         return f"{estimate.source}: the source does not report the number of works."
     minutes = max(1, round((estimate.seconds or 0) / 60))
@@ -209,7 +224,7 @@ def harvest_into(
     for seed in seeds:
         path = Path(seed)
         if path.suffix.lower() in _FILES and path.is_file():
-            wanted += _references(path.absolute(), options)
+            wanted += source_queries(path.absolute(), options)
         elif (found := identifier_of(seed)) is not None and (found.doi or found.arxiv):
             wanted.append(SourceQuery(doi=found.doi if not found.arxiv else "", arxiv=found.arxiv))
         else:
@@ -234,7 +249,7 @@ async def _harvest(
     from citewell_corpus.fetching.harvest import Harvest, OpenAlexGraph, SourceGraph
 
     kind = source_named(source)
-    web = _web_of(kind, options)
+    web = web_of(kind, options)
     try:
         graph = OpenAlexGraph(web) if source == "openalex" else SourceGraph(kind(web))
         with bars() as progress:
@@ -260,7 +275,7 @@ def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
         show_problem(report.problem)
 
 
-def _references(path: Path, options: Options) -> list[SourceQuery]:
+def source_queries(path: Path, options: Options) -> list[SourceQuery]:
     """The entries of a `.bib`, or those that a paper cites, as queries to a source."""
     from citewell_corpus.coverage import references_of
 
@@ -291,6 +306,7 @@ def show_coverage(found: Coverage) -> None:
     click.echo(f"The library holds {found.held} of {found.references} references ({share:.0f}%).")
     _table("venue", found.by_venue[:MOST_VENUES], len(found.by_venue))
     _table("year", found.by_year, len(found.by_year))
+    _table("kind", found.by_kind, len(found.by_kind))
     if found.missing:
         click.echo("\nMissing:")
         for one in found.missing[:MOST_MISSING]:

@@ -47,7 +47,8 @@ _PAPER = click.Path(exists=True, path_type=Path)
 def fetch_command(
     ctx: click.Context,
     /,
-    source: str,
+    source: str | None,
+    paper: Path | None,
     name: str,
     as_json: bool,
     dry_run: bool,
@@ -58,30 +59,43 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
+    Or give --for PAPER: its references are looked up at OpenAlex, and what they cite, their topics
+    and their venues make the selection, which is shown and fetched after one yes (--yes in
+    scripts).
+
     First shows the number of works, their size and the duration. Run the same command again to
     resume an interrupted fetch. The source must be allowed (`citewell sources allow`); what is sent
-    are the words of the options.
+    are the words of the options; with --for, DOIs and titles of references.
 
     --kind and --language choose what the library takes of the works fetched, without another
     request when they change. Works of OpenAlex come with what they cite. `acl-anthology` is fetched
     whole. Exits with 1 when the source stopped before the end.
     """
+    from citewell_corpus.cli.paper_fetch import agreed_selection
     from citewell_corpus.sources import FileSource, source_at
 
     options = options_of(ctx)
     chosen = filtered(FileSource(path="", format=""), kinds, languages, strict=strict_language)
-    fields = Selection.__struct_fields__
+    fields = set(Selection.__struct_fields__) - {"works", "most"}
     selection = Selection(**{field: flags.pop(field) for field in fields})
     flags |= {"dry_run": dry_run, "as_json": as_json}
-    outcome, folder = fetch_into(options, library_path_of(options, name), source, selection, flags)
+    library_folder = library_path_of(options, name)
+    if paper is not None:
+        found = agreed_selection(options, library_folder, paper, source, selection, flags)
+        if found is None:
+            ctx.exit(OK if dry_run else FINDINGS)
+        source, selection = "openalex", found
+    elif source is None:
+        raise click.UsageError("Give a SOURCE, or a paper with --for PAPER.")
+    outcome, folder = fetch_into(options, library_folder, source, selection, flags)
     if dry_run or folder is None or not as_json:
         show(outcome, as_json=as_json, dry_run=dry_run)
     if dry_run:
         return
     code = OK
     if folder is not None:
-        found = source_at(str(folder), outcome.format)
-        add = [replace(chosen, path=found.path, format=found.format)]
+        fetched = source_at(str(folder), outcome.format)
+        add = [replace(chosen, path=fetched.path, format=fetched.format)]
         code = build_and_show(options, name, as_json, outcome=outcome, add=add)
     ctx.exit(FINDINGS if outcome.problem is not None else code)
 

@@ -340,6 +340,10 @@ def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     return found
 
 
+OLD_DAYS = 60
+"""Age of a fetch from which the status names the command that renews it."""
+
+
 def _years(found: Any) -> str:
     years = f"{found.first} to {found.last}" if found.first < found.last else f"{found.last}"
     return f"works of {years}" if found.last else ""
@@ -347,6 +351,7 @@ def _years(found: Any) -> str:
 
 def _show_status(found: Any) -> None:
     from citewell.corpus.card import missing_years
+    from citewell.sources.registry import source_title
 
     rows = {
         "library": found.path,
@@ -378,5 +383,9 @@ def _show_status(found: Any) -> None:
             notes.insert(0, citing_words(source.citing.lists, source.citing.passages))
         facts = f"{source.records:,} records{in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
+    for fetch in found.fetched:
+        old = "; `citewell library refresh` adds what is new" * (fetch.age_days > OLD_DAYS)
+        about = f"{fetch.works:,} works from {source_title(fetch.source)} on {fetch.date}"
+        lines.append(("fetched:", f"{about}, {fetch.age_days:.0f} days ago{old}"))
     for label, text in lines:
         click.echo(f"{click.style(f'{label:<13}', bold=True)} {visible(text)}")

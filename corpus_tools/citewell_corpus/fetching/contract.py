@@ -31,11 +31,17 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: int | None = None
     """Last year."""
     cited_at_least: int = 0
+    works: tuple[str, ...] = ()
+    """Identifiers of works of the source. They come first; then the latest works on the topics in
+    the venues, then those on the topics in any venue, each the most cited first."""
+    most: int = 0
+    """Works after which a round ends; 0: with the last one."""
 
     @property
     def used(self) -> frozenset[str]:
-        """The names of the fields that are set."""
-        return frozenset(name for name in self.__struct_fields__ if getattr(self, name))
+        """The names of the fields that choose works."""
+        fields = (name for name in self.__struct_fields__ if name != "most")
+        return frozenset(name for name in fields if getattr(self, name))
 
 
 class FetchedPage(msgspec.Struct, frozen=True):

@@ -6,16 +6,18 @@ import asyncio
 import gzip
 import hashlib
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.model import Problem
-from citewell.sources.contract import Failed, NoMatch, Reason
+from citewell.sources.contract import Ask, Failed, Fetch, NoMatch, Reason, Source
 from citewell.sources.values import today
-from citewell_corpus.fetching.contract import Feed, FetchedPage, Request, Selection
+from citewell_corpus.fetching.contract import Feed, FetchedPage, Selection
 from citewell_corpus.processes import Progress
 from citewell_corpus.segment_writer import write_whole
 
@@ -24,6 +26,7 @@ from citewell_corpus.segment_writer import write_whole
 # A page is written before the state that counts it, each by an atomic rename: a killed fetch
 # resumes at its last page.
 
+T = TypeVar("T")
 STATE = "fetch.json"
 _FORMAT = 1
 
@@ -41,6 +44,8 @@ class FetchState(msgspec.Struct, kw_only=True):
     pages: int = 0
     """Number of files written."""
     records: int = 0
+    before: int = 0
+    """Records of the rounds before."""
     total: int | None = None
     changed_since: str = ""
     """The date of the previous round; empty in the first round."""
@@ -126,6 +131,8 @@ class FetchEstimate(msgspec.Struct, frozen=True, kw_only=True):
     megabytes: float | None
     """Size on disk, compressed."""
     seconds: float | None
+    about: str = ""
+    """The selection in words, where it was planned."""
 
 
 class FetchReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +158,7 @@ class FetchRun:
         feed: Feed,
         selection: Selection,
         folder: FetchFolder,
-        request: Request[FetchedPage],
+        request: Fetch,
         *,
         waits: tuple[float, ...] = WAITS,
     ) -> None:
@@ -173,7 +180,10 @@ class FetchRun:
         """
         state = self._folder.state()
         if state is None or (state.done and refresh):
-            resolved = await self._feed.resolved(self._selection, self._request)  # type: ignore[arg-type]
+            resolved = await self._feed.resolved(self._selection, self._request)
+            if state is not None and resolved.works:
+                # The named works are no news, and new ones may be in any venue.
+                resolved = msgspec.structs.replace(resolved, works=(), venues=())
             self.state = FetchState(
                 source=self._feed.name,
                 selection=self._selection,
@@ -182,6 +192,7 @@ class FetchRun:
                 changed_since=state.begun if state else "",
                 pages=state.pages if state else 0,
                 records=state.records if state else 0,
+                before=state.records if state else 0,
             )
         else:
             self.state = state
@@ -196,7 +207,7 @@ class FetchRun:
         if works is None:
             return FetchEstimate(source=self._feed.name, works=None, megabytes=None, seconds=None)
         held = len(self._page.records) or 1
-        size = sum(map(len, self._page.records)) / held * _PACKED
+        size = sum(map(len, self._page.records)) / held * PACKED
         rest = works / self._feed.page_size
         pace = max(took, 1 / self._feed.source.policy.per_second)
         return FetchEstimate(
@@ -214,7 +225,8 @@ class FetchRun:
         """
         state, problem = self.state, None
         if progress is not None and not state.done:
-            wanted = [number for number in (self._page.total, most) if number]
+            numbers = (self._page.total, most, state.selection.most - state.records + state.before)
+            wanted = [number for number in numbers if number and number > 0]
             progress.stage("fetch", min(wanted, default=0))
         restarted = False
         while not state.done:
@@ -259,7 +271,8 @@ class FetchRun:
         if page.total is not None:
             state.total = page.total
         state.cursor = page.cursor
-        state.done = not page.cursor
+        most = state.selection.most
+        state.done = not page.cursor or 0 < most <= state.records - state.before
         self._folder.write_state(state)
         return not state.done
 
@@ -269,36 +282,49 @@ class FetchRun:
         self.state.cursor = ""
 
     def _round_records(self) -> int:
-        return self.state.records - self._before if self.state.cursor else 0
+        return self.state.records - self.state.before
 
     async def _next(self) -> FetchedPage:
         state = self.state
         ask = self._feed.ask(state.resolved, state.cursor, state.changed_since)
         decode = partial(self._feed.page, state.resolved, state.cursor)
-        failed: Failed | None = None
-        for wait in (0.0, *self._waits):
-            if wait:
-                await asyncio.sleep(wait)
-            answer = await self._request(self._feed.source, ask, decode)
-            if isinstance(answer, FetchedPage):
-                return answer
-            if isinstance(answer, NoMatch):
-                return FetchedPage((), "", 0)
-            failed = answer
-            if answer.reason not in _PASSING:
-                break
-        assert failed is not None
-        code = "fetch-refused" if failed.reason is Reason.REFUSED else "fetch-stopped"
-        hint = "What was fetched is kept: run the same command again to go on."
-        raise LibraryError(Problem(code, failed.message, hint))
+        page = await patient(self._request, self._feed.source, ask, decode, self._waits)
+        return FetchedPage((), "", 0) if page is None else page
 
 
-_PACKED = 0.35
+async def patient(
+    request: Fetch,
+    source: type[Source],
+    ask: Ask,
+    decode: Callable[[bytes], T],
+    waits: tuple[float, ...] = WAITS,
+) -> T | None:
+    """The answer to a request, which is sent again after a failure that may pass; None where the
+    source has nothing. Raises `LibraryError` "fetch-refused" or "fetch-stopped"."""
+    failed: Failed | None = None
+    for wait in (0.0, *waits):
+        await asyncio.sleep(wait)
+        answer = await request(source, ask, decode)
+        if isinstance(answer, NoMatch):
+            return None
+        if not isinstance(answer, Failed):
+            return answer
+        failed = answer
+        if failed.reason not in _PASSING:
+            break
+    assert failed is not None
+    code = "fetch-refused" if failed.reason is Reason.REFUSED else "fetch-stopped"
+    hint = "What was fetched is kept: run the same command again to go on."
+    raise LibraryError(Problem(code, failed.message, hint))
+
+
+PACKED = 0.35
 """Bytes on disk for one byte of JSON."""
 
 
 def _takes(feed: Feed) -> str:
-    names = ", ".join(f"--{name.rstrip('s').replace('_', '-')}" for name in sorted(feed.fields))
+    fields = sorted(feed.fields - {"works"})
+    names = ", ".join(f"--{name.rstrip('s').replace('_', '-')}" for name in fields)
     return f"It takes {names}."
 
 

@@ -18,7 +18,7 @@ from citewell import __version__
 from citewell.engine.process_memory import share_one_heap
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.commands import execute as commands
-from citewell.lsp.commands import explore, online, review
+from citewell.lsp.commands import explore, fetch, online, review
 from citewell.lsp.commands import picker as picker_commands
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
@@ -246,8 +246,13 @@ def features(
             review.handlers(editor, projects, engine),
             code_action.handlers(editor, buffers, actions),
             online.handlers(editor, buffers, projects, consent, engine=engine, checks=checks),
-            online.fetch_handlers(
-                editor, buffers, consent, forget_records=session.cards.forget_records
+            fetch.fetch_handlers(
+                editor,
+                buffers,
+                projects,
+                consent,
+                checks=checks,
+                forget_records=session.cards.forget_records,
             ),
             commands.reference_list_handlers(editor, projects, checks),
         )

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from citewell.documents.bib.reader import check_edits, parse_bib
@@ -356,7 +357,8 @@ async def fetch_papers(
         str,
         Field(
             max_length=1_000,
-            description="Arguments of `citewell library fetch`: arxiv --category cs.CL --max 500.",
+            description="Arguments of `citewell library fetch`: arxiv --category cs.CL --max 500, "
+            "or --for paper.tex.",
         ),
     ],
     write: Annotated[
@@ -369,6 +371,8 @@ async def fetch_papers(
 
     def run(cancel: Cancel) -> Answer:
         options, wanted = call.tools.options, request_of(request)
+        if wanted.paper:
+            wanted = replace(wanted, paper=str(call.tools.roots.find(wanted.paper)))
         size = measure(options, wanted, cancel)
         if not write:
             return {"size": size.words, "fetched": 0}

@@ -79,6 +79,39 @@ def _combining(accent: str) -> str:
     return unicodedata.normalize("NFD", LatexNodes2Text().latex_to_text(f"\\{accent}{{o}}"))[1:]
 
 
+_JOURNALS = {
+    "aap": "Astronomy & Astrophysics", "aapr": "Astronomy and Astrophysics Review",
+    "aaps": "Astronomy & Astrophysics Supplement Series", "actaa": "Acta Astronomica",
+    "aj": "The Astronomical Journal", "ao": "Applied Optics", "apj": "The Astrophysical Journal",
+    "apjl": "The Astrophysical Journal Letters", "apjlett": "The Astrophysical Journal Letters",
+    "apjs": "The Astrophysical Journal Supplement Series", "aplett": "Astrophysical Letters",
+    "apss": "Astrophysics and Space Science", "astap": "Astronomy & Astrophysics",
+    "araa": "Annual Review of Astronomy and Astrophysics", "azh": "Astronomicheskii Zhurnal",
+    "baas": "Bulletin of the American Astronomical Society",
+    "gca": "Geochimica et Cosmochimica Acta", "grl": "Geophysical Research Letters",
+    "icarus": "Icarus",
+    "jcap": "Journal of Cosmology and Astroparticle Physics",
+    "jcp": "The Journal of Chemical Physics", "jgr": "Journal of Geophysical Research",
+    "jqsrt": "Journal of Quantitative Spectroscopy and Radiative Transfer",
+    "jrasc": "Journal of the Royal Astronomical Society of Canada",
+    "memras": "Memoirs of the Royal Astronomical Society",
+    "mnras": "Monthly Notices of the Royal Astronomical Society", "na": "New Astronomy",
+    "nar": "New Astronomy Reviews", "nat": "Nature", "nphysa": "Nuclear Physics A",
+    "pasa": "Publications of the Astronomical Society of Australia",
+    "pasj": "Publications of the Astronomical Society of Japan",
+    "pasp": "Publications of the Astronomical Society of the Pacific",
+    "physrep": "Physics Reports", "physscr": "Physica Scripta",
+    "planss": "Planetary and Space Science", "pra": "Physical Review A",
+    "prb": "Physical Review B", "prc": "Physical Review C", "prd": "Physical Review D",
+    "pre": "Physical Review E", "prl": "Physical Review Letters",
+    "procspie": "Proceedings of SPIE", "psj": "The Planetary Science Journal",
+    "qjras": "Quarterly Journal of the Royal Astronomical Society",
+    "rmxaa": "Revista Mexicana de Astronomía y Astrofísica", "solphys": "Solar Physics",
+    "ssr": "Space Science Reviews", "zap": "Zeitschrift für Astrophysik",
+}  # fmt: skip
+"""Journals by their macros in AASTeX, which ADS exports (adsabs.harvard.edu)."""
+_JOURNAL = re.compile(r"[\s{]*\\([a-z]+)[\s{}]*")
+
 _DROPS_ARGUMENT = frozenset(
     {
         "noopsort", "singleletter", "hspace", "vspace", "label", "href", "cite", "citep", "citet",
@@ -108,14 +141,21 @@ def tex_to_unicode(text: str) -> str:
     """`text` with its LaTeX markup resolved: accents composed, braces gone, blanks collapsed.
 
     Never raises: an unknown macro is dropped and its argument kept. Math is flattened ("H$_2$O"
-    becomes "H2O"), as search and comparison need it.
+    becomes "H2O"), which is what search and comparison need. A text that is the macro of a journal
+    alone is the journal's name.
     """
     # One pattern for all marks takes four times as long as these checks.
     if "\\" in text or "$" in text or "~" in text or "`" in text or "--" in text or "''" in text:
-        text = _decode(text)
+        text = _journal(text) or _decode(text)
     elif "{" in text or "}" in text:
         text = text.translate(_BRACES)
     return " ".join(text.split())
+
+
+def _journal(text: str) -> str:
+    """The journal that a macro alone stands for, else ""."""
+    found = _JOURNAL.fullmatch(text)
+    return _JOURNALS.get(found[1], "") if found is not None else ""
 
 
 def _decode(text: str) -> str:

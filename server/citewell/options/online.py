@@ -54,6 +54,14 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     ask: Annotated[bool, about("Ask once before the first online action.", trusted_only=True)] = (
         True
     )
+    no_offer: Annotated[
+        tuple[str, ...],
+        about(
+            "Papers (paths) for which fetching the literature around them is not offered; `all`: "
+            "it is never offered.",
+            trusted_only=True,
+        ),
+    ] = ()
     contact: Annotated[
         str,
         about(

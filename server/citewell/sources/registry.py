@@ -161,7 +161,7 @@ def consent_question(names: Sequence[str]) -> str:
     """The question that an editor asks once, with all that an author must know to answer it."""
     lines = [
         "Citewell would query scholarly sources on the internet about your references. "
-        "Nothing has been sent so far. If you allow it, only this is sent:"
+        "Nothing is sent before you allow it. If you do, only this is sent:"
     ]
     lines += [f"- to {title} ({host}): {sends}." for title, host, sends in what_is_sent(names)]
     return "\n".join([*lines, NEVER, ALWAYS])

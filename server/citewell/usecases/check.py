@@ -76,7 +76,7 @@ def outside(checks: Sequence[Check]) -> Problem | None:
         f"{lacking:,} of {len(checks):,} references are outside the library, which is no evidence "
         "against them.",
         "To check them, allow a source with `citewell sources allow crossref` and add --online; or "
-        "fetch works of their field with `citewell library fetch`.",
+        "fetch the literature around them with `citewell library fetch --for PAPER`.",
     )
 
 

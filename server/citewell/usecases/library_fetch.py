@@ -25,6 +25,8 @@ from citewell.sources.registry import may_download
 from citewell.usecases.find import Progress, no_progress
 
 FETCHING = "fetching"
+PLANNED_SOURCE = "openalex"
+"""The source of a selection that is planned for a paper."""
 EXAMPLE = "arxiv --category cs.CL --since 2024"
 T = TypeVar("T")
 _PREFIX = "citewell library fetch "
@@ -37,7 +39,9 @@ _ERROR = re.compile(r"^(?:error|Error): (.+?)(?: \[([\w-]+)\])?$")
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The works to download from a source; see `citewell library fetch`."""
 
-    source: str
+    source: str = PLANNED_SOURCE
+    paper: str = msgspec.field(name="for", default="")
+    """Path of a paper from whose references the selection is planned."""
     query: str = ""
     topic: tuple[str, ...] = ()
     venue: tuple[str, ...] = ()
@@ -53,13 +57,16 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def arguments(self) -> list[str]:
         """The request as arguments of the command line."""
         found = []
-        for name in self.__struct_fields__[1:]:
+        for name, option in zip(self.__struct_fields__[1:], _OPTIONS, strict=True):
             value = getattr(self, name)
             for one in value if isinstance(value, tuple) else (value,):
                 if one not in (None, ""):
                     # One word, so that no value is taken for an option.
-                    found.append(f"--{name.replace('_', '-')}={one}")
+                    found.append(f"--{option.replace('_', '-')}={one}")
         return [*found, "--", self.source]
+
+
+_OPTIONS = FetchRequest.__struct_encode_fields__[1:]
 
 
 class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +76,14 @@ class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
     works: int | None = None
     megabytes: float | None = None
     seconds: float | None = None
+    about: str = ""
+    """The selection in words, where it was planned."""
 
     @property
     def words(self) -> str:
         """ "openalex: 12,345 works, about 21 MB and 3 min"."""
+        if self.about:
+            return f"{self.source}: {self.about}"
         if self.works is None:
             return f"{self.source} does not report the number of works"
         minutes = max(1, round((self.seconds or 0) / 60))
@@ -118,19 +129,21 @@ def request_of(words: str) -> FetchRequest:
             if "source" in found:
                 raise CitewellError(_wrong(f"{part!r} does not belong to an option."))
             found["source"] = part
-        elif field not in FetchRequest.__struct_fields__[1:]:
+        elif field not in _OPTIONS:
             raise CitewellError(_wrong(f"There is no option {part!r}."))
         else:
             value = value or next(values, "")
-            several = isinstance(getattr(_EMPTY, field), tuple)
+            several = isinstance(getattr(_EMPTY, field, None), tuple)
             found[field] = (*found.get(field, ()), value) if several else value
+    if not found.keys() & {"source", "for"}:
+        raise CitewellError(_wrong("It names no source."))
     try:
         return msgspec.convert(found, FetchRequest, strict=False)
     except msgspec.ValidationError as error:
         raise CitewellError(_wrong(f"{error}.")) from None
 
 
-_EMPTY = FetchRequest(source="")
+_EMPTY = FetchRequest()
 
 
 def measure(options: Options, request: FetchRequest, cancel: Cancel | None = None) -> FetchSize:
@@ -153,6 +166,29 @@ def fetch(
     progress(FETCHING, 0, 100)
     arguments = ["library", "fetch", "--yes", "--json", *request.arguments]
     return _run(options, arguments, Fetched, progress, cancel)
+
+
+FEWEST_REFERENCES, LEAST_HELD = 10, 0.3
+"""A paper with as many references, of which the library holds a smaller share, is offered the
+fetch of its literature."""
+NO_PAPER = "all"
+"""Stands for every paper in `sources.no_offer`."""
+
+
+def offer_of(paper: Path, held: int, references: int, options: Options) -> Problem | None:
+    """The offer to fetch the literature around a paper; None where the library holds enough of its
+    references, or where the author wants no offer."""
+    declined = options.sources.no_offer
+    if NO_PAPER in declined or str(paper) in declined:
+        return None
+    if references < FEWEST_REFERENCES or held >= LEAST_HELD * references:
+        return None
+    return Problem(
+        "fetch-offered",
+        f"The library holds {held:,} of the {references:,} references of {paper.name}.",
+        f"Fetch the literature of this paper: `:Citewell fetch paper`, or `citewell library fetch "
+        f"--for {paper.name}`; the setting `sources.no_offer` ends this message.",
+    )
 
 
 def suggestions(options: Options, paper: Path, cancel: Cancel | None = None) -> list[str]:

@@ -204,6 +204,9 @@ LONG_LIST = 8
 fabrication."""
 
 
+_GROUPS = frozenset({"collaboration", "collaborations", "consortium", "investigators"})
+
+
 class Difference(StrEnum):
     SAME = "same"
     CUT = "cut"
@@ -255,6 +258,10 @@ def compare_people(
     `others`: the reference's list ends with "and others". `more`: the record names only the first
     authors, and later names are not compared.
     """
+    if not any(map(is_group, known)):
+        # Many records name the people of a collaboration alone; the reference stands for them.
+        people = tuple(author for author in given if not is_group(author))
+        given, others = people, others or len(people) < len(given)
     if not given or not known:
         return AuthorComparison(Difference.UNKNOWN)
     if tuple(given) == tuple(known) and not any(map(_may_be_several, given)):
@@ -317,6 +324,11 @@ def compare_people(
         in_place=all(place in (n, None) for n, place in enumerate(partner)),
         known=len(known),
     )
+
+
+def is_group(author: Author) -> bool:
+    """True for the name of a group of authors: "LIGO Scientific Collaboration"."""
+    return author.display.rpartition(" ")[2].lower() in _GROUPS
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:

@@ -62,6 +62,9 @@ async def test_works_are_measured_then_fetched_with_progress_and_found_at_once(
         assert found["papers"][0]["title"] == "On the growth of the Cedar number 12"
         refused = await session.call_tool("fetch_papers", {"request": "arxiv --category cs.CL"})
         assert refused.is_error and "sources allow arxiv" in refused.content[0].text
+        outside = {"request": f"--for {tmp_path.parent / 'other.bib'}"}
+        refused = await session.call_tool("fetch_papers", outside)
+        assert refused.is_error and "may read" in refused.content[0].text
 
 
 async def test_a_call_that_is_cancelled_ends_the_fetch(

@@ -320,3 +320,31 @@ def test_a_review_lists_what_is_wrong_in_the_quickfix_window(start_neovim: Any) 
     found = editor.lua("return vim.fn.getqflist()")
     assert [one["lnum"] for one in found[:2]] == [3, 3]
     assert "[undefined-key]" in found[0]["text"] and "[unresolved-placeholder]" in found[1]["text"]
+
+
+def test_a_paper_of_another_field_is_offered_its_literature_in_one_line(
+    start_neovim: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    server = BulkServer(count=60)
+    config = tmp_path / "sources.toml"
+    config.write_text(f'[sources]\nsearch = false\nbase_url = "{server.url}"\n', encoding="utf-8")
+    environment |= {"CITEWELL_CONFIG": str(config)}
+    keys = [f"k{i}" for i in range(40, 52)]
+    entries = "".join(
+        f"@article{{{key}, title={{On the growth of the Tree number {key[1:]}}},\n"
+        f"  author={{Alder, Ann}}, year=2010, doi={{10.5555/oa.{key[1:]}}}}}\n"
+        for key in keys
+    )
+    paper = PAPER.replace(
+        "\\bibliography", f"Trees grow \\cite{{{','.join(keys)}}}.\n\\bibliography"
+    )
+    try:
+        editor = start_neovim({"main.tex": paper, "refs.bib": entries}, "main.tex")
+        shown = editor.wait_for_message("The library holds 0 of the 12 references of main.tex")
+        assert ":Citewell fetch paper" in shown
+        assert server.requests == []
+        editor.keys(":Citewell fetch never<CR>")
+        editor.wait(f"table.concat(vim.fn.readfile({str(config)!r})):find('no_offer') ~= nil")
+    finally:
+        server.close()
+    assert server.requests == []

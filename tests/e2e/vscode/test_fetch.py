@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from tests.fakes.bulk import BulkServer
+from tests.fakes.bulk import NAMES, BulkServer
 
 PAPER = r"""
 %! paper.tex
@@ -114,3 +116,45 @@ def test_papers_are_fetched_from_an_allowed_source_and_cited(
     code.save_all()
     assert "On the growth of the {Cedar} number 2" in code.read("refs.bib").decode()
     code.screenshots("cited")
+
+
+def test_the_literature_of_a_paper_is_offered_once_and_fetched_after_a_yes(
+    newcomer, window, fixture_files, source, tmp_path
+):
+    editor, programs = newcomer()
+    (programs / "citewell").symlink_to(Path(sys.executable).parent / "citewell")
+    (programs.parent / "config.toml").write_text(
+        f'[sources]\nbase_url = "{source.url}"\n', encoding="utf-8"
+    )
+    held = tmp_path / "held.jsonl"
+    held.write_text('{"id": "a", "title": "Learning to sit still", "source": "x"}\n')
+    environment = os.environ | {
+        "CITEWELL_DATA": str(programs.parent / "data" / "citewell"),
+        "CITEWELL_CONFIG": str(programs.parent / "config.toml"),
+    }
+    command = [sys.executable, "-m", "citewell", "library", "add", str(held)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    numbers = range(40, 52)
+    entries = "".join(
+        f"@article{{k{n}, title = {{On the growth of the {NAMES[n % 10]} number {n}}},\n"
+        f"  author = {{{NAMES[n % 10]}, Ann}}, year = {2000 + n % 20}, doi = {{10.5555/oa.{n}}}}}\n"
+        for n in numbers
+    )
+    cited = ",".join(f"k{n}" for n in numbers)
+    paper = PAPER.replace("Trees grow.", f"Trees grow \\citep{{{cited}}}.") + entries
+    code = window(fixture_files(paper).write(tmp_path / "paper"), editor)
+    code.open("paper.tex")
+
+    # Offered by itself; nothing is sent before permission, nothing fetched before the plan is seen.
+    offer = "holds 0 of the 12 references of paper.tex"
+    code.message(offer)
+    code.screenshots("offer")
+    assert not source.requests
+    code.answer(offer, "Fetch the Literature")
+    code.answer("would query scholarly sources", "Allow")
+    shown = " ".join(code.message("with what your references cite").inner_text().split())
+    assert "works on Growth of Trees and Forest Soils" in shown
+    code.screenshots("plan")
+    code.answer("with what your references cite", "Fetch")
+    code.message("works fetched from openalex")
+    code.screenshots("literature")

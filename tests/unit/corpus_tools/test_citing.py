@@ -403,3 +403,44 @@ def test_the_command_tells_what_was_learned(
     assert run(["library", "status", "--json"]) == 0
     status = json.loads(capsys.readouterr().out)
     assert status["sources"][str(paper)]["citing"]["passages"] == 4
+
+
+@pytest.mark.parametrize("has_lists", [True, False])
+def test_a_field_that_the_shipped_priors_do_not_know_is_ranked_by_its_own_lists(
+    tmp_path: Path, build: Any, has_lists: bool
+) -> None:
+    places = ("Moor", "Fen", "Heath", "Dune", "Marsh", "Meadow", "Copse", "Hedge")
+    titles = [f"Lapwing Broods Counted on {place}land" for place in places]
+    others = [f"Peat Depth Series {number} of Upland Bogs" for number in range(4)]
+    citing_papers = [f"Wader Survey Report {number}" for number in range(12)]
+    target = 5
+    every = [*titles, *others, *citing_papers]
+    lists = {len(titles) + len(others) + n: (8, 9, 10, target) for n in range(len(citing_papers))}
+    works = tmp_path / "field.jsonl"
+    works.write_text(
+        "".join(
+            json.dumps(
+                openalex(1, (), 90 if number == target and has_lists else 0)
+                | {
+                    "id": f"https://openalex.org/W{100 + number}",
+                    "title": title,
+                    "referenced_works": [
+                        f"https://openalex.org/W{100 + one}"
+                        for one in (lists.get(number, ()) if has_lists else ())
+                    ],
+                }
+            )
+            + "\n"
+            for number, title in enumerate(every)
+        ),
+        encoding="utf-8",
+    )
+    build(works)
+    base = Options()
+    build_library(tmp_path / "library", builders=default_builders(base))
+    library = replace(base.library, path=tmp_path, name="library", starter=False)
+    engine = LocalEngine.open(replace(base, library=library))
+    paper = CitingPaper(references=tuple(Reference(title=title) for title in others[:3]))
+    found = engine.find(Query(text="lapwing broods counted", paper=paper), 8).hits
+    engine.close()
+    assert (found[0].work.title == titles[target]) is has_lists

@@ -83,9 +83,12 @@ M.subcommands = {
     end,
   },
   fetch = {
-    help = 'fetch papers on a topic, or those that this file cites and the library lacks',
+    help = 'fetch papers on a topic, or what this file lacks; `paper`: the literature around it',
     run = function(arguments)
       require('citewell.fetch').run(arguments)
+    end,
+    complete = function(head)
+      return beginning(head, { 'paper', 'never' })
     end,
   },
   library = {

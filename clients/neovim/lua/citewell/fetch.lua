@@ -13,16 +13,23 @@ end
 
 ---@param client vim.lsp.Client
 ---@param bufnr integer
----@param words? string
-local function fetch(client, bufnr, words)
-  if not words or vim.trim(words) == '' then
-    return
-  end
-  client_of.execute(client, 'citewell.fetch', { { words = words } }, function(_, err)
+---@param command string
+---@param argument table|string
+local function execute(client, bufnr, command, argument)
+  client_of.execute(client, command, { argument }, function(_, err)
     if err then
       notify(err.message, vim.log.levels.ERROR)
     end
   end, bufnr)
+end
+
+---@param client vim.lsp.Client
+---@param bufnr integer
+---@param words? string
+local function fetch(client, bufnr, words)
+  if words and vim.trim(words) ~= '' then
+    execute(client, bufnr, 'citewell.fetch', { words = words })
+  end
 end
 
 ---@param client vim.lsp.Client
@@ -33,7 +40,8 @@ local function ask(client, bufnr)
   end)
 end
 
---- Fetch what the arguments of `citewell library fetch` say; without any, ask.
+--- Fetch what the arguments of `citewell library fetch` say, or with `paper` the literature around
+--- this file, which `never` declines to be offered; without any, ask.
 ---@param arguments string[]
 function M.run(arguments)
   local bufnr = vim.api.nvim_get_current_buf()
@@ -41,11 +49,19 @@ function M.run(arguments)
   if not client then
     return
   end
+  local uri = vim.uri_from_bufnr(bufnr)
+  if arguments[1] == 'paper' then
+    execute(client, bufnr, 'citewell.fetch', { uri = uri, paper = true })
+    return
+  end
+  if arguments[1] == 'never' then
+    execute(client, bufnr, 'citewell.declineFetch', arguments[2] == 'all' and '' or uri)
+    return
+  end
   if #arguments > 0 then
     fetch(client, bufnr, table.concat(arguments, ' '))
     return
   end
-  local uri = vim.uri_from_bufnr(bufnr)
   client_of.execute(client, 'citewell.fetchSuggestions', { uri }, function(found, err)
     if err or type(found) ~= 'table' or #found == 0 then
       ask(client, bufnr)

@@ -1,6 +1,6 @@
 """OpenAlex by topic, venue, author and institution, with references and citation counts.
 
-Cursor paging: https://docs.openalex.org/how-to-use-the-api/get-lists-of-entities/paging
+Cursor paging: https://developers.openalex.org/guides/page-through-results
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from citewell.corpus.errors import LibraryError
 from citewell.model import Problem
 from citewell.sources.adapters.openalex import OpenAlex
 from citewell.sources.contract import Ask, Failed, NonsenseError, child, children, json_object
-from citewell.sources.values import raw
+from citewell.sources.values import raw, today
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Request, Selection
 from citewell_corpus.fetching.run import unknown_name
 
@@ -30,20 +30,24 @@ _ENTITIES = {
     "authors": ("/authors", "authorships.author.id", "A"),
     "institutions": ("/institutions", "authorships.institutions.id", "I"),
 }
+BATCH = 50
+"""Identifiers that one filter takes."""
+_LATEST = 2
+"""Years before this one in which a work is among the latest."""
+_LATEST_PAGES = 20
+"""Pages of the latest works."""
 _SYNTAX = re.compile(r"[^\w\s-]+")
 
 
 class OpenAlexFeed(BaseFeed):
-    """`/works` with filters, two hundred works a page."""
+    """`/works` with filters, a hundred works a page."""
 
     name = "openalex"
     source = OpenAlex
     format = "openalex"
-    fields = frozenset(
-        {"query", "topics", "venues", "authors", "institutions", "since", "until", "cited_at_least"}
-    )
-    needs = frozenset({"query", "topics", "venues", "authors", "institutions"})
-    page_size = 200
+    needs = frozenset({"query", "topics", "venues", "authors", "institutions", "works"})
+    fields = needs | {"since", "until", "cited_at_least"}
+    page_size = 100
 
     async def resolved(self, selection: Selection, request: Request[str]) -> Selection:
         """Names of topics, venues, authors and institutions as OpenAlex's identifiers."""
@@ -60,44 +64,77 @@ class OpenAlexFeed(BaseFeed):
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
         """The next page. OpenAlex gives the date of a change to paying users only, so that a later
-        round requests works published since."""
+        round asks for what was published since."""
+        parts, number, _, cursor = _place(selection, cursor)
+        part = parts[number]
         filters = [
             f"{name}:{'|'.join(values)}"
             for field, (_, name, _) in _ENTITIES.items()
-            if (values := getattr(selection, field))
+            if (values := getattr(part, field))
         ]
-        if selection.query:
-            words = " ".join(_SYNTAX.sub(" ", selection.query).split())
+        if part.works:
+            filters.append(f"openalex:{'|'.join(part.works)}")
+        if part.query:
+            words = " ".join(_SYNTAX.sub(" ", part.query).split())
             filters.append(f"title_and_abstract.search:{words}")
-        if selection.since:
-            filters.append(f"publication_year:>{selection.since - 1}")
-        if selection.until:
-            filters.append(f"publication_year:<{selection.until + 1}")
-        if selection.cited_at_least:
-            filters.append(f"cited_by_count:>{selection.cited_at_least - 1}")
+        if part.since:
+            filters.append(f"publication_year:>{part.since - 1}")
+        if part.until:
+            filters.append(f"publication_year:<{part.until + 1}")
+        if part.cited_at_least:
+            filters.append(f"cited_by_count:>{part.cited_at_least - 1}")
         if changed_since:
             filters.append(f"from_publication_date:{changed_since}")
         params = (
             ("filter", ",".join(filters)),
             ("per_page", str(self.page_size)),
-            ("cursor", cursor or "*"),
             ("select", _SELECT),
+            *(() if part.works else (("cursor", cursor or "*"),)),
+            *(() if part.works or not selection.works else (("sort", "cited_by_count:desc"),)),
         )
         return Ask(path="/works", params=params)
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
-        """The works of an answer, verbatim."""
+        """The works of an answer, as OpenAlex wrote them; those that are named are not repeated."""
         answer = json_object(body)
         meta = child(answer, "meta")
         if not isinstance(answer.get("results"), list):
             raise NonsenseError("the body has no list of works")
         works = children(answer, "results")
         total = meta.get("count")
+        parts, number, pages, _ = _place(selection, cursor)
+        following = raw(meta.get("next_cursor"), 10_000) if works else ""
+        if selection.works:
+            is_limited = bool(parts[number].venues) and pages + 1 == _LATEST_PAGES
+            if following and not parts[number].works and not is_limited:
+                following = f"{number}.{pages + 1}:{following}"
+            else:
+                following = f"{number + 1}.0:" if number + 1 < len(parts) else ""
+        if not parts[number].works:
+            known = frozenset(selection.works)
+            works = [work for work in works if raw(work.get("id")).rpartition("/")[2] not in known]
+        is_last = number + 1 == len(parts)
         return FetchedPage(
             records=tuple(msgspec.json.encode(work) for work in works),
-            cursor=raw(meta.get("next_cursor"), 10_000) if works else "",
-            total=total if isinstance(total, int) else None,
+            cursor=following,
+            total=total if is_last and isinstance(total, int) else None,
         )
+
+
+def _place(selection: Selection, cursor: str) -> tuple[list[Selection], int, int, str]:
+    """The parts of a selection that are asked for one after the other, the number of the part that
+    a cursor is in, its pages so far, and the source's own cursor there."""
+    if not selection.works:
+        return [selection], 0, 0, cursor
+    named, whole = selection.works, msgspec.structs.replace(selection, works=())
+    parts = [Selection(works=named[at : at + BATCH]) for at in range(0, len(named), BATCH)]
+    if whole.topics and whole.venues:
+        parts.append(msgspec.structs.replace(whole, since=int(today()[:4]) - _LATEST))
+    if whole.topics:
+        parts.append(msgspec.structs.replace(whole, venues=()))
+    place, _, own = cursor.partition(":")
+    number, _, pages = (place or "0.0").partition(".")
+    return parts, int(number), int(pages), own
 
 
 async def _identifier(path: str, letter: str, field: str, name: str, request: Request[str]) -> str:

@@ -20,18 +20,23 @@ from msgspec import Struct
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.projects import Projects
-from citewell.lsp.protocol.editor import Editor, arguments_of
-from citewell.lsp.protocol.progress import Report, on_thread, step_on_thread, with_progress
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.state.checking import ReferenceChecks
 from citewell.model import CitewellError, Problem
 from citewell.model.check import Verdict
-from citewell.sources.registry import allowed, consent_question, source_titles, suggested
+from citewell.sources.registry import (
+    allowed,
+    consent_question,
+    may_download,
+    source_titles,
+    suggested,
+)
 
 if TYPE_CHECKING:
     from citewell.features.checking.check import EntryBytes
     from citewell.model.check import Check
-    from citewell.usecases.library_fetch import Fetched, FetchRequest, FetchSize
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +101,17 @@ class Consent:
                 return False
             return bool(await self._ask())
 
+    async def given_to(self, source: str) -> bool:
+        """True when one source is allowed, be it by the answer to the question put now."""
+        async with self._asking:
+            if not may_download(self._buffers.workspace_options().sources.allow, source):
+                title = await self._editor.ask(
+                    types.MessageType.Info, consent_question((source,)), (YES, NOT_NOW)
+                )
+                if title == YES:
+                    self._remember({"allow": [*self._names(), source]})
+            return may_download(self._buffers.workspace_options().sources.allow, source)
+
     async def ask(self) -> tuple[str, ...]:
         """Ask the question, even if it was asked before; return the allowed sources."""
         await self._editor.configured()
@@ -114,7 +130,21 @@ class Consent:
             self._remember({"allow": [], "ask": False})
         return self._names()
 
+    def decline_offers(self, paper: str) -> None:
+        """Never again offer to fetch the literature around a paper; with "", around any."""
+        from citewell.usecases.library_fetch import NO_PAPER
+
+        declined = self._buffers.workspace_options().sources.no_offer
+        names = list(dict.fromkeys((*declined, paper or NO_PAPER)))
+        self._write({"no_offer": names})
+
     def _remember(self, values: Mapping[str, Any]) -> None:
+        if (path := self._write(values)) is not None:
+            say = "are allowed now" if values["allow"] else "are not allowed"
+            self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
+
+    def _write(self, values: Mapping[str, Any]) -> Path | None:
+        """Set values in the user's settings file; its path, or None where that failed."""
         from citewell.options.remember import remember, user_file_in_use
 
         settings = self._editor.settings
@@ -123,11 +153,10 @@ class Consent:
             remember(path, "sources", values)
         except CitewellError as error:
             self._editor.show_problems([error.problem], again=True)
-            return
+            return None
         settings.forget_files()
         self._reconfigure()
-        say = "are allowed now" if values["allow"] else "are not allowed"
-        self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
+        return path
 
     def _names(self) -> tuple[str, ...]:
         return allowed(self._buffers.workspace_options().sources.allow)[0]
@@ -230,113 +259,3 @@ def _summary(checks: Sequence[Check], *, complete: bool) -> str:
     begin = "" if complete else "Stopped early. "
     origin = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
     return f"{begin}{len(checks)} references: {', '.join(words)}.{origin}"
-
-
-# `citewell.fetch`: download of many works of a source, estimated, confirmed, and cancellable.
-#
-# `citewell.fetchSuggestions` returns requests for works that a document cites and the library
-# lacks.
-
-FETCH = "citewell.fetch"
-SUGGESTIONS = "citewell.fetchSuggestions"
-FETCH_NOW, CANCEL = "Fetch", "Cancel"
-_MAX_BUTTONS = 3
-"""Number of suggestions as buttons, for an editor without a picker."""
-
-
-class FetchArguments(Struct, frozen=True):
-    """A request for a download."""
-
-    words: str = ""
-    """The request as on the command line; empty: the server asks the author."""
-    uri: str = ""
-    """URI of the document whose missing works are suggested."""
-
-
-def fetch_handlers(
-    editor: Editor, buffers: Buffers, consent: Consent, *, forget_records: Callable[[], None]
-) -> Handlers:
-    """The commands for downloads; `forget_records` is called once the library has new works."""
-
-    async def fetch(arguments: Any = None) -> dict[str, Any]:
-        wanted = arguments_of(editor, FETCH, arguments or {}, FetchArguments)
-        await editor.configured()
-        if wanted is None or not await consent.given():
-            return {"fetched": 0}
-        try:
-            return await _fetch(editor, buffers, wanted, forget_records)
-        except CitewellError as error:
-            editor.show_problems([error.problem], again=True)
-            return {"fetched": 0}
-
-    async def suggestions(uri: Any) -> list[str]:
-        await editor.configured()
-        path = buffers.path_of(uri) if isinstance(uri, str) else None
-        return [] if path is None else await _suggestions(editor, buffers, path)
-
-    return (Command(FETCH, fetch), Command(SUGGESTIONS, suggestions))
-
-
-async def _suggestions(editor: Editor, buffers: Buffers, path: Path) -> list[str]:
-    from citewell.usecases.library_fetch import suggestions
-
-    options = buffers.workspace_options()
-    try:
-        return await asyncio.to_thread(suggestions, options, path)
-    except CitewellError as error:
-        if error.problem.code != "library-missing":  # a download may create the first library
-            editor.show_problems([error.problem], again=True)
-        return []
-
-
-async def _fetch(
-    editor: Editor, buffers: Buffers, wanted: FetchArguments, forget_records: Callable[[], None]
-) -> dict[str, Any]:
-    from citewell.usecases.library_fetch import EXAMPLE, fetch, measure, request_of
-
-    words = wanted.words.strip()
-    if not words:
-        path = buffers.path_of(wanted.uri) if wanted.uri else None
-        found = [] if path is None else await _suggestions(editor, buffers, path)
-        if not found:
-            editor.inform(f"Nothing to suggest. Say what to fetch, for example: {EXAMPLE}")
-            return {"fetched": 0}
-        question = "Which works shall be fetched for the library?"
-        words = await editor.ask(types.MessageType.Info, question, found[:_MAX_BUTTONS]) or ""
-        if not words:
-            return {"fetched": 0}
-    request = request_of(words)
-    options = buffers.workspace_options()
-
-    async def look(_: Report) -> FetchSize:
-        return await step_on_thread(lambda cancel: measure(options, request, cancel))
-
-    size = await with_progress(editor, f"measuring what {request.source} has", look)
-    if size is None:
-        return {"fetched": 0}
-    question = f"{size.words}. Fetch them into the library {options.library.name}?"
-    if await editor.ask(types.MessageType.Info, question, (FETCH_NOW, CANCEL)) != FETCH_NOW:
-        return {"fetched": 0}
-
-    async def job(report: Report) -> Fetched:
-        return await on_thread(lambda show, stop: fetch(options, request, show, stop), report)
-
-    done = await with_progress(editor, f"fetching from {request.source}", job)
-    return _answer(editor, request, done, forget_records)
-
-
-def _answer(
-    editor: Editor, request: FetchRequest, done: Fetched | None, forget_records: Callable[[], None]
-) -> dict[str, Any]:
-    if done is None:
-        editor.inform(
-            "The fetch was cancelled. What was fetched is kept: fetch the same again to go on."
-        )
-        return {"fetched": 0, "cancelled": True}
-    if done.problem is not None:
-        editor.show_problems([done.problem], again=True)
-    forget_records()
-    editor.inform(
-        f"{done.new:,} works fetched from {request.source}. The library has {done.works:,} papers."
-    )
-    return {"fetched": done.new, "works": done.works}

@@ -171,7 +171,9 @@ class ReferenceChecks:
         self._engine = engine
         self._background = background
         self.on_news: Callable[[], None] = lambda: None
-        """Called after new results."""
+        """Called when more is known."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when nothing is being looked up any more."""
         self.answers = CheckCache()
         self._queue: dict[bytes, None] = {}
         """Digests of the references in `_checking`, in order."""
@@ -239,6 +241,8 @@ class ReferenceChecks:
             for start in range(0, _size(part), CHUNK):
                 await self._want(await self._unknown(part, start))
             self._seen[path] = (part.bib, part.keys)
+            if not self._queue:
+                self.on_settled()
 
     def again(self) -> None:
         """Forget cancelled and failed look-ups, so that they are repeated."""
@@ -352,6 +356,7 @@ class ReferenceChecks:
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
+            self.on_settled()
 
     async def _learn_all(
         self, checking: CheckTask, world: bytes, progress: DelayedProgress

@@ -1,0 +1,121 @@
+"""A paper whose references the library lacks: the offer to fetch the literature around it comes by
+itself, once, and nothing is sent before the author agrees."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from tests.fakes.bulk import NAMES, BulkServer
+
+from citewell.options import Options
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import FileSource
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+COUNT = 12
+BIB = "".join(
+    f"@article{{k{i}, title={{On the growth of the {NAMES[i % 10]} number {i}}},\n"
+    f"  author={{{NAMES[i % 10]}, Ann}}, year={2000 + i % 20}, doi={{10.5555/oa.{i}}}}}\n"
+    for i in range(40, 40 + COUNT)
+)
+PAPER = (
+    "\\documentclass{article}\\begin{document}\nTrees grow \\cite{"
+    + ",".join(f"k{i}" for i in range(40, 40 + COUNT))
+    + "}.\n\\bibliography{refs}\\end{document}\n"
+)
+OFFER = f"The library holds 0 of the {COUNT} references of paper.tex."
+
+
+@pytest.fixture
+def server() -> Iterator[BulkServer]:
+    found = BulkServer(count=120)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: BulkServer) -> Path:
+    path = tmp_path / "user.toml"
+    path.write_text(f'[sources]\nsearch = false\nbase_url = "{server.url}"\n', encoding="utf-8")
+    monkeypatch.setenv("CITEWELL_CONFIG", str(path))
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+    return path
+
+
+class Author:
+    """Answers the questions of the server in order; the last answer is repeated."""
+
+    def __init__(self, editor: Any, *answers: str) -> None:
+        self.questions: list[str] = []
+        self._answers = list(answers)
+
+        def ask(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+            self.questions.append(params.message)
+            answer = self._answers.pop(0) if self._answers else ""
+            return types.MessageActionItem(answer) if answer else None
+
+        editor.client.protocol.fm.features[types.WINDOW_SHOW_MESSAGE_REQUEST] = ask
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """A folder with a library of another field."""
+    held = tmp_path / "held.jsonl"
+    held.write_text('{"id": "a", "title": "Learning to sit still", "source": "x"}\n')
+    build_library(
+        tmp_path / "libraries" / "default",
+        add=[FileSource(path=str(held), format="records")],
+        builders=default_builders(Options()),
+    )
+    return tmp_path / "libraries"
+
+
+async def start(start_editor: Any, libraries: Path, *answers: str, **client: Any) -> Any:
+    files = {"refs.bib": BIB, "paper.tex": PAPER}
+    editor = await start_editor(files=files, library=libraries, **client)
+    author = Author(editor, *answers)
+    editor.open("paper.tex")
+    return editor, author
+
+
+def shows_problems(capabilities: types.ClientCapabilities) -> None:
+    """Announce what the extension for VS Code announces."""
+    capabilities.experimental = {"citewell": {"problems": True}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"), [("Not for This Paper", "paper.tex"), ("Never", "all"), ("Not now", "")]
+)
+async def test_a_declined_offer_sends_nothing_and_is_not_repeated(
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer, answer: str, kept: str
+) -> None:
+    editor, author = await start(start_editor, libraries, answer, capabilities=shows_problems)
+    await editor.wait_for(lambda: len(author.questions) == 1, 60)
+    await editor.wait_for(lambda: kept in user.read_text(), 10)
+    assert ("no_offer" in user.read_text()) is bool(kept)
+    editor.type("paper.tex", PAPER.index("Trees grow") + len("Trees grow"), " slowly")
+    await editor.client.workspace_execute_command_async(
+        types.ExecuteCommandParams("citewell.check")
+    )
+    assert author.questions == [OFFER]
+    assert server.requests == []
+
+
+async def test_another_editor_shows_one_line_with_the_command_and_can_end_it(
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer
+) -> None:
+    editor, author = await start(start_editor, libraries)
+    await editor.wait_for(lambda: any(OFFER in one for one in editor.messages), 60)
+    (message,) = [one for one in editor.messages if OFFER in one]
+    assert "`:Citewell fetch paper`" in message
+    await editor.client.workspace_execute_command_async(
+        types.ExecuteCommandParams("citewell.declineFetch", [editor.uri("paper.tex")])
+    )
+    assert "paper.tex" in tomllib.loads(user.read_text())["sources"]["no_offer"][0]
+    assert author.questions == [] and server.requests == []

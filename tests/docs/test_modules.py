@@ -6,10 +6,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95168,
-    "server: files": 417,
-    "corpus tools and lab: lines": 24387,
-    "corpus tools and lab: files": 132,
+    "server: lines": 95438,
+    "server: files": 418,
+    "corpus tools and lab: lines": 24930,
+    "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,
     "most files in one folder": 30,

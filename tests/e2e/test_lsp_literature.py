@@ -89,6 +89,23 @@ def shows_problems(capabilities: types.ClientCapabilities) -> None:
     capabilities.experimental = {"citewell": {"problems": True}}
 
 
+async def test_the_offer_leads_through_permission_and_plan_to_the_fetched_works(
+    start_editor: Any, user: Path, libraries: Path, server: BulkServer
+) -> None:
+    answers = ("Fetch the Literature", "Allow", "Fetch")
+    editor, author = await start(start_editor, libraries, *answers, capabilities=shows_problems)
+    await editor.wait_for(lambda: len(author.questions) == 1, 60)
+    assert author.questions[0] == OFFER
+    await editor.wait_for(lambda: len(author.questions) == 3, 60)
+    assert "to OpenAlex (api.openalex.org)" in author.questions[1]
+    assert "works on Growth of Trees and Forest Soils" in author.questions[2]
+    await editor.wait_for(
+        lambda: any("works fetched from openalex" in one for one in editor.messages), 90
+    )
+    assert tomllib.loads(user.read_text())["sources"]["allow"] == ["openalex"]
+    assert server.requests
+
+
 @pytest.mark.parametrize(
     ("answer", "kept"), [("Not for This Paper", "paper.tex"), ("Never", "all"), ("Not now", "")]
 )
@@ -111,7 +128,7 @@ async def test_another_editor_shows_one_line_with_the_command_and_can_end_it(
     start_editor: Any, user: Path, libraries: Path, server: BulkServer
 ) -> None:
     editor, author = await start(start_editor, libraries)
-    await editor.wait_for(lambda: any(OFFER in one for one in editor.messages), 60)
+    await editor.wait_for(lambda: any(OFFER in one for one in editor.messages), 20)
     (message,) = [one for one in editor.messages if OFFER in one]
     assert "`:Citewell fetch paper`" in message
     await editor.client.workspace_execute_command_async(

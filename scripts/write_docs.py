@@ -222,7 +222,9 @@ Every setting has one name and can be set in five places; later ones override ea
    or the file that `--config` or the variable `CITEWELL_CONFIG` names;
 2. the workspace file, the nearest `citewell.toml` from the manuscript's folder upward to the
    root of the workspace or repository;
-3. the environment, as `CITEWELL_RETRIEVAL_RRF_K=30`; lists are separated by commas;
+3. the environment, as `CITEWELL_RETRIEVAL_RRF_K=30`; lists are separated by commas. A file of
+   variables, such as `.env`, is read only with `citewell --env-file .env COMMAND`, below those of
+   the process: a workspace must not set keys by itself;
 4. the editor, in camelCase below `citewell`, as `"citewell.retrieval.rrfK": 30`;
 5. the flag `--set retrieval.rrf_k=30` of the command line.
 

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Union
 
@@ -83,11 +83,13 @@ def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @contextlib.contextmanager
 def server(
-    env: dict[str, str], *arguments: str | Path, token: str = ""
+    env: dict[str, str], *arguments: str | Path, token: str = "", before: Sequence[str] = ()
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server on a free port of this machine: its address and its process."""
+    """A server on a free port of this machine: its address and its process. `before` are arguments
+    before the command."""
     given = {"CITEWELL_HTTP_TOKEN": token} if token else {}
-    command = [sys.executable, "-m", "citewell", "serve", "--port", "0", *map(str, arguments)]
+    command = [sys.executable, "-m", "citewell", *before, "serve", "--port", "0"]
+    command += map(str, arguments)
     # A group of its own: a signal that a test sends must not end the tests.
     alone: dict[str, Any] = (
         {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}

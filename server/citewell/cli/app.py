@@ -142,6 +142,12 @@ EPILOG = "Exit codes: 0 success; 1 success with findings; 2 usage error or broke
     multiple=True,
     help="Change one setting for this run, such as retrieval.dense=false (repeatable).",
 )
+@click.option(
+    "--env-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="File of environment variables, such as .env; those of the process come first.",
+)
 @click.option("-v", "--verbose", count=True, help="Log more; -vv shows tracebacks too.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors only, and no notes on settings.")
 @click.version_option(__version__, prog_name="citewell", message="%(prog)s %(version)s")
@@ -151,6 +157,7 @@ def root(
     library: str,
     config: Path | None,
     overrides: tuple[str, ...],
+    env_file: Path | None,
     verbose: int,
     quiet: bool,
 ) -> None:
@@ -159,6 +166,10 @@ def root(
         ctx.color = False
     verbosity = -1 if quiet else verbose
     set_up_logging(verbosity)
+    if env_file is not None:
+        from citewell.cli.terminal import read_environment
+
+        read_environment(env_file)
     ctx.obj = Session(library, config, overrides, verbosity)
 
 

@@ -293,6 +293,20 @@ class Session:
         return found | library_settings(self.library)
 
 
+def read_environment(path: Path) -> None:
+    """Set the variables of a file such as `.env` that this process lacks. No value is expanded.
+    Raises `CitewellError` for a file that cannot be read."""
+    from io import StringIO
+
+    from dotenv import dotenv_values
+
+    from citewell.documents.textfile import read_text
+
+    found = dotenv_values(stream=StringIO(read_text(path).text), interpolate=False)
+    for name, value in found.items():
+        os.environ.setdefault(name, value or "")
+
+
 # The .bib files with keys that name papers on the command line.
 
 BIB = click.Path(path_type=Path, exists=True, dir_okay=False)

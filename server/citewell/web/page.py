@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from citewell.serving.problem_json import PAGE_HEADERS
@@ -33,7 +34,8 @@ _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
 class PageApp:
-    """Serves the page at `/` and its files, and passes every other request to an application.
+    """Serves the page at `/` and its files, and passes every other request to an application, also
+    one for `/` that asks for JSON.
 
     The address of a file contains a hash of all files, so that a browser may keep it and
     never mixes two versions.
@@ -59,7 +61,7 @@ class PageApp:
         if scope["method"] not in ("GET", "HEAD"):
             return None
         path = scope["path"]
-        if path == "/":
+        if path == "/" and "application/json" not in Headers(scope=scope).get("accept", ""):
             return self._shell.response(scope, "text/html; charset=utf-8", "no-cache")
         asset = self._assets.get(path)
         if asset is None:
@@ -76,7 +78,7 @@ class _StaticFile:
 
     def response(self, scope: Scope, media_type: str, cache_control: str) -> Response:
         """The file, compressed for a client that accepts it."""
-        headers = HEADERS | {"cache-control": cache_control, "vary": "accept-encoding"}
+        headers = HEADERS | {"cache-control": cache_control, "vary": "accept, accept-encoding"}
         content = self._content
         if "gzip" in dict(scope["headers"]).get(b"accept-encoding", b"").decode("latin-1"):
             content = self._compressed

@@ -1,5 +1,6 @@
 """The root command: speed, flags, and how errors end."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,21 @@ def test_a_flag_that_cannot_hold_is_wrong_usage_and_nothing_is_done(
     assert app.run(["--set", setting, "llm"]) == 2
     shown = capsys.readouterr()
     assert message in shown.err and not shown.out
+
+
+def test_a_file_of_variables_is_read_below_the_environment_and_only_if_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ".env"
+    file.write_text('export CITEWELL_LLM_PROVIDER="olama"\nCITEWELL_LLM_MODEL=$HOME\n')
+    monkeypatch.setattr(os, "environ", dict(os.environ) | {"CITEWELL_LLM_MODEL": "own"})
+    monkeypatch.chdir(tmp_path)
+    assert app.run(["llm"]) == 0
+    assert "olama" not in capsys.readouterr().err
+    app.run(["--env-file", str(file), "llm"])
+    assert "olama" in capsys.readouterr().err
+    assert os.environ["CITEWELL_LLM_MODEL"] == "own"
+    assert app.run(["--env-file", "missing", "llm"]) == 2
 
 
 @pytest.fixture

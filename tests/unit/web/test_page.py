@@ -109,6 +109,14 @@ def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).text == "data"
 
 
+def test_a_program_that_asks_for_json_reaches_the_application(client: TestClient) -> None:
+    assert client.get("/", headers={"Accept": "application/json"}).text == "data"
+    for accept in ("*/*", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"):
+        found = client.get("/", headers={"Accept": accept})
+        assert found.headers["content-type"].startswith("text/html")
+        assert "accept" in found.headers["vary"].split(", ")
+
+
 def test_other_methods_reach_the_application(client: TestClient) -> None:
     assert client.post("/").text == "data"
     assert client.head("/").status_code == 200
@@ -188,7 +196,7 @@ def test_all_files_are_sent_compressed(client: TestClient) -> None:
         path = "/" if name == "index.html" else f"/{before}/{name}"
         found = client.get(path, headers={"Accept-Encoding": "gzip"})
         assert found.headers["content-encoding"] == "gzip"
-        assert found.headers["vary"] == "accept-encoding"
+        assert found.headers["vary"] == "accept, accept-encoding"
         sent += int(found.headers["content-length"])
         plain = client.get(path, headers={"Accept-Encoding": "identity"})
         assert "content-encoding" not in plain.headers

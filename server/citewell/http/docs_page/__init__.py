@@ -1,6 +1,7 @@
-"""The page on /docs: the OpenAPI document for readers, with a form to try each request.
+"""The page on /docs and /redoc: the OpenAPI document for readers, with a form to try each request;
+and the addresses of the server as JSON on /.
 
-Its files contain no data and need no token; the page reads its content from /openapi.json.
+They contain no data and need no token; the page reads its content from /openapi.json.
 """
 
 from __future__ import annotations
@@ -10,23 +11,37 @@ from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from citewell import __version__
 from citewell.serving.problem_json import PAGE_HEADERS
 
 _FILES: Final = {
     "/docs": ("index.html", "text/html; charset=utf-8"),
+    "/redoc": ("index.html", "text/html; charset=utf-8"),
     "/docs/docs.css": ("docs.css", "text/css; charset=utf-8"),
     "/docs/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
 }
-PATHS: Final = frozenset(_FILES)
+_ADDRESSES: Final = {
+    "name": "Citewell",
+    "version": __version__,
+    "openapi": "openapi.json",
+    "docs": "docs",
+    "health": "health",
+}
+"""Relative to the address of the server."""
+PATHS: Final = frozenset(("/", *_FILES))
 """Paths served without a token."""
 
 
 def docs_routes() -> list[BaseRoute]:
-    """The routes of the page and of its files."""
-    return [Route(path, _file) for path in _FILES]
+    """The routes of the addresses, the page and its files."""
+    return [Route("/", _addresses), *(Route(path, _file) for path in _FILES)]
+
+
+async def _addresses(request: Request) -> Response:
+    return JSONResponse(_ADDRESSES, headers=PAGE_HEADERS)
 
 
 async def _file(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -81,7 +82,18 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 @tool(
     finding.find,
     title="Find citations",
-    without={"markup", "bib", "title", "abstract", "abstracts", "forms", "style", "choose"},
+    without={
+        "queries",
+        "markup",
+        "bib",
+        "title",
+        "abstract",
+        "abstracts",
+        "forms",
+        "style",
+        "choose",
+    },
+    defaults={"text": inspect.Parameter.empty},
     asks=may_search,
     answer={
         "status": choice(Status),

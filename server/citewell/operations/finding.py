@@ -15,7 +15,7 @@ from citewell.documents.project.paper_project import reference_of
 from citewell.features.checking.support import reports_others, uncited_sentences
 from citewell.features.citing.known_works import KnownWorks, all_named
 from citewell.features.text.evidence import picks, reason, why
-from citewell.model import CitingPaper, Hit, Problem, Query, SearchResult
+from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
@@ -24,6 +24,7 @@ from citewell.model.words import Certainty, certainty
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
 from citewell.operations.papers import (
     MAX_PAPERS,
+    PASSAGE,
     SUFFIXES,
     BibText,
     Confidence,
@@ -41,11 +42,14 @@ from citewell.operations.papers import (
     with_citations,
 )
 from citewell.usecases.find import (
+    MAX_PASSAGE,
     MAX_PLACES,
     Found,
     Status,
     choose,
+    find_in_one_pass,
     find_papers,
+    in_sentence,
     passage_queries,
     status_of,
     suffix_of,
@@ -55,10 +59,18 @@ MAX_REFERENCES = 500
 """Maximum number of entries of a .bib that inform the ranking about the paper's topic."""
 
 
-class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A passage, and what is known of the paper that it is from."""
+MAX_QUERIES = 100
+MAX_QUERY = 2_000
 
-    text: Passage
+
+class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage or several queries, and what is known of the paper that it is from."""
+
+    text: Annotated[str, Meta(max_length=MAX_PASSAGE, description=PASSAGE)] = ""
+    queries: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=MAX_QUERY)], ...],
+        Meta(max_length=MAX_QUERIES, description="Texts to search for in one pass."),
+    ] = ()
     markup: Markup = "auto"
     k: Count = 5
     bib: BibText = ""
@@ -91,17 +103,33 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FindAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The places of a passage, in order."""
+    """The places of a passage or the queries, in order."""
 
     status: Status
     places: tuple[Place, ...]
     problems: tuple[Problem, ...] = ()
 
 
-@operation("Papers to cite in a passage", queue="passage", seconds=LONG_SECONDS)
+_TEXT_OR_QUERIES = {
+    "oneOf": [
+        {"required": ["text"], "properties": {"text": {"minLength": 1}}},
+        {"required": ["queries"], "properties": {"queries": {"minItems": 1}}},
+    ]
+}
+
+
+@operation(
+    "Papers to cite in a passage",
+    queue="passage",
+    seconds=LONG_SECONDS,
+    schema_keywords=_TEXT_OR_QUERIES,
+)
 def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
-    """For each [CITATION] in a passage the papers to cite, best first. `nothing_found`: all was
-    searched, and holds no such paper; `not_checked`: a part of the search did not answer."""
+    """For each [CITATION] in a passage, or each of several queries, the papers to cite, best first.
+    `nothing_found`: all was searched, and holds no such paper; `not_checked`: a part of the search
+    did not answer."""
+    if bool(request.text) == bool(request.queries):
+        raise CitewellError(_TEXT_AND_QUERIES)
     bib = parse_bib(request.bib, "references.bib") if request.bib else BibFile("", "")
     paper = CitingPaper(
         title=request.title,
@@ -129,7 +157,7 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
                 chosen=one.who,
             )
         )
-    if len(found) == MAX_PLACES:
+    if len(found) == MAX_PLACES and request.text:
         problems.append(_MANY)
     return FindAnswer(status=status, places=tuple(places), problems=public_problems(problems))
 
@@ -142,14 +170,21 @@ def found_places(
     paper: CitingPaper | None = None,
     suffix: str = "",
 ) -> list[Found]:
-    """The papers for each place of the passage. `suffix` is that of the paper's file, if it has
-    one."""
+    """The papers for each query, or each place of the passage. `suffix` is that of the paper's
+    file, if it has one."""
+    pick = request.choose and picks(service.options)
+    if request.queries:
+        known = paper or CitingPaper()
+        queries = [
+            in_sentence(Query(text=text, paper=known), service.options) for text in request.queries
+        ]
+        return find_in_one_pass(service.engine, queries, request.k, pick=pick, cancel=cancel)
     suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
     return find_papers(
         service.engine,
         passage_queries(request.text, suffix, service.options, paper),
         request.k,
-        pick=request.choose and picks(service.options),
+        pick=pick,
         progress=service.progress,
         cancel=cancel,
     )
@@ -184,6 +219,9 @@ def sentence_of(query: Query) -> str:
 
 NO_PLACE = Problem(
     "request-invalid", "The text contains no place for a citation.", "Mark it with [CITATION]."
+)
+_TEXT_AND_QUERIES = Problem(
+    "request-invalid", "Give one of `text` and `queries`.", "Send one of them."
 )
 _MANY = Problem(
     "places-left-out",

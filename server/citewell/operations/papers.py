@@ -27,15 +27,11 @@ MAX_FILE = 1_000_000
 MAX_PAPERS = 50
 MAX_ID = 300
 
-Passage = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=MAX_PASSAGE,
-        description="LaTeX or Markdown in any language. [CITATION] or another placeholder marks "
-        "where a citation belongs; default: the end.",
-    ),
-]
+PASSAGE = (
+    "LaTeX or Markdown in any language. [CITATION] or another placeholder marks where a citation "
+    "belongs; default: the end."
+)
+Passage = Annotated[str, Meta(min_length=1, max_length=MAX_PASSAGE, description=PASSAGE)]
 Markup = Annotated[
     Literal["auto", "latex", "markdown"],
     Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),

@@ -54,7 +54,7 @@ from citewell.usecases.fill import (
 from citewell.usecases.find import (
     Found,
     Progress,
-    choose,
+    find_in_one_pass,
     find_papers,
     in_sentence,
     no_progress,
@@ -190,11 +190,7 @@ class Library(Closing):
         are those of `find`. An online library asks the sources for one text after the other."""
         queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
         if not self.online and len(queries) > 1:
-            results = self.engine.find_batch(queries, limit, tier="deep")
-            return [
-                choose(self.engine, query, result, pick=pick)
-                for query, result in zip(queries, results, strict=True)
-            ]
+            return find_in_one_pass(self.engine, queries, limit, pick=pick)
         found: list[Found] = []
         for query in queries:
             if self.online:

@@ -48,6 +48,14 @@ def test_a_program_reads_the_addresses_at_the_root(
         assert httpx2.get(f"{url}/").headers["content-type"].startswith("text/html")
 
 
+def test_several_queries_of_one_request_are_answered_in_order(url: str) -> None:
+    texts = ["attention is all you need", "deep residual learning"]
+    places = post(url, "/v1/find", {"queries": texts, "k": 1})["places"]
+    alone = [post(url, "/v1/find", {"queries": [one], "k": 1})["places"][0] for one in texts]
+    assert [one["papers"][0]["id"] for one in places] == [one["papers"][0]["id"] for one in alone]
+    assert places[0]["papers"][0]["title"] == "Attention Is All You Need"
+
+
 ENDS = (
     [signal.CTRL_BREAK_EVENT] if sys.platform == "win32" else [signal.SIGINT, signal.SIGTERM]
 )  # fmt: skip

@@ -43,6 +43,18 @@ def test_a_passage_without_a_mark_wants_a_citation_at_its_end(client: Any) -> No
     assert place["papers"][0]["id"] == ATTENTION
 
 
+def test_several_queries_are_answered_in_order(client: Any, problem: Any) -> None:
+    texts = ["attention is all you need", "graph attention networks"]
+    body = {"queries": texts, "k": 2, "bib": BIB}
+    found = client.post("/v1/find", json=body).json()
+    assert [one["sentence"] for one in found["places"]] == texts
+    assert [one["papers"][0]["id"] for one in found["places"]] == [ATTENTION, GRAPHS]
+    assert found["places"][0]["papers"][0]["key"] == "mine"
+    assert {len(one["papers"]) for one in found["places"]} == {2}
+    for wrong in ({}, {"queries": []}, {"text": "Attention [CITATION].", "queries": texts}):
+        assert problem(client.post("/v1/find", json=wrong)) == (422, "request-invalid")
+
+
 def test_a_paper_that_the_bib_has_comes_with_its_key(client: Any) -> None:
     body = {"text": "Attention is all you need [CITATION].", "bib": BIB, "abstracts": True}
     (place,) = client.post("/v1/find", json=body).json()["places"]

@@ -52,6 +52,36 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path, environment)
 
 
+SCHOLAR = {
+    "scholar.csv": """Authors,Title,Publication,Volume,Number,Pages,Year,Publisher
+"Fir, Clara; Elm, Bo; ",Roots that follow the water,Journal of Forests,12,3,45-67,2016,Wood Press
+""",
+    "scholar.ris": """TY  - CONF
+T1  - Branches and their light
+A1  - Ivy, Dora
+JO  - Proceedings of the Conference on Trees
+Y1  - 2019
+ER  -
+""",
+    "scholar.bib": """@article{elm2020moss, title={Moss on the northern side}, author={Elm, Bo and others},
+  journal={Journal of Forests}, volume={16}, pages={1--9}, year={2020}, publisher={Wood Press}}
+""",
+}
+
+
+def test_exports_of_google_scholar_are_read_whole(run: Run, tmp_path: Path) -> None:
+    for name, text in SCHOLAR.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run("add", *SCHOLAR).returncode == 0
+    for title, author, venue, year in (
+        ("Roots that follow the water", "Clara Fir", "Journal of Forests", "2016"),
+        ("Branches and their light", "Dora Ivy", "Proceedings of the Conference on Trees", "2019"),
+        ("Moss on the northern side", "Bo Elm", "Journal of Forests", "2020"),
+    ):
+        shown = json.loads(run.citewell("find", title, "-k", "1", "--json").stdout)
+        assert all(text in json.dumps(shown) for text in (title, author.split()[1], venue, year))
+
+
 def test_an_import_names_what_was_merged_with_what(run: Run, tmp_path: Path) -> None:
     first, second = str(tmp_path / "first.bib"), str(tmp_path / "second.bib")
     assert "merged in" not in run("add", "first.bib").stdout

@@ -1,5 +1,5 @@
-"""Tables of references: CSV of Scopus, tables of the Web of Science, Retraction Watch's list of
-retracted papers, and others."""
+"""Tables of references: CSV of Scopus and Google Scholar, tables of the Web of Science, Retraction
+Watch's list of retracted papers, and others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "author full names", "author full name", "af", "authors", "author", "au", "author(s)",
     ),
     "year": ("year", "publication year", "py", "date", "originalpaperdate"),
-    "container": ("source title", "so", "publication title", "journal", "venue", "booktitle"),
+    "container": (
+        "source title", "so", "publication title", "journal", "venue", "booktitle",
+        "publication",
+    ),
     "short": ("abbreviated source title", "journal abbreviation", "ji", "journal iso abbreviation"),
     "volume": ("volume", "vl"),
     "issue": ("issue", "is", "number"),
@@ -62,10 +65,10 @@ class TableImporter(FileImporter):
 
     name = "table"
     about = (
-        "CSV or tab-separated exports of Scopus, Web of Science and Zotero, and Retraction Watch's "
-        "list (.csv, .tsv, .txt)"
+        "CSV or tab-separated exports of Scopus, Web of Science, Zotero and Google Scholar, and "
+        "Retraction Watch's list (.csv, .tsv, .txt)"
     )
-    version = 4
+    version = 5
     suffixes = (".csv", ".tsv", ".txt")
 
     def recognise_file(self, path: Path) -> bool:

@@ -463,6 +463,19 @@ def test_the_table_of_scopus_gives_counts_short_names_and_article_numbers(
     assert report.problems[0].line == 5
 
 
+def test_the_library_of_google_scholar_gives_its_fields(tmp_path: Path, read_works: Read) -> None:
+    path = tmp_path / "citations.csv"
+    path.write_text(
+        "Authors,Title,Publication,Volume,Number,Pages,Year,Publisher\n"
+        '"Fir, Clara; Elm, Bo; ",Roots of trees,Journal of Forests,12,3,45-67,2016,Wood Press\n'
+    )
+    (work,), _ = read_works(path)
+    assert work.authors == (Author("Fir", "Clara"), Author("Elm", "Bo"))
+    assert (work.title, work.journal, work.year) == ("Roots of trees", "Journal of Forests", 2016)
+    assert (work.volume, work.issue, work.pages) == ("12", "3", "45-67")
+    assert work.publisher == "Wood Press"
+
+
 def test_a_table_of_ones_own_needs_a_title_and_names_or_years(
     tmp_path: Path, read_works: Read
 ) -> None:

@@ -82,6 +82,19 @@ def test_exports_of_google_scholar_are_read_whole(run: Run, tmp_path: Path) -> N
         assert all(text in json.dumps(shown) for text in (title, author.split()[1], venue, year))
 
 
+def test_a_paper_is_found_by_a_keyword_and_shown_with_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "keys.bib").write_text(
+        FIRST.replace("year=2015", "keywords={Tree Growth, forests}, year=2015"), encoding="utf-8"
+    )
+    assert run("add", "keys.bib").returncode == 0
+    found = json.loads(run.citewell("find", 'keyword:"tree growth"', "--json").stdout)
+    text = json.dumps(found)
+    assert "Measuring the growth of trees" in text and "Seeing trees in the woods" not in text
+    assert "Tree Growth" in text
+    none = run.citewell("find", "trees keyword:growth")
+    assert none.returncode == 1 and "with the keyword 'growth'" in none.stdout + none.stderr
+
+
 def test_an_import_names_what_was_merged_with_what(run: Run, tmp_path: Path) -> None:
     first, second = str(tmp_path / "first.bib"), str(tmp_path / "second.bib")
     assert "merged in" not in run("add", "first.bib").stdout

@@ -41,7 +41,8 @@ MOST_REFERENCES = 500
 """Maximum number of references followed from one work."""
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"
-    "biblio,cited_by_count,is_retracted,is_paratext,referenced_works,abstract_inverted_index"
+    "biblio,cited_by_count,keywords,is_retracted,is_paratext,referenced_works,"
+    "abstract_inverted_index"
 )
 
 

@@ -21,6 +21,7 @@ class ArxivImporter(FileImporter):
 
     name = "arxiv"
     about = "the arXiv metadata snapshot (JSON Lines)"
+    version = 2
     suffixes = (".json", ".jsonl", ".ndjson")
 
     def recognise_file(self, path: Path) -> bool:
@@ -52,6 +53,7 @@ def _work(record: dict[str, Any], day: str) -> Work | str:
         arxiv=identity,
         url=f"https://arxiv.org/abs/{identity}",
         abstract=values.abstract(record.get("abstract")),
+        keywords=values.keywords(values.raw(record.get("categories")).split()),
         same_as=(identifier,),
         provenance=(Provenance(source="arxiv", source_id=identity, retrieved=day),),
     )

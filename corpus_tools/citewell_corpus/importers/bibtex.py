@@ -194,6 +194,7 @@ def work_of(
         bibkey=entry.key,
         abstract=values.abstract(get("abstract")),
         language=values.language(get("langid")) or values.language(values.text(get("language"))),
+        keywords=values.keywords(get("keywords") or get("keyword")),
         same_as=(identifier,),
         provenance=(origin,),
     )
@@ -204,7 +205,7 @@ class BibtexImporter(FileImporter):
 
     name = "bibtex"
     about = "BibTeX or biblatex (.bib), or a folder of such files"
-    version = 3
+    version = 4
     suffixes = (".bib", ".bibtex", ".biblatex")
 
     def recognise_file(self, path: Path) -> bool:

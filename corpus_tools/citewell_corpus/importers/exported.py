@@ -36,6 +36,7 @@ class ExportedRecord(msgspec.Struct, kw_only=True):
     citations: int | None = None
     language: str = ""
     """A code or a name."""
+    keywords: Sequence[str] = ()
     retracted: bool = False
     notice: str = ""
     """The DOI of the retraction notice, if the paper was retracted."""
@@ -75,6 +76,7 @@ def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work |
         abstract=values.abstract(record.abstract),
         citations=values.count(record.citations),
         language=values.language(record.language),
+        keywords=values.keywords(record.keywords),
         retracted=record.retracted,
         notice=normalise_doi(values.raw(record.notice)) if record.retracted else "",
         same_as=(identifier,),

@@ -24,7 +24,7 @@ _FIELDS = (
     "cited_by_count", "language", "is_retracted", "is_paratext", "abstract_inverted_index.",
     "referenced_works.", "authorships.author.display_name", "authorships.raw_author_name",
     "primary_location.landing_page_url", "primary_location.url", "primary_location.source.",
-    "locations.landing_page_url", "host_venue.", "biblio.",
+    "locations.landing_page_url", "host_venue.", "biblio.", "keywords.display_name",
 )  # fmt: skip
 """Parquet fields of a `Work` (`parquet.rows`): a tenth of the fields of authors and places."""
 _NO_PAPER = frozenset({"paratext", "peer-review", "grant", "supplementary-materials"})
@@ -35,7 +35,7 @@ class OpenAlexImporter(FileImporter):
 
     name = "openalex"
     about = "OpenAlex works (JSON Lines, .gz, Parquet, or a folder), with what they cite"
-    version = 3
+    version = 4
     suffixes = (".jsonl", ".json", ".ndjson", parquet.SUFFIX, "")
 
     def recognise_file(self, path: Path) -> bool:

@@ -2,10 +2,10 @@
 `citewell library harvest`, which adds the citations of the works.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
-issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, notice, source,
-same_as[], provenance[]`. Only `id` and `title` are needed; other names are ignored. `same_as` holds
-ids of other records of the work. `provenance` (objects of `source, source_id, retrieved`) names the
-records that a work was made of; without it the line is the record.
+issue, pages, doi, url, bibkey, abstract, kind, publisher, language, keywords[], retracted, notice,
+source, same_as[], provenance[]`. Only `id` and `title` are needed; other names are ignored.
+`same_as` holds ids of other records of the work. `provenance` (objects of `source, source_id,
+retrieved`) names the records that a work was made of; without it the line is the record.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class JsonRecord(msgspec.Struct):
     kind: str | None = None
     citations: int | None = None
     language: str | None = None
+    keywords: list[str] | None = None
     retracted: bool | None = None
     notice: str | None = None
     source: str | None = None
@@ -117,6 +118,7 @@ def work_of(record: JsonRecord, day: str, place: str) -> Work | str:
         abstract=values.abstract(record.abstract),
         citations=values.count(record.citations),
         language=values.language(record.language),
+        keywords=values.keywords(record.keywords),
         retracted=bool(record.retracted),
         notice=values.raw(record.notice or "") if record.retracted else "",
         same_as=tuple(dict.fromkeys((identifier, *(record.same_as or ())))),

@@ -118,7 +118,7 @@ class RisImporter(_TaggedImporter):
 
     name = "ris"
     about = "RIS (.ris), the export of EndNote, Mendeley, Scopus, IEEE Xplore and many others"
-    version = 3
+    version = 4
     suffixes = (".ris",)
     tags = _Tags(re.compile(r"\s*([A-Z][A-Z0-9])  ?-(?: (.*)|$)"), "TY", "ER")
     head = re.compile(r"TY  ?- ?[A-Z]{2,7}\s")
@@ -142,6 +142,7 @@ class RisImporter(_TaggedImporter):
             url=_first(values, "UR", "L2"),
             abstract=_first(values, "AB", "N2"),
             language=_first(values, "LA"),
+            keywords=[one for line in _all(values, "KW") for one in line.split(";")],
         )
 
 
@@ -150,6 +151,7 @@ class PubMedTextImporter(_TaggedImporter):
 
     name = "pubmed-nbib"
     about = "PubMed's citation file (.nbib), the MEDLINE format"
+    version = 2
     suffixes = (".nbib",)
     tags = _Tags(re.compile(r"([A-Z]{2,4}) *-(?: (.*)|$)"), "PMID")
     head = re.compile(r"^PMID ?- ?\d", re.MULTILINE)
@@ -177,6 +179,7 @@ class PubMedTextImporter(_TaggedImporter):
             url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
             abstract=_first(values, "AB"),
             language=_first(values, "LA"),
+            keywords=_all(values, "OT", "MH"),
             retracted="Retracted Publication" in _all(values, "PT"),
         )
 

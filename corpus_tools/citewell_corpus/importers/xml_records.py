@@ -218,6 +218,10 @@ def _pubmed_record(element: Element) -> ExportedRecord:
         url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
         abstract=" ".join(texts_at(element, f"{article}/Abstract/AbstractText")),
         language=";".join(texts_at(element, f"{article}/Language")),
+        keywords=[
+            *texts_at(element, "MedlineCitation/KeywordList/Keyword"),
+            *texts_at(element, "MedlineCitation/MeshHeadingList/MeshHeading/DescriptorName"),
+        ],
         retracted="Retracted Publication"
         in texts_at(element, f"{article}/PublicationTypeList/PublicationType"),
     )

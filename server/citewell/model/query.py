@@ -15,8 +15,8 @@ from citewell.model.work import Work
 # deleting its characters or by putting a plus sign before them ("+nature" is a word).
 
 PartKind = Literal[
-    "author", "venue", "year", "phrase", "excluded", "kind", "language", "recency", "citations",
-    "cites", "cited_by", "like",
+    "author", "venue", "year", "phrase", "excluded", "kind", "language", "keyword", "recency",
+    "citations", "cites", "cited_by", "like",
 ]  # fmt: skip
 Recency = Literal["", "recent", "early"]
 
@@ -151,6 +151,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache
     """A code or a name."""
     strict_language: bool = False
     """Whether the language filter excludes papers without a stated language."""
+    keyword: str = ""
+    """A whole keyword of the record."""
     exclude: tuple[str, ...] = ()
     """Work ids that must not be returned (already cited at this place)."""
     guessed: bool = False

@@ -77,6 +77,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     bibkey: str = ""
     """The citation key that the source itself uses ("devlin-etal-2019-bert")."""
     abstract: str = ""
+    keywords: tuple[str, ...] = ()
+    """Keywords, subject headings and categories, as the sources write them."""
     citations: int | None = None
     """Times cited, where a source says so."""
     language: str = ""

@@ -67,6 +67,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     doi: str = ""
     arxiv: str = ""
     url: str = ""
+    keywords: tuple[str, ...] = ()
     citations: int | None = None
     retracted: bool = False
     abstract: str = ""
@@ -110,6 +111,7 @@ def fields_of(work: Work, *, abstract: bool = False, cited: int = 0) -> dict[str
         "doi": work.doi,
         "arxiv": work.arxiv,
         "url": work.url,
+        "keywords": work.keywords,
         "citations": max(work.citations or 0, cited) or work.citations,
         "has_abstract": bool(work.abstract),
         "retracted": work.retracted,

@@ -1,4 +1,5 @@
-"""Author, venue, year, kind and language: their values in works, and their conditions in queries.
+"""Author, venue, year, kind, language and keyword: their values in works, their conditions in
+queries.
 
 `ATTRIBUTES` has a row for each. A filter, or a preference of typed words, becomes requirements, all
 of which a work must meet. `Filters` finds the rows of a library that meet them, `passes` tests a
@@ -24,7 +25,9 @@ from citewell.model.venues import ACRONYMS, SHORT, content_words, venue_ids, wor
 from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS, is_titled
 from citewell.retrieval.words import split
 
-AUTHOR, VENUE, YEAR, KIND, LANGUAGE = "author", "venue", "year", "kind", "language"
+AUTHOR, VENUE, YEAR, KIND, LANGUAGE, KEYWORD = (
+    "author", "venue", "year", "kind", "language", "keyword"
+)  # fmt: skip
 """The attributes; a back end has fields of these names."""
 TITLED = "title:"
 """Prefix of a word of titles that names a kind: "survey" is no entry type."""
@@ -41,7 +44,8 @@ class HasTerm(msgspec.Struct, frozen=True):
     field: str
     terms: tuple[Any, ...]
     """Authors: forms of a name. Venues: "=" and an id, or a word of the name. Kinds: an entry type,
-    or `TITLED` and a word. Languages: a code, or "" for an unknown language."""
+    or `TITLED` and a word. Languages: a code, or "" for an unknown language. Keywords: a whole one,
+    normalised like a title."""
 
 
 class Between(msgspec.Struct, frozen=True):
@@ -209,6 +213,14 @@ ATTRIBUTES = (
         ),
         _language_shown,
         lambda work, required: work.language in required.terms,
+    ),
+    Attribute(
+        KEYWORD,
+        lambda query: (
+            (HasTerm(KEYWORD, (normalise_title(query.keyword),)),) if query.keyword.strip() else ()
+        ),
+        lambda query: f"with the keyword {query.keyword.strip()[:100]!r}",
+        lambda work, required: any(normalise_title(one) in required.terms for one in work.keywords),
     ),
 )
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}

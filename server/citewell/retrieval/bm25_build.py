@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from citewell.model import Work
 from citewell.model.languages import STOPWORDS
+from citewell.model.titles import normalise_title
 from citewell.retrieval.arrays import flush, new_array, save_array
 from citewell.retrieval.understand import title_name
 from citewell.retrieval.words import Words
@@ -32,10 +33,14 @@ from citewell.retrieval.words import Words
 FORMAT = 2
 CHUNK = 8192
 """Works per chunk: bounds the memory of a build for any size of segment."""
-TITLE, ABSTRACT, AUTHORS, VENUE, YEAR, NAME = 1, 2, 4, 8, 16, 32
+TITLE, ABSTRACT, AUTHORS, VENUE, YEAR, NAME, KEYWORDS = 1, 2, 4, 8, 16, 32, 64
 """Bits of `fields.npy`: the fields of the paper with the term."""
 FIELD_NAMES = {TITLE: "title", ABSTRACT: "abstract", AUTHORS: "authors", VENUE: "venue",
-               YEAR: "year", NAME: "title"}  # fmt: skip
+               YEAR: "year", NAME: "title", KEYWORDS: "keywords"}  # fmt: skip
+
+
+KEYWORD = b"k:"
+"""Prefix of the term of a whole keyword; no query scores it, and filters look it up."""
 
 
 class Parameters(msgspec.Struct, frozen=True):
@@ -238,11 +243,20 @@ def fact_terms(
     year = [terms.number(b"y:%d" % (works[at].year or 0)) for at in year_of]
     opening = [(at, title_name(work.title)) for at, work in enumerate(works) if ":" in work.title]
     name = [(at, terms.number(b"n:" + found.encode())) for at, found in opening if found]
+    keyword = [
+        (at, terms.number(KEYWORD + plain.encode()))
+        for at, work in enumerate(works)
+        for one in work.keywords
+        if (plain := normalise_title(one))
+    ]
     parts = (
         (author, author_of, AUTHORS),
         (venue, venue_of, VENUE),
         (np.array(year, np.int32), np.array(year_of, np.int32), YEAR),
-        (np.array([n for _, n in name], np.int32), np.array([a for a, _ in name], np.int32), NAME),
+        *(
+            (np.array([n for _, n in own], np.int32), np.array([a for a, _ in own], np.int32), bit)
+            for own, bit in ((name, NAME), (keyword, KEYWORDS))
+        ),
     )
     return (
         np.concatenate([term for term, _, _ in parts]),

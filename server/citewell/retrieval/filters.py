@@ -15,6 +15,7 @@ from citewell.model.venues import SHORT
 from citewell.retrieval.attributes import (
     ATTRIBUTES,
     AUTHOR,
+    KEYWORD,
     TITLED,
     VENUE,
     Between,
@@ -23,6 +24,7 @@ from citewell.retrieval.attributes import (
     authors_named,
 )
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.bm25_build import KEYWORD as TERM_OF_KEYWORD
 from citewell.retrieval.facets import Facets, KindsAndLanguages
 
 _REMEMBERED = 32
@@ -180,6 +182,8 @@ class Filters:
             return self._by(one.terms)
         if one.field == VENUE:
             return self._at(one.terms)
+        if one.field == KEYWORD:
+            return self._with_any([TERM_OF_KEYWORD + term.encode() for term in one.terms])
         titled = [term.removeprefix(TITLED) for term in one.terms if term.startswith(TITLED)]
         found = np.zeros(len(self._years), np.bool_)
         if titled and self._terms is not None:

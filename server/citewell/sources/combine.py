@@ -11,7 +11,7 @@ from citewell.model.names import is_cut
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.work import Author, RecordVariant, Work
 from citewell.sources.registry import SOURCES
-from citewell.sources.values import is_malformed, malformed_name
+from citewell.sources.values import is_malformed, keywords, malformed_name
 
 # Trust in each source when two of them disagree on a field.
 
@@ -249,6 +249,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         abstract=_first(ranked, "abstract"),
         citations=max(counts, default=None),
         language=_first(publication, "language") or _first(ranked, "language"),
+        keywords=keywords([one for work in ranked for one in work.keywords]),
         retracted=any(work.retracted for work in ranked),
         notice=_first(ranked, "notice"),
         same_as=_identifiers(ranked, doi),

@@ -23,6 +23,7 @@ MAX_TITLE = 2_000
 MAX_TEXT = 1_000
 MAX_ABSTRACT = 20_000
 MAX_AUTHORS = 5_000
+MAX_KEYWORDS = 50
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _TAGS = re.compile(r"<[^<>]{1,200}>")
@@ -59,6 +60,18 @@ def language(value: object) -> str:
     if isinstance(value, list):
         return next((code for one in value if (code := language(one))), "")
     return language_code(value) if isinstance(value, str) else ""
+
+
+def keywords(value: object) -> tuple[str, ...]:
+    """The distinct keywords of a text, which semicolons or else commas separate, or of a list of
+    texts or of objects with a `display_name`; at most 50."""
+    if isinstance(value, str):
+        value = value.split(";" if ";" in value else ",")
+    listed = value if isinstance(value, list | tuple) else ()
+    found = dict.fromkeys(
+        text(one.get("display_name") if isinstance(one, dict) else one, 200) for one in listed
+    )
+    return tuple(one for one in found if one)[:MAX_KEYWORDS]
 
 
 def pages(value: object) -> str:
@@ -326,6 +339,7 @@ def work_of_csl(item: dict[str, Any], place: str, source: str, day: str) -> Work
         bibkey=key,
         abstract=abstract(item.get("abstract")),
         language=language(item.get("language")),
+        keywords=keywords(item.get("keyword")),
         same_as=(identifier,),
         provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
     )
@@ -363,7 +377,7 @@ def csl_year(value: object) -> int | None:
 _FIELDS = (
     *("id", "title", "year", "venue", "booktitle", "journal", "volume", "issue", "pages"),
     *("publisher", "doi", "arxiv", "url", "bibkey", "abstract", "kind", "citations", "language"),
-    *("retracted", "notice"),
+    *("keywords", "retracted", "notice"),
 )
 _ENCODER = msgspec.json.Encoder()
 
@@ -435,6 +449,7 @@ def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
         abstract=abstract_of(record.get("abstract_inverted_index")),
         citations=count(record.get("cited_by_count")),
         language=language(record.get("language")),
+        keywords=keywords(record.get("keywords")),
         retracted=record.get("is_retracted") is True,
         same_as=(identifier,),
         provenance=(Provenance(source="openalex", source_id=identity, retrieved=day),),

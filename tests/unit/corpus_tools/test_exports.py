@@ -476,6 +476,30 @@ def test_the_library_of_google_scholar_gives_its_fields(tmp_path: Path, read_wor
     assert work.publisher == "Wood Press"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.ris", "TY  - JOUR\nTI  - Trees\nKW  - Graph theory\nKW  - trees; woods\nER  -\n"),
+        ("a.bib", "@misc{a, title={Trees}, keywords={Graph theory, trees, woods}}"),
+        ("a.nbib", "PMID- 1\nTI  - Trees.\nOT  - Graph theory\nMH  - trees\nMH  - woods\n"),
+        (
+            "a.jsonl",
+            '{"id": "https://openalex.org/W1", "title": "Trees", "authorships": [], "keywords": '
+            '[{"display_name": "Graph theory"}, {"display_name": "trees"}, '
+            '{"display_name": "woods"}], "abstract_inverted_index": null}\n',
+        ),
+        (
+            "b.jsonl",
+            '{"id": "x:1", "kind": "misc", "title": "Trees", "keywords": ["Graph theory", "trees", "woods"]}\n',
+        ),
+    ],
+)
+def test_keywords_are_read(tmp_path: Path, read_works: Read, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (work,), _ = read_works(tmp_path / name)
+    assert work.keywords == ("Graph theory", "trees", "woods")
+
+
 def test_a_table_of_ones_own_needs_a_title_and_names_or_years(
     tmp_path: Path, read_works: Read
 ) -> None:

@@ -250,12 +250,14 @@ def test_a_kind_that_no_paper_has_is_named(stated: Filters) -> None:
         ("chairs kind:thesis", "chairs", {"kind": "thesis"}),
         ("chairs language:German", "chairs", {"language": "de"}),
         ("language:de", "", {"language": "de"}),
+        ('chairs keyword:"graph theory"', "chairs", {"keyword": "graph theory"}),
+        ("keyword:cs.CL", "", {"keyword": "cs.CL"}),
         ("chairs language:Klingon", "chairs language:Klingon", {}),
     ],
 )
 def test_fields_that_filter(text: str, words: str, filters: dict[str, str]) -> None:
     query = structured(Query(text=text))
     assert query.text == words
-    assert {n: v for n in ("kind", "language") if (v := getattr(query, n))} == filters
+    assert {n: v for n in ("kind", "language", "keyword") if (v := getattr(query, n))} == filters
     # An option goes before a field.
     assert structured(Query(text=text, kind="book")).kind == "book"

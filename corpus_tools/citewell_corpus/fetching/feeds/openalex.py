@@ -21,7 +21,8 @@ from citewell_corpus.fetching.run import unknown_name
 
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"
-    "biblio,cited_by_count,language,is_retracted,is_paratext,referenced_works,abstract_inverted_index"
+    "biblio,cited_by_count,language,keywords,is_retracted,is_paratext,referenced_works,"
+    "abstract_inverted_index"
 )
 _ENTITIES = {
     # field of the selection -> path, filter, letter of the identifiers

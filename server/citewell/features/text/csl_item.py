@@ -82,6 +82,7 @@ def csl_of_work(work: Work) -> CslItem:
         f"https://arxiv.org/abs/{work.arxiv}" if work.arxiv else ""
     )
     item["abstract"] = work.abstract
+    item["keyword"] = ", ".join(work.keywords)
     return {name: value for name, value in item.items() if value}
 
 

@@ -185,8 +185,9 @@ def who_chose(picked: Picked) -> str:
 
 _NAMES: dict[PartKind, str] = {
     "author": "author", "venue": "venue", "year": "year", "phrase": "phrase",
-    "excluded": "without", "kind": "kind", "language": "language", "recency": "order",
-    "citations": "citations", "cites": "cites", "cited_by": "cited by", "like": "like",
+    "excluded": "without", "kind": "kind", "language": "language", "keyword": "keyword",
+    "recency": "order", "citations": "citations", "cites": "cites", "cited_by": "cited by",
+    "like": "like",
 }  # fmt: skip
 
 

@@ -405,6 +405,7 @@ def _fields(work: Work, identity: str, note: str) -> Iterator[tuple[str, str]]:
         ("DO", work.doi),
         ("UR", web_address(work.url)),
         ("AB", work.abstract),
+        *(("KW", one) for one in work.keywords),
         ("N1", note),
         ("DB", ", ".join(dict.fromkeys(one.source for one in work.provenance))),
     ]

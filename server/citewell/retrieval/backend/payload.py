@@ -19,6 +19,7 @@ from citewell.model.names import NameForm, forms_of
 from citewell.retrieval.attributes import (
     ATTRIBUTES,
     AUTHOR,
+    KEYWORD,
     KIND,
     LANGUAGE,
     TITLED,
@@ -75,7 +76,8 @@ def conditions_of(query: Query, *, has_facets: bool) -> tuple[Condition, ...] | 
     found: list[Condition] = []
     for attribute in ATTRIBUTES:
         required = attribute.required(query)
-        if required and not has_facets and attribute.name in (AUTHOR, VENUE):
+        unheld = (KEYWORD,) if has_facets else (KEYWORD, AUTHOR, VENUE)
+        if required and attribute.name in unheld:
             return None
         found += [
             AnyOf(one.field, _numbers_of(one)) if isinstance(one, HasTerm) else one

@@ -24,7 +24,7 @@ Kind = Literal["word", "number", "phrase", "minus", "plus", "field", "mark"]
 
 _TOKEN = re.compile(
     r"""
-      (?P<field>(?<!\w)(?:author|by|venue|year|years|type|kind|language|cites|citing|cited[-_]by|citedby|
+      (?P<field>(?<!\w)(?:author|by|venue|year|years|type|kind|language|keyword|cites|citing|cited[-_]by|citedby|
           like|citations|min[-_]citations)\s?:(?=\s{0,2}["“\w<>=≥.–-]))
     | (?P<phrase>"[^"]{1,300}"|“[^“”]{1,300}”|«[^«»]{1,300}»)
     | (?P<minus>(?<!\S)[-−](?=["“\w]))

@@ -150,6 +150,8 @@ def field(cursor: Cursor, at: int) -> Clause | None:
             return None
         return _least_citations(cursor, at, int(found[2]) + (found[1] == ">"), found.end())
     value, end = _value(cursor, at + 1)
+    if name == "keyword" and value:
+        return Clause("keyword", end, value, {}, filters={"keyword": value})
     return _valued(cursor, name, value, at + 1, end) if value else None
 
 

@@ -117,6 +117,7 @@ def _work(entry: Element, day: str) -> Work | None:
         arxiv=identity,
         url=f"https://arxiv.org/abs/{identity}",
         abstract=values.abstract(summary),
+        keywords=values.keywords([one.get("term") for one in entry.findall(f"{_ATOM}category")]),
         retracted=_WITHDRAWN.search(notes) is not None,
         notice=f"https://arxiv.org/abs/{identity}" if _WITHDRAWN.search(notes) else "",
         same_as=same,

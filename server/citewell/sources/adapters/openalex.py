@@ -26,7 +26,7 @@ from citewell.sources.values import work_of_openalex
 
 _SELECT = (
     "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"
-    "biblio,cited_by_count,is_retracted,is_paratext"
+    "biblio,cited_by_count,keywords,is_retracted,is_paratext"
 )
 _SYNTAX = re.compile(r"[^\w\s-]+")
 """Commas, bars and colons separate filters; punctuation does not distinguish titles."""

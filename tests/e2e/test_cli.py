@@ -610,3 +610,12 @@ def test_a_reader_that_leaves_early_is_no_error(home: Path) -> None:
     run.stderr.close()
     run.wait(60)
     assert b"Traceback" not in errors
+
+
+def test_a_model_is_not_asked_about_a_whole_title(citewell: Run) -> None:
+    model = ("llm.provider=llamacpp", "llm.model=none", "llm.base_url=http://127.0.0.1:9/v1")
+    flags = [part for one in model for part in ("--set", one)]
+    named = citewell(*flags, "find", "--pick", "-k", "3", "attention is all you need")
+    assert named.returncode == 0 and "Attention Is All You Need" in named.stdout
+    assert "llm-" not in named.stderr
+    assert "llm-" in citewell(*flags, "find", "--pick", "-k", "3", "attention").stderr

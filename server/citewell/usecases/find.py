@@ -26,6 +26,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
 from citewell.model.query import MARK, Direction
+from citewell.model.titles import title_key
 from citewell.options import Options
 
 MAX_PASSAGE = 20_000
@@ -162,10 +163,10 @@ def find_in_one_pass(
 def choose(
     engine: Engine, query: Query, result: SearchResult, *, pick: bool, cancel: Cancel | None = None
 ) -> Found:
-    """The results for a query, after the language model's choice if it is to `pick`. Raises only
-    `Cancelled`."""
+    """The results for a query, after the language model's choice if it is to `pick` and the first
+    paper is not certain. Raises only `Cancelled`."""
     picked = None
-    if pick and result.hits:
+    if pick and result.hits and not is_named_whole(query, result.hits):
         picked = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
         if picked.by == "model":
             result = msgspec.structs.replace(
@@ -175,6 +176,22 @@ def choose(
             )
     confidence = confidence_of(query, result.hits)
     return Found(query=query, result=result, confidence=confidence, picked=picked)
+
+
+_LEAST_WORDS = 3
+"""Minimum number of words of a title that name one paper for certain."""
+
+
+def is_named_whole(query: Query, hits: Sequence[Hit]) -> bool:
+    """Whether the typed words are an identifier or the whole title of the first paper, and of no
+    other listed one."""
+    if not query.typed:
+        return False
+    if identifier_of(query.text) is not None:
+        return True
+    key = title_key(query.text)
+    same = [hit for hit in hits if title_key(hit.work.title) == key]
+    return len(query.text.split()) >= _LEAST_WORDS and same == [hits[0]]
 
 
 def suffix_of(text: str) -> str:

@@ -2,9 +2,15 @@
 
 import pytest
 
-from citewell.model import Query
+from citewell.model import Hit, Query, Work
 from citewell.options import Options
-from citewell.usecases.find import MAX_PLACES, in_sentence, passage_queries, suffix_of
+from citewell.usecases.find import (
+    MAX_PLACES,
+    in_sentence,
+    is_named_whole,
+    passage_queries,
+    suffix_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +55,22 @@ def test_a_search_for_a_passage_with_a_placeholder_asks_for_its_place(
 ) -> None:
     found = in_sentence(Query(text=text, author="Liu"), Options())
     assert (found.text, found.sentence, found.author) == (words, sentence, "Liu")
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "expected"),
+    [
+        ("attention is all you need", ["Attention Is All You Need", "Attention"], True),
+        ("10.5555/sit.7", ["Attention Is All You Need"], True),
+        ("attention is all", ["Attention Is All You Need"], False),
+        ("Attention is all you need", ["Attention", "Attention Is All You Need"], False),
+        ("Attention is all you need", ["Attention Is All You Need"] * 2, False),
+        ("Attention", ["Attention"], False),
+        ("", ["Attention Is All You Need"], False),
+    ],
+)
+def test_a_whole_title_or_an_identifier_is_certain(
+    text: str, titles: list[str], expected: bool
+) -> None:
+    hits = [Hit(Work(id=f"x:{n}", title=title), 1.0) for n, title in enumerate(titles)]
+    assert is_named_whole(Query(text=text), hits) is expected

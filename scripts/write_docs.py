@@ -149,8 +149,8 @@ SETTINGS = (
 SWITCHED = """
 ## Third-party packages
 
-Some packages report usage, look for updates or download lists. Citewell sets these variables in
-each of its processes:
+Some packages report usage, look for updates, download lists or draw progress bars. Citewell sets
+these variables in each of its processes:
 
 """
 

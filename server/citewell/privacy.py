@@ -1,4 +1,5 @@
-"""Keeps the packages that Citewell uses from reporting, updating and downloading on their own.
+"""Keeps the packages that Citewell uses from reporting, updating and downloading on their own, and
+from showing progress bars.
 
 They read these variables when they are imported. `citewell` sets them, and each process that it
 starts inherits them. docs/privacy.md lists them.
@@ -26,6 +27,8 @@ SWITCHES: "Mapping[str, Mapping[str, str]]" = {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LITELLM_MODE": "PRODUCTION",
     },
+    # Other packages draw its bars on standard error, which belongs to Citewell's messages.
+    "tqdm": {"TQDM_DISABLE": "1"},
     "ray": {"RAY_USAGE_STATS_ENABLED": "0"},
 }
 """Environment variables by the package that reads them."""

@@ -619,3 +619,16 @@ def test_a_model_is_not_asked_about_a_whole_title(citewell: Run) -> None:
     assert named.returncode == 0 and "Attention Is All You Need" in named.stdout
     assert "llm-" not in named.stderr
     assert "llm-" in citewell(*flags, "find", "--pick", "-k", "3", "attention").stderr
+
+
+def test_a_server_that_asks_for_a_key_where_there_is_none_is_named(
+    citewell: Run, chat: Any
+) -> None:
+    server = chat.ChatServer(lambda request: chat.Reply(status=401, body=b"{}"))
+    settings = ("llm.provider=vllm", "llm.model=none", f"llm.base_url={server.url}")
+    flags = [part for one in settings for part in ("--set", one)]
+    try:
+        shown = citewell(*flags, "find", "--pick", "-k", "3", "attention").stderr
+    finally:
+        server.close()
+    assert "no key was found" in shown and "it/s" not in shown

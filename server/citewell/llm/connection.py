@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from citewell.llm.account import Account
 from citewell.llm.failures import failed, missing_package
-from citewell.llm.providers import ModelEndpoint, endpoint_of
+from citewell.llm.providers import ModelEndpoint, endpoint_of, key_of
 from citewell.llm.stopping import stoppable
 from citewell.llm.texts import candidate_of, fitting, tokens_of
 from citewell.llm.versions import current, load_program
@@ -140,7 +140,7 @@ class ModelConnection:
                 with self.context():
                     prediction = module(**fields)
             except Exception as error:  # DSPy, LiteLLM and servers raise arbitrary exceptions
-                problem = failed(self.name, error)
+                problem = failed(self.name, error, has_key=key_of(self.endpoint) is not None)
                 raw = str(getattr(error, "lm_response", "") or "")
         if cancel is not None:
             cancel.check()

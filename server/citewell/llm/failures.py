@@ -14,6 +14,12 @@ _CONTINUES = "Citewell continues without it."
 _FAILED = Problem(
     "llm-failed", "failed", f"{_CONTINUES} `citewell llm --ask` shows whether it can be reached."
 )
+_REFUSED_KEY = Problem("llm-refused", "refused the key", "Check the key.")
+_NO_KEY = Problem(
+    "llm-refused",
+    "asks for a key, and no key was found",
+    "Set CITEWELL_LLM_KEY, or store the key in the keyring.",
+)
 _FAILURES = (
     (
         {"AdapterParseError"},
@@ -27,10 +33,7 @@ _FAILURES = (
             f"{_CONTINUES} Raise `llm.timeout_ms`, or choose a faster model.",
         ),
     ),
-    (
-        {"LMAuthError", "LMNotConfiguredError"},
-        Problem("llm-refused", "refused the key", "Check the key."),
-    ),
+    ({"LMAuthError", "LMNotConfiguredError"}, _REFUSED_KEY),
     (
         {"LMRateLimitError", "LMBillingError"},
         Problem("llm-refused", "accepts no more requests now", "Wait, or check your account."),
@@ -64,8 +67,9 @@ def missing_package() -> Problem | None:
     )
 
 
-def failed(name: str, error: BaseException) -> Problem:
-    """The problem for an exception; it contains neither prompt, answer nor key."""
+def failed(name: str, error: BaseException, *, has_key: bool = True) -> Problem:
+    """The problem for an exception; it contains neither prompt, answer nor key. `has_key`: a key
+    was sent."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CitewellError):
@@ -74,6 +78,8 @@ def failed(name: str, error: BaseException) -> Problem:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status", None)
     problem = next((one for names, one in _FAILURES if kinds & names), _FAILED)
+    if problem is _REFUSED_KEY and not has_key:
+        problem = _NO_KEY
     what = [type(error).__name__] if problem is _FAILED else []
     what += [f"HTTP {status}"] if status else []
     details = f" ({', '.join(what)})" if what else ""

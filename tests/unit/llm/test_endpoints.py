@@ -99,6 +99,25 @@ def test_without_a_key_nothing_is_sent(
     assert picked.work == works[0].id
 
 
+@pytest.mark.parametrize(
+    ("key", "words"), [("", "asks for a key, and no key was found"), ("k", "refused the key")]
+)
+def test_a_refusal_tells_a_wrong_key_from_none(
+    server: Any, chat: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
+    key: str, words: str,
+) -> None:  # fmt: skip
+    for name in ("CITEWELL_LLM_KEY", "OPENAI_API_KEY", "VLLM_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    if key:
+        monkeypatch.setenv("CITEWELL_LLM_KEY", key)
+    server.script = lambda request: chat.Reply(status=401, body=b"{}")
+    model = LanguageModel.open(LlmOptions(provider="vllm", model="m", base_url=server.url))
+    assert model is not None
+    problem = model.pick(query, works).problem
+    assert problem is not None and problem.code == "llm-refused"
+    assert words in problem.message
+
+
 def test_prices_are_those_of_the_settings_else_of_the_list_else_unknown() -> None:
     def cost(**given: Any) -> float | None:
         options = LlmOptions(**given)

@@ -8,7 +8,7 @@ MAX_LINES = 600
 BOUNDS = {
     "server: lines": 95624,
     "server: files": 418,
-    "corpus tools and lab: lines": 24949,
+    "corpus tools and lab: lines": 24963,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,

@@ -136,6 +136,20 @@ def test_a_dry_run_says_how_much_it_would_be_and_keeps_nothing(
     assert not (Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
 
 
+def test_a_maximum_is_kept_and_the_next_round_goes_on_behind_it(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    server.count, server.page = 230, 100
+    for number in (20, 40):
+        done = run("fetch", "crossref", "--query", "trees", "--max", "20")
+        assert done.returncode == 0, done.stderr
+        with library(environment) as opened:
+            assert len(opened) == number
+    assert run("fetch", "crossref", "--query", "trees").returncode == 0
+    with library(environment) as opened:
+        assert len(opened) == 230
+
+
 def test_names_become_identifiers_and_unknown_ones_are_said(server: BulkServer, run: Run) -> None:
     done = run("fetch", "openalex", "--topic", "trees", "--author", "A5", "--max", "10")
     assert done.returncode == 0, done.stderr
@@ -144,7 +158,8 @@ def test_names_become_identifiers_and_unknown_ones_are_said(server: BulkServer, 
     assert done.returncode == 2
     assert "knows no venue named 'nowhere at all'" in done.stderr
     done = run("fetch", "arxiv", "--topic", "trees")
-    assert done.returncode == 2 and "cannot select by topics" in done.stderr
+    assert done.returncode == 2 and "cannot select by --topic." in done.stderr
+    assert "It takes --category, --since, --until." in done.stderr
     done = run("fetch", "openalex", "--since", "2020")
     assert done.returncode == 2 and "too many works" in done.stderr
 

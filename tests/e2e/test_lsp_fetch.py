@@ -130,7 +130,7 @@ async def test_a_fetch_that_is_declined_or_not_allowed_fetches_nothing(
     for words, message in (
         ("arxiv --category cs.CL", "citewell sources allow arxiv"),
         ("crossref --trees 1", "There is no option '--trees'"),
-        ("crossref --category cs.CL", "cannot select by categories"),
+        ("crossref --category cs.CL", "cannot select by --category"),
     ):
         assert await command(editor, FETCH, {"words": words}) == {"fetched": 0}
         await editor.wait_for(lambda text=message: any(text in one for one in editor.messages))

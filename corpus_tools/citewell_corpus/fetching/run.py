@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -41,6 +41,8 @@ class FetchState(msgspec.Struct, kw_only=True):
     """The selection in the source's own identifiers."""
     cursor: str = ""
     """Cursor of the next page."""
+    taken: int = 0
+    """Number of works of that page that are written already."""
     pages: int = 0
     """Number of files written."""
     records: int = 0
@@ -166,7 +168,7 @@ class FetchRun:
         self._request, self._waits = request, waits
         missing = selection.used - feed.fields
         if missing:
-            message = f"{feed.name} cannot select by {', '.join(sorted(missing))}."
+            message = f"{feed.name} cannot select by {_options(missing)}."
             raise LibraryError(Problem("fetch-selection", message, _takes(feed)))
         if feed.needs and not selection.used & feed.needs:
             message = f"{feed.name} has too many works to fetch them all."
@@ -231,9 +233,11 @@ class FetchRun:
         restarted = False
         while not state.done:
             page = self._page
-            more = self._keep(page)
+            left = None if most is None else most - (state.records - self._before)
+            before = state.records
+            more = self._keep(page, left)
             if progress is not None:
-                progress.advance(len(page.records))
+                progress.advance(state.records - before)
             if not more or (most is not None and state.records - self._before >= most):
                 break
             try:
@@ -261,25 +265,31 @@ class FetchRun:
             problem=problem,
         )
 
-    def _keep(self, page: FetchedPage) -> bool:
-        """Write a page and count it; True when there is another one."""
+    def _keep(self, page: FetchedPage, left: int | None) -> bool:
+        """Write a page, at most `left` works of it, and count it; True when there is more. The rest
+        of a page is written when it is fetched again."""
         state = self.state
-        if page.records:
-            self._folder.write_page(state.pages, page.records)
+        rest = page.records[state.taken :]
+        records = rest[:left]
+        if records:
+            self._folder.write_page(state.pages, records)
             state.pages += 1
-            state.records += len(page.records)
+            state.records += len(records)
         if page.total is not None:
             state.total = page.total
-        state.cursor = page.cursor
+        is_whole = len(records) == len(rest)
+        state.taken = 0 if is_whole else state.taken + len(records)
+        if is_whole:
+            state.cursor = page.cursor
         most = state.selection.most
-        state.done = not page.cursor or 0 < most <= state.records - state.before
+        state.done = (is_whole and not page.cursor) or 0 < most <= state.records - state.before
         self._folder.write_state(state)
         return not state.done
 
     def _restart(self) -> None:
         self._folder.drop_pages_from(self._first)
         self.state.pages, self.state.records = self._first, self._before
-        self.state.cursor = ""
+        self.state.cursor, self.state.taken = "", 0
 
     def _round_records(self) -> int:
         return self.state.records - self.state.before
@@ -323,9 +333,13 @@ PACKED = 0.35
 
 
 def _takes(feed: Feed) -> str:
-    fields = sorted(feed.fields - {"works"})
-    names = ", ".join(f"--{name.rstrip('s').replace('_', '-')}" for name in fields)
-    return f"It takes {names}."
+    return f"It takes {_options(feed.fields - {'works'})}."
+
+
+def _options(fields: Collection[str]) -> str:
+    """The options of `library fetch` that set these fields of a selection."""
+    names = (name.replace("ies", "y").rstrip("s").replace("_", "-") for name in sorted(fields))
+    return ", ".join(f"--{name}" for name in names)
 
 
 def unknown_name(feed: str, kind: str, name: str) -> LibraryError:

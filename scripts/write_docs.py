@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import typing
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,13 +37,15 @@ from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, source_title
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+_RANGE = re.compile(r"\b(INTEGER|FLOAT) RANGE\b")
+
 COMMANDS_HEAD = """\
 # Commands
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Global options come before the command; `-h` or `--help` after it shows its help. Results are
-written to standard output, [problems](problems.md) to standard error.
+Options of `citewell` come before the command, all others after it. `-h` shows the help of any
+command. Results are written to standard output, [problems](problems.md) to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -49,11 +53,12 @@ written to standard output, [problems](problems.md) to standard error.
 | 1 | success with findings: no papers found, an open placeholder, a problem that `doctor` reports |
 | 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
+
+These options mean the same in every command that names them under *Also*:
+
 """
-
-
-_HELP_FLAG = re.compile(r"(?:\n\nOptions:)?\n  -h, --help +Show this message and exit\.(?=\n\n|$)")
-"""The last option of each command, with the heading where it is the only one."""
+SHARED = 3
+"""Number of commands from which an option is described once, in the head of the page."""
 
 
 def commands(
@@ -70,15 +75,47 @@ def commands(
 
 
 def commands_page() -> str:
-    """The reference page as Markdown: the help of each command."""
-    parts = [COMMANDS_HEAD]
-    for name, command in commands():
-        context = click.Context(
-            command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
-        )
-        text = _HELP_FLAG.sub("", command.get_help(context).rstrip())
-        parts.append(f"\n## {name}\n\n```text\n{text}\n```\n")
+    """The reference page as Markdown: usage, text and options of each command."""
+    contexts = [
+        click.Context(command, info_name=name, terminal_width=100) for name, command in commands()
+    ]
+    uses = Counter(record for context in contexts for record in _options(context))
+    shared = {record for record, number in uses.items() if number >= SHARED}
+    parts = [COMMANDS_HEAD, _block(_list(sorted(shared)))]
+    for context in contexts:
+        own = [record for record in _options(context) if record not in shared]
+        also = [record[0].split()[0] for record in _options(context) if record in shared]
+        text = click.HelpFormatter(width=100)
+        context.command.format_help_text(context, text)
+        usage = " ".join(context.command.collect_usage_pieces(context)).replace("[OPTIONS]", "")
+        line = f"{context.info_name} {usage.strip()}".rstrip()
+        parts.append(f"\n## {context.info_name}\n\n{dedent(text.getvalue()).strip()}\n\n")
+        parts.append(_block(f"{line}\n{_list(own)}"))
+        parts.append(f"\nAlso: {', '.join(f'`{name}`' for name in also)}\n" if also else "")
     return "".join(parts)
+
+
+def _options(context: click.Context) -> list[tuple[str, str]]:
+    """The options of a command with their help, without `--help`."""
+    records = (
+        option.get_help_record(context)
+        for option in context.command.params
+        if isinstance(option, click.Option)
+    )
+    return [(_RANGE.sub(r"\1", name), text) for name, text in filter(None, records)]
+
+
+def _list(records: Sequence[tuple[str, str]]) -> str:
+    """The records in two columns; their help is wrapped."""
+    formatter = click.HelpFormatter(width=100)
+    if records:
+        formatter.indent()
+        formatter.write_dl(records)
+    return formatter.getvalue()
+
+
+def _block(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```\n"
 
 
 PRIVACY_HEAD = f"""\

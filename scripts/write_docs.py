@@ -34,6 +34,7 @@ from citewell.options.values import (
 )
 from citewell.privacy import SWITCHES
 from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, source_title
+from citewell.verification.finding import MEANINGS as FINDINGS
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -455,6 +456,8 @@ CODES_HEAD = """\
 
 <!-- Written by `make docs`; edit `features/checking/codes.py` and what it names instead. -->
 
+The part `references` also has the codes of the [check](check.md#findings).
+
 | code | part | meaning |
 |---|---|---|
 """
@@ -463,9 +466,12 @@ CODES_HEAD = """\
 def review_page() -> str:
     """The page of the review with the table of its codes as they are now."""
     page = (REPOSITORY / "docs/review.md").read_text(encoding="utf-8")
+    codes: dict[tuple[str, str], list[str]] = {}
+    for code in sorted(CODES, key=_part_number):
+        if code not in FINDINGS:
+            codes.setdefault((part_of(code), meaning_of(code)), []).append(f"`{code}`")
     rows = (
-        f"| `{code}` | {part_of(code)} | {meaning_of(code)} |\n"
-        for code in sorted(CODES, key=_part_number)
+        f"| {', '.join(same)} | {part} | {meaning} |\n" for (part, meaning), same in codes.items()
     )
     return page.partition("## Codes\n")[0] + CODES_HEAD + "".join(rows)
 

@@ -152,6 +152,7 @@ PAPER = many_placeholders(40)
 BIB = "% mine\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("how", "moments"), [("killed", 5), ("hung up", 3)])
 def test_a_client_that_vanishes_in_the_middle_leaves_whole_files(
     env: dict[str, str], tmp_path: Path, mcp_command: list[str], how: str, moments: int
@@ -230,6 +231,7 @@ def entries(text: str) -> list[str]:
     return sorted(part.strip() for part in text.partition("\n")[2].split("\n\n"))
 
 
+@pytest.mark.nightly
 async def test_a_thousand_calls_from_sixteen_agents_go_well_and_leave_no_memory(
     env: dict[str, str], serving: Any, over_http: Any, structured: Any
 ) -> None:

@@ -152,7 +152,6 @@ PAPER = many_placeholders(40)
 BIB = "% mine\n"
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(("how", "moments"), [("killed", 5), ("hung up", 3)])
 def test_a_client_that_vanishes_in_the_middle_leaves_whole_files(
     env: dict[str, str], tmp_path: Path, mcp_command: list[str], how: str, moments: int

@@ -7,6 +7,7 @@ import re
 import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -269,13 +270,9 @@ Every setting has one name and can be set in five places; later ones override ea
 rrf_k = 30
 ```
 
-A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
-the value from the other places; on the command line it is an error. A wrong recipient
-(`llm.provider`, `sources.allow`) means none, whatever the other places say. `citewell doctor` shows
-where each setting was set.
-
-The user data folder has the libraries, the learned history and the usage of language models
-([folders](privacy.md#stored-on-this-machine)).
+A wrong name or value is reported, and the setting keeps the value from the other places; on the
+command line it is an error. A wrong recipient (`llm.provider`, `sources.allow`) means none.
+`citewell doctor` shows where each setting was set.
 
 A `citewell.toml` travels with other people's manuscripts. It cannot set settings marked "not in
 workspaces", which send data, run a program, or name an address or a private path. Settings marked
@@ -288,18 +285,23 @@ def settings_page() -> str:
     """The reference page of the settings as Markdown."""
     titles = dict(sections())
     parts = [SETTINGS_HEAD]
-    section = ""
-    for setting in settings():
-        above = setting.name.rpartition(".")[0]
-        if above != section:
-            section = above
-            parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
-            parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
-        parts.append(_row(setting))
+    for section, grouped in groupby(settings(), lambda one: one.name.rpartition(".")[0]):
+        members = list(grouped)
+        is_trusted = all(setting.trusted_only for setting in members)
+        note = " Workspace files cannot set these." if is_trusted else ""
+        parts.append(f"\n## {section}\n\n{titles.get(section, '')}{note}\n")
+        parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
+        parts += [_row(setting, note="" if is_trusted else _note(setting)) for setting in members]
     return "".join(parts)
 
 
-def _row(setting: Setting) -> str:
+def _note(setting: Setting) -> str:
+    """Where a workspace file may not set the setting."""
+    note = " Not in workspaces." if setting.trusted_only else ""
+    return note + (" In workspaces below the paper." if setting.stays_inside else "")
+
+
+def _row(setting: Setting, note: str) -> str:
     value, meta = describe(setting.type), constraints(setting.type)
     if meta.ge is not None and meta.le is not None:
         value += f", {meta.ge:g} to {meta.le:g}"
@@ -307,8 +309,6 @@ def _row(setting: Setting) -> str:
         value += f", at least {meta.ge:g}"
     elif meta.le is not None:
         value += f", at most {meta.le:g}"
-    note = " Not in workspaces." if setting.trusted_only else ""
-    note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
         value,

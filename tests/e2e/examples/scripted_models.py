@@ -146,11 +146,11 @@ def smolagents() -> Any:
 
 
 def texts_of(content: Any) -> str:
-    """The text of a result, in whatever form a framework gives it."""
+    """The text of a result, in whatever form a framework gives it; links have none."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
-    return "\n".join(one["text"] if isinstance(one, dict) else str(one) for one in parts)
+    return "\n".join(one.get("text", "") if isinstance(one, dict) else str(one) for one in parts)
 
 
 MODELS = {

@@ -30,7 +30,7 @@ async def test_the_plain_command_serves_the_starter_library(
         command=str(programs / "citewell"), args=["mcp"], env=environment
     )
     async with Client(stdio_client(server)) as client:
-        assert len((await client.list_tools()).tools) == 9
+        assert len((await client.list_tools()).tools) == 10
         found = await client.call_tool("search_papers", {"query": "attention is all you need"})
     assert found.structured_content is not None
     assert found.structured_content["papers"][0]["title"].lower() == "attention is all you need"

@@ -97,7 +97,7 @@ def target(
 
 def test_the_inspector_finds_no_fault_with_the_schemas(inspect: Inspect, target: Any) -> None:
     found = inspect("tools/list", "--strict", target=target)
-    assert len(found["tools"]) == 9
+    assert len(found["tools"]) == 10
 
 
 def test_the_inspectors_strict_check_can_fail(inspect: Inspect, mcp_command: list[str]) -> None:

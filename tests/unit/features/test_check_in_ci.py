@@ -56,11 +56,13 @@ def test_the_action_installs_the_library_that_it_looks_in():
     assert 'name = "citewell-starter"' in project
 
 
-def test_the_hook_runs_the_command_on_bibliographies():
+def test_the_hooks_run_their_commands_on_bibliographies_and_papers():
     text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    assert "entry: citewell check\n" in text
-    (pattern,) = re.findall(r"files: (.*)", text)
-    assert re.search(pattern, "paper/refs.bib") and not re.search(pattern, "refs.bib.txt")
+    assert re.findall(r"entry: (.*)", text) == ["citewell check", "citewell review"]
+    check, review = re.findall(r"files: (.*)", text)
+    for pattern in (check, review):
+        assert re.search(pattern, "paper/refs.bib") and not re.search(pattern, "refs.bib.txt")
+    assert re.search(review, "paper/main.tex") and not re.search(check, "paper/main.tex")
 
 
 def test_every_finding_code_is_documented():

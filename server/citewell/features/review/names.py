@@ -25,7 +25,7 @@ from citewell.model.document import Diagnostic, Document, Format, Level, Span
 from citewell.model.titles import fold_name, normalise_title
 from citewell.model.venues import venue_ids
 
-_NAME = re.compile(
+NAME = re.compile(
     r"(?<![\w\\@/.-])(?=[\w+-]*[A-Z][\w+-]*[A-Z]|[\w+-]*[A-Za-z][\w+-]*\d|[A-Z][a-z]+[A-Z])"
     r"[A-Za-z][A-Za-z0-9+-]{1,28}[A-Za-z0-9+](?![\w@])"
 )
@@ -86,7 +86,7 @@ def uncited_names(
             continue
         text = _prose(document)
         starts = [citation.span.start for citation in document.citations]
-        for match in _NAME.finditer(text):
+        for match in NAME.finditer(text):
             plain = alias_name(match[0])
             use = NameUse(match[0], path, Span(match.start(), match.end()))
             before = text[max(0, match.start() - REACH) : match.start()]

@@ -52,7 +52,7 @@ from citewell.model.check import Check, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Document, Format, Level, Span
 from citewell.model.query import MARK
-from citewell.model.titles import normalise_title, title_key
+from citewell.model.titles import fold, normalise_title, title_key
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import ChangePlan, CheckTask
@@ -247,10 +247,19 @@ class ReviewTask:
             self._more[path].append(one)
 
     def _find_sentences(self, paper: Project) -> None:
+        lint = LintPaper([paper])
+        cited = {
+            fold(author.family)
+            for _, entry in paper.entries()
+            if _is_used(lint, entry)
+            for author in entry.body.authors
+        }
         found: dict[tuple[Path, int], tuple[int, Uncited]] = {}
         for path, document in paper.documents.items():
             for rank, pattern in enumerate(_CERTAIN):
                 for match in pattern.finditer(document.text):
+                    if fold(match[0].split()[0]) in cited:
+                        continue  # "Smith et al. also show ..." with their work cited elsewhere
                     if (one := uncited_at(document, match.start())) is not None:
                         found.setdefault((path, one.at), (rank, one))
         ranked = sorted(found.items(), key=lambda item: item[1][0])

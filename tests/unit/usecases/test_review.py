@@ -14,11 +14,13 @@ from lsprotocol import types
 from citewell.documents.project.paper_project import TextProject
 from citewell.engine.contract import Checks, Engine
 from citewell.features.checking.codes import CODES, CodeSelection, meaning_of
-from citewell.features.review.report import Review, ReviewFinding, shown_under
+from citewell.features.checking.report import Policy, Weight
+from citewell.features.review.report import Review, ReviewFinding, located, shown_under
 from citewell.lsp.commands.picker import InsertPaperArguments
 from citewell.lsp.commands.review import Reviewer
 from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.document import Diagnostic, Level, Span
 from citewell.options import Options
 from citewell.usecases.review import ReviewTask, papers_at, plan_consistency
 
@@ -176,3 +178,32 @@ def test_a_paper_on_another_drive_keeps_its_path(monkeypatch: pytest.MonkeyPatch
 
 def test_the_meaning_of_a_code_is_a_whole_sentence() -> None:
     assert [code for code in CODES if not meaning_of(code).endswith((".", ")"))] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Ash et al. show that small trees need much water.", 1),
+        ("Rows exist \\cite{ash2020}. Ash et al. also show that small trees need much water.", 0),
+        ("Rows exist \\cite{ash2020}. Oak et al. also show that small trees need much water.", 1),
+    ],
+)
+def test_authors_whose_work_is_cited_need_no_citation_in_each_sentence(
+    text: str, count: int
+) -> None:
+    assert len(review_of("sentences", main_tex=f"{HEAD}{text}\n{END}", refs_bib=ENTRY)) == count
+
+
+def test_a_hint_is_written_in_the_language_of_the_paper() -> None:
+    (found,) = review_of("names", main_md="# Trees\n\nWe prune with OrchNet.\n")
+    assert found.hint == "Cite it with [@?OrchNet]."
+
+
+def test_what_blocks_is_an_error_for_a_pull_request() -> None:
+    text = f"{HEAD}Read \\cite{{no,ash2020}}.\n{END}"
+    (found,) = review_of("undefined-key", main_tex=text, refs_bib=ENTRY)
+    assert (found.level, found.weight) == ("error", "blocking")
+    policy = Policy(blocking=frozenset({"sentence-uncited"}))
+    one = Diagnostic(code="sentence-uncited", span=Span(0, 0), message="A", level=Level.INFORMATION)
+    assert located(one, "main.tex", text, policy.weight_of([one.code])).level is Level.ERROR
+    assert located(one, "main.tex", text, Weight.NOTE).level is Level.INFORMATION

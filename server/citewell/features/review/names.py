@@ -160,7 +160,9 @@ def name_diagnostics(
         keys = [one.key for one in entries.values() if _is_of(one, work)]
         author = work.authors[0].family if work.authors else ""
         who = ", ".join(filter(None, (author, str(work.year or ""))))
-        hint = f"Cite {keys[0]!r} here." if keys else f"Cite it with \\cite<{use.name}>."
+        is_latex = documents[use.path].format is Format.LATEX
+        place = f"\\cite<{use.name}>" if is_latex else f"[@?{use.name}]"
+        hint = f"Cite {keys[0]!r} here." if keys else f"Cite it with {place}."
         yield (
             use.path,
             Diagnostic(

@@ -80,13 +80,14 @@ def located(one: Diagnostic, path: str, text: str, weight: Weight) -> ReviewFind
     end = one.span.end if one.span.end > one.span.start else one.span.start + 40
     subject = one.data.get("work") or one.data.get("sentence") or text[one.span.start : end]
     words = " ".join(subject.split())
+    level = Level.INFORMATION if one.level is Level.HINT else one.level
     name = f"{one.code}\n{PurePath(path).name}\n{one.data.get('key', '')}\n{words}"
     return ReviewFinding(
         path=path,
         line=line,
         column=one.span.start - starts[line - 1] + 1,
         code=one.code,
-        level=Level.INFORMATION if one.level is Level.HINT else one.level,
+        level=Level.ERROR if weight is Weight.BLOCKING else level,
         message=" ".join(one.message.split()),
         part=part_of(one.code),
         weight=weight.value,

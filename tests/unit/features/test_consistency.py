@@ -103,6 +103,14 @@ def test_only_a_plain_value_is_replaced_by_the_usual_venue(written: str) -> None
     assert [edit for one in inconsistencies(bib, bib.entries) for edit in one.edits] == []
 
 
+def test_the_words_of_a_macro_of_another_file_are_unknown() -> None:
+    others = [entry(key, booktitle="neurips") for key in ("a", "b")]
+    long = entry("c", booktitle=f"{{{LONG}}}")
+    assert "venue-spelling" not in found_in(*others, long)
+    known = '@string{neurips = "NeurIPS"}\n'
+    assert found_in(known, *others, long)["venue-spelling"] == ("c",)
+
+
 def test_the_usual_venue_is_copied_as_it_is_written() -> None:
     text = "".join(
         venues(JMLR, f"{{{JMLR[:10]}}}{JMLR[10:]}", f"{{{JMLR[:10]}}}{JMLR[10:]}",

@@ -107,12 +107,13 @@ def _listed(keys: Sequence[str]) -> str:
 
 def _by_venue(entries: Sequence[BibEntry]) -> Mapping[tuple[str, str], list[tuple[BibEntry, str]]]:
     """Entries with the text of their venue, by venue and field; those of one known venue alone, and
-    none of workshops and the like beside it."""
+    none of workshops and the like beside it, nor of a macro that another file defines."""
     found: dict[tuple[str, str], list[tuple[BibEntry, str]]] = defaultdict(list)
     for entry in entries:
-        for name in _VENUE_FIELDS:
-            text = entry.get(name)
-            ids = venue_ids(text) if text else frozenset()
+        for field in entry.fields_of(_VENUE_FIELDS):
+            name, text = field.name, field.value
+            is_known = _is_literal(field.raw) or field.raw.lower() in field.strings
+            ids = venue_ids(text) if text and is_known else frozenset()
             if len(ids) == 1 and not _SEPARATE.search(text) and "arxiv" not in text.lower():
                 found[next(iter(ids)), name].append((entry, text))
                 break
@@ -209,12 +210,11 @@ def _braces(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
         return
     usual = 2 * len(double) > len(titled)
     others = [e for e, field in titled if _is_double(field.raw) != usual] if usual else double
-    form = "double braces" if usual else "single braces"
     yield Inconsistency(
         code="title-braces",
         span=_field_span(others[0], ("title",)),
         message=f"{len(double)} of {len(titled)} titles have double braces, which keep all of "
-        f"their capitals; most have {form}.",
+        "their capitals, the others single ones.",
         keys=tuple(one.key for one in others),
     )
 

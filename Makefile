@@ -24,7 +24,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format docs site wheel vsix mcpb bench clean
+.PHONY: help demo test lint format docs site nightly wheel vsix mcpb bench clean
 
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ test: $(VENV)/.test ## Install what the tests need, lint, check the types and th
 	@sh scripts/install-vscode.sh "$(BIN)/python"
 	$(MAKE) --no-print-directory check-lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 $(TESTS)
+
+nightly: $(VENV)/.test ## Run the tests that take long: kills, loops of optimizers, races of imports
+	$(BIN)/python -m pytest -q -m nightly -n $(JOBS) --dist worksteal $(TESTS)
 
 lint: $(VENV)/.test check-lint ## Lint, check the types and the direction of imports
 

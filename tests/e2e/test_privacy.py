@@ -380,7 +380,14 @@ def test_a_language_model_alone_is_asked(
     traced.run("fill", "main.tex", "--dry-run", "--unattended", **model | given)
 
 
-@pytest.mark.parametrize("optimizer", ["bootstrap", "mipro", "gepa"])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        "bootstrap",
+        pytest.param("mipro", marks=pytest.mark.nightly),
+        pytest.param("gepa", marks=pytest.mark.nightly),
+    ],
+)
 def test_an_optimizer_asks_the_language_model_alone(
     traced: Traced, model: dict[str, str], optimizer: str
 ) -> None:

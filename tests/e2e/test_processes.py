@@ -216,7 +216,14 @@ def ray(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], byte
 
 
 @posix
-@pytest.mark.parametrize("ended", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "ended",
+    [
+        "SIGTERM",
+        pytest.param("SIGINT", marks=pytest.mark.nightly),
+        pytest.param("SIGKILL", marks=pytest.mark.nightly),
+    ],
+)
 @pytest.mark.parametrize(
     "case", [evaluation, build, corpus_build, fetch, editor, page, pdf, demo, replay, tuning, ray]
 )

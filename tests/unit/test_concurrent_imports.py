@@ -50,6 +50,7 @@ for _ in range(int(rounds)):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.nightly
 @pytest.mark.parametrize("package", ["corpus", "documents", "retrieval"])
 def test_threads_import_the_modules_of_a_package_at_the_same_time(package: str) -> None:
     paths = sorted((SERVER / "citewell" / package).rglob("*.py"))

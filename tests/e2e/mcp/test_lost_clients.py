@@ -230,6 +230,7 @@ def entries(text: str) -> list[str]:
     return sorted(part.strip() for part in text.partition("\n")[2].split("\n\n"))
 
 
+@pytest.mark.nightly
 async def test_a_thousand_calls_from_sixteen_agents_go_well_and_leave_no_memory(
     env: dict[str, str], serving: Any, over_http: Any, structured: Any
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import psutil
+import pytest
 
 SETTINGS = {"CITEWELL_SERVE_WORKERS": "2"}
 AGENTS = 4
@@ -45,6 +46,7 @@ async def test_agents_share_the_search_processes_that_the_settings_name(
     assert answers == [wanted] * AGENTS
 
 
+@pytest.mark.nightly
 async def test_an_agent_is_answered_while_a_search_process_that_died_is_replaced(
     env: dict[str, str], serving: Any, over_http: Any, structured: Any
 ) -> None:

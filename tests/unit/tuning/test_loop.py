@@ -157,6 +157,7 @@ def test_too_few_examples_are_said(serve: Callable[..., LlmOptions]) -> None:
     assert raised.value.problem.code == "tune-too-few"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("optimizer", ["mipro", "gepa"])
 def test_the_other_optimizers_run_on_the_program(
     serve: Callable[..., LlmOptions], optimizer: Any
@@ -180,6 +181,7 @@ def test_the_other_optimizers_run_on_the_program(
     assert step.version.optimizer == optimizer
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("program", ["rank", "judge"])
 def test_the_programs_that_order_are_tuned_alike(
     serve: Callable[..., LlmOptions], program: Any
@@ -261,6 +263,7 @@ def test_parts_do_not_share_a_paper() -> None:
     assert all(part_of(paper) == name for name, papers in parts.items() for paper in papers)  # type: ignore[arg-type]
 
 
+@pytest.mark.nightly
 def test_trials_answer_for_a_share_and_end(serve: Callable[..., LlmOptions]) -> None:
     options = serve(learner)
     tuning = run(options)

@@ -15,6 +15,7 @@ from citewell.documents.project.paper_project import TextProject
 from citewell.engine.contract import Checks, Engine
 from citewell.features.checking.codes import CODES, CodeSelection, meaning_of
 from citewell.features.checking.report import Policy, Weight
+from citewell.features.review.figures import figures_of
 from citewell.features.review.report import Review, ReviewFinding, located, shown_under
 from citewell.lsp.commands.picker import InsertPaperArguments
 from citewell.lsp.commands.review import Reviewer
@@ -207,3 +208,14 @@ def test_what_blocks_is_an_error_for_a_pull_request() -> None:
     one = Diagnostic(code="sentence-uncited", span=Span(0, 0), message="A", level=Level.INFORMATION)
     assert located(one, "main.tex", text, policy.weight_of([one.code])).level is Level.ERROR
     assert located(one, "main.tex", text, Weight.NOTE).level is Level.INFORMATION
+
+
+@pytest.mark.parametrize(
+    ("author", "own"),
+    [("Ann Ash", 1), ("A. Ash", 1), ("A. B. Ash", 1), ("Bo Ash", 0), ("Ann Oak", 0)],
+)
+def test_an_author_with_initials_is_the_author_of_the_references(author: str, own: int) -> None:
+    text = f"{HEAD}\\author{{{author}}} Read \\cite{{ash2020}}.\n{END}"
+    assert figures_of([paper_of(main_tex=text, refs_bib=ENTRY)]).own == own
+    short = ENTRY.replace("Ash, Ann", "Ash, A.-B.")
+    assert figures_of([paper_of(main_tex=text, refs_bib=short)]).own == own

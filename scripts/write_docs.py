@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import typing
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,16 +35,19 @@ from citewell.options.values import (
 )
 from citewell.privacy import SWITCHES
 from citewell.sources.registry import ALWAYS, DOWNLOADS, NEVER, source_title
+from citewell.verification.finding import MEANINGS as FINDINGS
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+_RANGE = re.compile(r"\b(INTEGER|FLOAT) RANGE\b")
 
 COMMANDS_HEAD = """\
 # Commands
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Global options come before the command; `-h` or `--help` after it shows its help. Results are
-written to standard output, [problems](problems.md) to standard error.
+Options of `citewell` come before the command, all others after it. `-h` shows the help of any
+command. Results are written to standard output, [problems](problems.md) to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -49,11 +55,12 @@ written to standard output, [problems](problems.md) to standard error.
 | 1 | success with findings: no papers found, an open placeholder, a problem that `doctor` reports |
 | 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
+
+These options mean the same in every command that names them under *Also*:
+
 """
-
-
-_HELP_FLAG = re.compile(r"(?:\n\nOptions:)?\n  -h, --help +Show this message and exit\.(?=\n\n|$)")
-"""The last option of each command, with the heading where it is the only one."""
+SHARED = 3
+"""Number of commands from which an option is described once, in the head of the page."""
 
 
 def commands(
@@ -70,15 +77,47 @@ def commands(
 
 
 def commands_page() -> str:
-    """The reference page as Markdown: the help of each command."""
-    parts = [COMMANDS_HEAD]
-    for name, command in commands():
-        context = click.Context(
-            command, info_name=name, terminal_width=100, help_option_names=["-h", "--help"]
-        )
-        text = _HELP_FLAG.sub("", command.get_help(context).rstrip())
-        parts.append(f"\n## {name}\n\n```text\n{text}\n```\n")
+    """The reference page as Markdown: usage, text and options of each command."""
+    contexts = [
+        click.Context(command, info_name=name, terminal_width=100) for name, command in commands()
+    ]
+    uses = Counter(record for context in contexts for record in _options(context))
+    shared = {record for record, number in uses.items() if number >= SHARED}
+    parts = [COMMANDS_HEAD, _block(_list(sorted(shared)))]
+    for context in contexts:
+        own = [record for record in _options(context) if record not in shared]
+        also = [record[0].split()[0] for record in _options(context) if record in shared]
+        text = click.HelpFormatter(width=100)
+        context.command.format_help_text(context, text)
+        usage = " ".join(context.command.collect_usage_pieces(context)).replace("[OPTIONS]", "")
+        line = f"{context.info_name} {usage.strip()}".rstrip()
+        parts.append(f"\n## {context.info_name}\n\n{dedent(text.getvalue()).strip()}\n\n")
+        parts.append(_block(f"{line}\n{_list(own)}"))
+        parts.append(f"\nAlso: {', '.join(f'`{name}`' for name in also)}\n" if also else "")
     return "".join(parts)
+
+
+def _options(context: click.Context) -> list[tuple[str, str]]:
+    """The options of a command with their help, without `--help`."""
+    records = (
+        option.get_help_record(context)
+        for option in context.command.params
+        if isinstance(option, click.Option)
+    )
+    return [(_RANGE.sub(r"\1", name), text) for name, text in filter(None, records)]
+
+
+def _list(records: Sequence[tuple[str, str]]) -> str:
+    """The records in two columns; their help is wrapped."""
+    formatter = click.HelpFormatter(width=100)
+    if records:
+        formatter.indent()
+        formatter.write_dl(records)
+    return formatter.getvalue()
+
+
+def _block(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```\n"
 
 
 PRIVACY_HEAD = f"""\
@@ -231,13 +270,9 @@ Every setting has one name and can be set in five places; later ones override ea
 rrf_k = 30
 ```
 
-A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
-the value from the other places; on the command line it is an error. A wrong recipient
-(`llm.provider`, `sources.allow`) means none, whatever the other places say. `citewell doctor` shows
-where each setting was set.
-
-The user data folder has the libraries, the learned history and the usage of language models
-([folders](privacy.md#stored-on-this-machine)).
+A wrong name or value is reported, and the setting keeps the value from the other places; on the
+command line it is an error. A wrong recipient (`llm.provider`, `sources.allow`) means none.
+`citewell doctor` shows where each setting was set.
 
 A `citewell.toml` travels with other people's manuscripts. It cannot set settings marked "not in
 workspaces", which send data, run a program, or name an address or a private path. Settings marked
@@ -250,18 +285,23 @@ def settings_page() -> str:
     """The reference page of the settings as Markdown."""
     titles = dict(sections())
     parts = [SETTINGS_HEAD]
-    section = ""
-    for setting in settings():
-        above = setting.name.rpartition(".")[0]
-        if above != section:
-            section = above
-            parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
-            parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
-        parts.append(_row(setting))
+    for section, grouped in groupby(settings(), lambda one: one.name.rpartition(".")[0]):
+        members = list(grouped)
+        is_trusted = all(setting.trusted_only for setting in members)
+        note = " Workspace files cannot set these." if is_trusted else ""
+        parts.append(f"\n## {section}\n\n{titles.get(section, '')}{note}\n")
+        parts.append("\n| setting | value | default | meaning |\n|---|---|---|---|\n")
+        parts += [_row(setting, note="" if is_trusted else _note(setting)) for setting in members]
     return "".join(parts)
 
 
-def _row(setting: Setting) -> str:
+def _note(setting: Setting) -> str:
+    """Where a workspace file may not set the setting."""
+    note = " Not in workspaces." if setting.trusted_only else ""
+    return note + (" In workspaces below the paper." if setting.stays_inside else "")
+
+
+def _row(setting: Setting, note: str) -> str:
     value, meta = describe(setting.type), constraints(setting.type)
     if meta.ge is not None and meta.le is not None:
         value += f", {meta.ge:g} to {meta.le:g}"
@@ -269,8 +309,6 @@ def _row(setting: Setting) -> str:
         value += f", at least {meta.ge:g}"
     elif meta.le is not None:
         value += f", at most {meta.le:g}"
-    note = " Not in workspaces." if setting.trusted_only else ""
-    note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
         value,
@@ -418,6 +456,8 @@ CODES_HEAD = """\
 
 <!-- Written by `make docs`; edit `features/checking/codes.py` and what it names instead. -->
 
+The part `references` also has the codes of the [check](check.md#findings).
+
 | code | part | meaning |
 |---|---|---|
 """
@@ -426,9 +466,12 @@ CODES_HEAD = """\
 def review_page() -> str:
     """The page of the review with the table of its codes as they are now."""
     page = (REPOSITORY / "docs/review.md").read_text(encoding="utf-8")
+    codes: dict[tuple[str, str], list[str]] = {}
+    for code in sorted(CODES, key=_part_number):
+        if code not in FINDINGS:
+            codes.setdefault((part_of(code), meaning_of(code)), []).append(f"`{code}`")
     rows = (
-        f"| `{code}` | {part_of(code)} | {meaning_of(code)} |\n"
-        for code in sorted(CODES, key=_part_number)
+        f"| {', '.join(same)} | {part} | {meaning} |\n" for (part, meaning), same in codes.items()
     )
     return page.partition("## Codes\n")[0] + CODES_HEAD + "".join(rows)
 

@@ -98,7 +98,7 @@ def quarantine_command(
     address, markup, an affiliation, several people in one, "et al.".
 
     `citewell library explain` and checks still know them. A paper leaves the quarantine when a
-    record with valid names is merged with it, or permanently with --release.
+    record with valid names is merged with it.
     """
     from citewell.corpus.library import Library
     from citewell_corpus.status import quarantined_works, release
@@ -136,7 +136,7 @@ def snapshot_command(ctx: click.Context, address: str, folder: Path, as_json: bo
     """Copy the contents of the back end at ADDRESS into FOLDER.
 
     A server makes a snapshot of one file; `edge:FOLDER` is copied as a folder, which no other
-    program may have open. The library itself is a folder that you can copy.
+    program may have open.
     """
     from citewell.retrieval.backend.connection import open_backend
     from citewell.retrieval.backend.contract import backend_error
@@ -186,8 +186,8 @@ def forget_command(ctx: click.Context, /, identifiers: tuple[str, ...], as_json:
     """Remove papers from the library `accepted`, which keeps records that you accepted from
     sources.
 
-    An ID is one that `citewell library explain` takes. Your bibliographies do not change.
-    `citewell library remove --name accepted` removes all of them. Exits with 1 if one is missing.
+    An ID is an id of the library, a DOI, an arXiv id or a full title. Your bibliographies do not
+    change. Exits with 1 if one is missing.
     """
     from citewell.corpus.layout import ACCEPTED, is_library
     from citewell.corpus.library import Library

@@ -64,10 +64,16 @@ def fetch_options(command: Any) -> Any:
         ),
         click.option("--max", "most", type=click.IntRange(1), help="Maximum number of works."),
         click.option(
-            "--max-megabytes", type=click.IntRange(1), default=200, help="With --for: on the disk."
+            "--max-megabytes",
+            type=click.IntRange(1),
+            default=200,
+            help="With --for: maximum size on disk.",
         ),
         click.option(
-            "--max-minutes", type=click.IntRange(1), default=30, help="With --for: of requests."
+            "--max-minutes",
+            type=click.IntRange(1),
+            default=30,
+            help="With --for: maximum time of requests.",
         ),
         click.option("--dry-run", is_flag=True, help="Show the estimated amount; fetch one page."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask before a large fetch."),

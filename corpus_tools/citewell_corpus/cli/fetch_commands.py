@@ -59,17 +59,14 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
-    Or give --for PAPER: its references are looked up at OpenAlex, and what they cite, their topics
-    and their venues make the selection, which is shown and fetched after one yes (--yes in
-    scripts).
+    With --for PAPER, the selection is the literature around the paper: its references are looked up
+    at OpenAlex, and their references, topics and venues are chosen.
 
-    First shows the number of works, their size and the duration. Run the same command again to
-    resume an interrupted fetch. The source must be allowed (`citewell sources allow`); what is sent
-    are the words of the options; with --for, DOIs and titles of references.
+    Shows the number of works, their size and the duration, and asks before a large fetch (--yes in
+    scripts). The same command resumes an interrupted fetch. The source must be allowed, and
+    receives the words of the options; with --for, DOIs and titles of references.
 
-    --kind and --language choose what the library takes of the works fetched, without another
-    request when they change. Works of OpenAlex come with what they cite. `acl-anthology` is fetched
-    whole. Exits with 1 when the source stopped before the end.
+    `acl-anthology` is fetched whole. Exits with 1 if the source stopped before the end.
     """
     from citewell_corpus.cli.paper_fetch import agreed_selection
     from citewell_corpus.sources import FileSource, source_at
@@ -130,11 +127,9 @@ def harvest_command(
 ) -> None:
     """Fetch the works that SEEDs cite, the works that these cite, and so on.
 
-    A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. Works
-    that are reached twice are kept once; the citation edges are kept and improve the ranking. Run
-    the same command again to resume an interrupted harvest. The source must be allowed (`citewell
-    sources allow`); what is sent are the seeds' identifiers, titles or words. Exits with 1 when the
-    source stopped before the end.
+    A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. The
+    same command resumes an interrupted harvest. The source must be allowed, and receives
+    identifiers, titles or words of the seeds. Exits with 1 if the source stopped before the end.
     """
     from citewell_corpus.sources import source_at
 
@@ -183,8 +178,8 @@ def coverage_command(
 
     A folder stands for the papers in it, and for .bib files that none of them uses.
 
-    Counts by venue and year, lists missing references, and suggests commands that fetch them. Works
-    offline. Exits with 1 when a reference is missing.
+    Counts by venue and year, lists missing references, and suggests commands that fetch them. Exits
+    with 1 if a reference is missing.
     """
     from citewell_corpus.coverage import coverage
 

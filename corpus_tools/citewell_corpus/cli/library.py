@@ -74,11 +74,11 @@ __all__ = ["library"]
 @click.option("--format", "format_name", default="", help="Format of the files; default: guessed.")
 @click.option(
     "--online", is_flag=True,
-    help="Also ask the allowed sources which paper a PDF is, where the library does not know it.",
+    help="Also identify PDFs with the allowed sources.",
 )  # fmt: skip
 @click.option(
     "--grobid", default="", metavar="URL",
-    help="Have the GROBID server at this address read PDFs; it receives them.",
+    help="GROBID server that receives and reads PDFs.",
 )  # fmt: skip
 @record_filters
 @NAME
@@ -98,22 +98,18 @@ def add(
 ) -> None:
     """Add papers and build, from files or folders.
 
-    Formats are detected from the content (`citewell library formats`). A source that was added
-    earlier is read again if it changed. Bad records are counted and skipped. The report shows
-    what was merged; --json lists all pairs of sources. --kind and --language stay the filters
-    of these files.
+    Formats are detected from the content (`citewell library formats`). Adding a source again
+    updates it. Bad records are counted and skipped. --kind and --language also apply to later
+    builds.
 
     `zotero:` is the library of a running Zotero with Better BibTeX, `zotero:NAME` one of its
-    collections, `zotero:2/NAME` a collection of group 2. Add it again to update it.
+    collections, `zotero:2/NAME` a collection of group 2. `starter` shows whether the starter
+    library is installed.
 
-    `starter` shows whether the starter library is installed.
+    Your own papers (.tex, Markdown, or a folder with `--format manuscripts`) give no records; their
+    citations improve the ranking.
 
-    Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So
-    do your own papers: add their .tex or Markdown files, or a folder of them with `--format
-    manuscripts`. They give no records.
-
-    A PDF (extra `pdf`) is identified by its DOI, arXiv id or title. Its full text is searched,
-    and its references show how others cite.
+    A PDF (extra `pdf`) is identified by its DOI, arXiv id or title.
     """
     from citewell.corpus.layout import STARTER
     from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
@@ -140,16 +136,15 @@ def add(
 @library.command("build", short_help="Update a library from its sources.")
 @click.option(
     "--input", "inputs", multiple=True, metavar="PATTERN",
-    help="Files to add, such as 'works/*.gz', as one source (repeatable); `**` for any folders.",
+    help="Files of a bulk data set, as 'works/**/*.gz' (repeatable).",
 )  # fmt: skip
 @click.option(
     "--jobs", default=0, type=click.IntRange(0), metavar="N",
-    help="Processes; default: one for each core with --input, else one.",
+    help="Processes; default: one, with --input one a core.",
 )  # fmt: skip
 @click.option(
     "--ray", default="", metavar="ADDRESS",
-    help="Compute the vectors of `retrieval.encoders` on the Ray cluster at HOST:PORT; `local`: on "
-    "this machine.",
+    help="Compute vectors on the Ray cluster at HOST:PORT, or `local`.",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
@@ -178,11 +173,10 @@ def build(
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Also adds the vectors of configured encoders. --kind and --language become the filters of
-    all sources; `--kind any` and `--language any` remove them.
+    Adds the vectors of configured encoders. --kind and --language become the filters of all
+    sources; `any` removes them. An interrupted build with --input continues with the remaining
+    files.
 
-    --input is for the files of a bulk data set, such as the snapshot of OpenAlex. Several
-    processes read them, and an interrupted build continues with the remaining files.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
     from citewell.retrieval.backend.contract import is_server

@@ -71,9 +71,7 @@ class _Session(Protocol):
 def library() -> None:
     """Build and manage libraries of papers.
 
-    A library is what Citewell searches. The starter library comes with the package
-    citewell-starter; `citewell library add refs.bib corpus.jsonl.zst` adds your own works, which
-    are searched together with it.
+    Citewell searches the starter library and the library that you build with these commands.
     """
 
 
@@ -242,15 +240,14 @@ def record_filters(command: Any) -> Any:
             "kinds",
             multiple=True,
             metavar="KIND",
-            help="Read only works of this kind: article, inproceedings, book ... (repeatable).",
+            help="Read only works of this kind: article, book ... (repeatable).",
         ),
         click.option(
             "--language",
             "languages",
             multiple=True,
             metavar="LANGUAGE",
-            help="Read only works in this language, a code or name; works without a stated "
-            "language are kept (repeatable).",
+            help="Read only works in this language, or without a stated one (repeatable).",
         ),
         click.option(
             "--strict-language",

@@ -133,14 +133,14 @@ EPILOG = "Exit codes: 0 success; 1 success with findings; 2 usage error or broke
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Settings file to use instead of the one in the user's configuration folder.",
+    help="Settings file in place of the user's.",
 )
 @click.option(
     "--set",
     "overrides",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Change one setting for this run, such as retrieval.dense=false (repeatable).",
+    help="Change a setting for this run: retrieval.dense=false (repeatable).",
 )
 @click.option("-v", "--verbose", count=True, help="Log more; -vv shows tracebacks too.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors only, and no notes on settings.")

@@ -42,23 +42,20 @@ LONG = 400
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
-    help="What to write.",
+    help="Output format.",
 )  # fmt: skip
 @click.option("--out", type=PATH, help="Write it to this file instead of standard output.")
 @click.option(
     "--fail-on", type=click.Choice(FAIL_ON),
-    help="Exit with 1 for this verdict or a worse one (default: fabricated, which includes "
-    "not-in-venue).",
+    help="Exit with 1 for this verdict or a worse one. Default: fabricated and not-in-venue.",
 )  # fmt: skip
 @click.option(
     "--policy", "policy_name", metavar="NAME|FILE",
-    help="What blocks, what is to be corrected and what is a note: default, neurips-2026, or a "
-    "TOML file.",
+    help="What blocks: default, neurips-2026, or a TOML file.",
 )  # fmt: skip
 @click.option(
     "--lint/--no-lint", default=True, show_default=True,
-    help="For papers and folders, also report undefined keys, duplicate works, faults of BibTeX "
-    "and open placeholders.",
+    help="Also report faults of the paper: undefined keys, open placeholders ...",
 )  # fmt: skip
 @click.option(
     "--select", multiple=True, metavar="CODE", help="Show only findings of this code or kind."
@@ -66,7 +63,7 @@ LONG = 400
 @click.option("--ignore", multiple=True, metavar="CODE", help="Hide findings of this code or kind.")
 @click.option(
     "--online", is_flag=True,
-    help="Also ask the allowed sources (`citewell sources`) where the library is not enough.",
+    help="Also ask the allowed sources (`citewell sources`).",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
@@ -74,23 +71,21 @@ LONG = 400
 )  # fmt: skip
 @click.option(
     "--check-urls", is_flag=True,
-    help="Also ask the hosts of the references' web addresses whether the pages exist.",
+    help="Also request the web addresses of the references.",
 )  # fmt: skip
-@click.option(
-    "--every", is_flag=True, help="For a paper, also check entries that it does not cite."
-)
+@click.option("--every", is_flag=True, help="Also check entries that the paper does not cite.")
 @click.option(
     "--grobid", default="", metavar="URL",
-    help="Have the GROBID server at this address read PDFs; it receives them.",
+    help="GROBID server that receives and reads PDFs.",
 )  # fmt: skip
-@click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
+@click.option("--fix", is_flag=True, help="Show corrections as a diff.")
 @click.option(
     "--mark", multiple=True, metavar="KEY",
     help="Mark this entry as checked: its findings become notes.",
 )  # fmt: skip
 @click.option(
     "--replace", "replaced", multiple=True, metavar="KEY[=ID]",
-    help="Replace this entry by its record, or by the paper with this ID.",
+    help="Replace this entry by its record, or by the paper ID.",
 )  # fmt: skip
 @click.option(
     "--remove", multiple=True, metavar="KEY",
@@ -98,15 +93,15 @@ LONG = 400
 )  # fmt: skip
 @click.option(
     "--write", is_flag=True,
-    help="Write the changes of --fix, --mark, --replace or --remove.",
+    help="Write the changes.",
 )  # fmt: skip
 @click.option(
     "--unsafe-fixes", is_flag=True,
-    help="With --fix, also replace preprints by their published versions.",
+    help="With --fix, also cite published versions and replace fabricated entries.",
 )  # fmt: skip
 @click.option(
     "--all", "show_all", is_flag=True,
-    help="Also list references without findings, such as those not found (text, sarif, " "github).",
+    help="Also list references without findings (text, sarif, github).",
 )  # fmt: skip
 @click.pass_context
 def check(
@@ -134,11 +129,10 @@ def check(
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers (the references that they cite), folders of papers, PDFs, Word
-    and OpenDocument texts, or lists of references as text; - reads standard input, and arXiv:ID
-    reads a paper on arXiv, if arXiv is allowed. Each reference is compared with its record in
-    the library. A work that the library lacks is "not found", which is no evidence against it.
-    Only --online and --check-urls send anything.
+    FILES are .bib files, papers, folders of papers, PDFs, Word and OpenDocument texts, or lists of
+    references as text; - reads standard input, and arXiv:ID a paper on arXiv, if arXiv is allowed.
+    A work that the library lacks is "not found", which is no evidence against it. Only --online and
+    --check-urls send anything.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.
     """

@@ -34,17 +34,16 @@ RECORD = ".citewell-demo.json"
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("citewell-demo"),
-    help="Folder for the paper (created if needed; default: citewell-demo).",
+    help="Folder for the paper; default: citewell-demo.",
 )
 @click.option("--no-compile", is_flag=True, help="Skip pdflatex and bibtex.")
-@click.option("--page", is_flag=True, help="Open the web page over the same library instead.")
+@click.option("--page", is_flag=True, help="Open the web page instead.")
 @click.pass_context
 def demo(ctx: click.Context, out: Path, no_compile: bool, page: bool) -> None:
     """Fill the citations of a bundled paper from real ones, and compile it.
 
-    Unless --library names another one, the starter library is searched: 410,000 works, from the
-    package citewell-starter. Exits with 1 if a placeholder stays open, a key is in no .bib, or the
-    paper does not compile.
+    Searches the starter library, or that of --library. Exits with 1 if a placeholder stays open, a
+    key is in no .bib, or the paper does not compile.
     """
     session: Session = ctx.obj
     screen = console()

@@ -74,20 +74,19 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 @click.command("doctor", short_help="Check the installation, the services and their speed.")
 @click.option("--online", is_flag=True, help="Also send each allowed source a small test query.")
-@click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.option(
     "--graph",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.svg",
-    help="Also draw how a search is answered, as SVG, and beside it as Mermaid (.mmd).",
+    help="Draw the steps of a search as SVG, and as Mermaid beside it.",
 )
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) -> None:
     """Check the installation, the services and their speed.
 
-    Compares every file of the library with its checksum. Sends nothing without --online.
-    --graph draws the configured retrievers, fusion, ranker, cross-encoder, language model and
-    sources, with the time of each in a sample search. Exits with 1 if there is a problem.
+    Verifies the checksums of the library. Sends nothing without --online. Exits with 1 if there is
+    a problem.
     """
     session: Session = ctx.obj
     loaded = session.load()

@@ -51,7 +51,7 @@ def _exports(command: Any) -> Any:
     help="Number of papers.",
 )  # fmt: skip
 @click.option("--rounds", default=0, show_default=True, type=click.IntRange(0, 3),
-              help="Number of further rounds of searches with the best papers.")  # fmt: skip
+              help="Further rounds of searches with the best papers.")  # fmt: skip
 @click.option(
     "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
     show_default=True, help="Order of about equally relevant papers.",
@@ -62,26 +62,25 @@ def _exports(command: Any) -> Any:
 @click.option("--venue", default="", metavar="NAME", help="Only papers from this venue.")
 @click.option(
     "--keep", "kept", multiple=True, metavar="ID",
-    help="A paper that answers the question, to find others like it (repeatable).",
+    help="Find more papers like this one (repeatable).",
 )  # fmt: skip
 @click.option("--reject", "rejected", multiple=True, metavar="ID",
-              help="A paper that does not, left out in all editions (repeatable).")  # fmt: skip
+              help="Leave out this paper, in all editions (repeatable).")  # fmt: skip
 @click.option(
     "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
-    help="A .bib with keys for --keep and --reject (repeatable). Default: the only .bib of the "
-    "folder.",
+    help="A .bib with keys for --keep and --reject (repeatable). Default: the only .bib here.",
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--overview", is_flag=True,
-    help="Group the first 100 papers by theme, with sentences of their abstracts.",
+    help="Group the first 100 papers by theme.",
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show the rank of each paper in each pass.")
 @click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
 @_exports
 @click.option(
     "--html", "html_path", type=FILE, metavar="FILE",
-    help="Write a page with the papers, their reasons and the passes.",
+    help="Write the papers as a web page.",
 )  # fmt: skip
 @click.option(
     "--save", type=FILE, metavar="FILE", help="Save the search and the ids of its papers."
@@ -93,13 +92,12 @@ def _exports(command: Any) -> Any:
 def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     """Search the literature on a question.
 
-    TEXT is a question or a topic, as for `citewell find`. With --rounds, Citewell searches
-    again with the best papers: as references, as queries, and along their citations. Only
-    records of the library and, with --online, of the allowed sources are listed.
+    TEXT is a question or a topic. With --rounds, Citewell searches again with the best papers and
+    along their citations.
 
-    A terminal lists the best paper last, above the prompt. A pipe gets a line for each paper,
-    the best first: id, title, authors, year, venue and reason, separated by tabs. Exits with 1
-    if nothing is found; --again exits with 0 if nothing is new.
+    A terminal lists the best paper last. A pipe gets the best first: id, title, authors, year,
+    venue and reason, separated by tabs. Exits with 1 if nothing is found; --again exits with 0 if
+    nothing is new.
     """
     from citewell.usecases.explore.saved import databases, new_papers, read_saved, saved_text
 

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 @click.option(
     "--threshold",
     type=click.FloatRange(0.0, 1.0),
-    help="Leave a placeholder open if the confidence of its best paper is below this.",
+    help="Minimum confidence.",
 )
 @click.option(
     "--unattended",
     is_flag=True,
-    help="Also fill placeholders without words, where the best paper is certain enough.",
+    help="Also fill placeholders without words.",
 )
 @click.option(
     "-k",
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--online",
     is_flag=True,
-    help="Ask the allowed sources (`citewell sources`) for what the library does not answer.",
+    help="Also ask the allowed sources (`citewell sources`).",
 )
 @click.option(
     "--seconds",
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --online, time limit for the sources; 0: none.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def fill(
     ctx: click.Context,
@@ -85,11 +85,10 @@ def fill(
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder
-    with words becomes a citation of the paper that they name, with an entry in the right .bib.
-    A placeholder without words stays open, with its best papers listed: choose with
-    --interactive. With --online, the words of placeholders that would stay open are sent to the
-    allowed sources; cited records of theirs are kept (`sources.keep`).
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
+    words becomes a citation of the paper that they name, with an entry in the right .bib. A
+    placeholder without words stays open, with its best papers listed. With --online, the words of
+    placeholders that would stay open are sent to the allowed sources.
 
     The change is shown as a diff and written after confirmation. Exits with 1 if a placeholder
     stays open or nothing is written.

@@ -76,46 +76,41 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     "--author",
     default="",
     metavar="NAME",
-    help="Only papers by this author: a full name, initials, or the surname.",
+    help="Only papers by this author.",
 )
 @click.option(
     "--venue",
     default="",
     metavar="NAME",
-    help="Only papers from this venue: its acronym or name, with or without a year.",
+    help="Only papers from this venue.",
 )
 @click.option(
     "--kind",
     default="",
     metavar="KIND",
-    help="Only papers of this kind: article, inproceedings, book, thesis ..., or survey, dataset, "
-    "benchmark by their titles.",
+    help="Only papers of this kind: article, book ..., or survey, dataset, benchmark by title.",
 )
 @click.option(
     "--language",
     default="",
     metavar="LANGUAGE",
-    help="Only papers in this language, a code or name, or without a stated one.",
+    help="Only papers in this language (a code or name), or without a stated one.",
 )
 @click.option(
     "--strict-language",
     is_flag=True,
-    help="With --language: leave out papers without a stated language.",
+    help="With --language: leave out works without a stated language.",
 )
 @click.option(
     "--file", "file", type=click.File(encoding="utf-8"), metavar="FILE",
-    help="Answer each line of FILE (- for standard input) in place of TEXT.",
+    help="Search for each line of FILE (- for standard input) instead of TEXT.",
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
-@click.option(
-    "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
-)
+@click.option("--pick", is_flag=True, help="Let the language model put a paper first.")
 @click.option("--explain", is_flag=True, help="Show how TEXT was understood.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Show what found each paper, and at which rank."
-)
+@click.option("-v", "--verbose", is_flag=True, help="Show the retrievers and ranks of each paper.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
-@click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def find(
     ctx: click.Context,
@@ -139,14 +134,12 @@ def find(
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a
-    sentence that needs a citation. A DOI, an arXiv or Anthology id, or an address names one
-    paper or none. With --online, TEXT is sent to the allowed sources; records of theirs that
-    --bibtex writes are kept (`sources.keep`).
+    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
+    that needs a citation. An identifier or an address names one paper or none. With --online, TEXT
+    is sent to the allowed sources.
 
-    A pipe gets a line for each paper: key, title, authors, year, venue and reason, separated by
-    tabs; with --file, each answer follows a line with its text behind a #, and --json writes a
-    list of results. Exits with 1 if nothing is found.
+    A pipe gets key, title, authors, year, venue and reason, separated by tabs. With --file, each
+    answer follows a line with # and its text. Exits with 1 if nothing is found.
     """
     from citewell.features.text.evidence import understood_text
     from citewell.usecases.find import Found
@@ -333,13 +326,13 @@ _RELATED_WORDS: dict[Direction, str] = {
 @click.option(
     "--direction", "directions", multiple=True,
     type=click.Choice(["cites", "cited_by", "cocited"]),
-    help="What IDs cite, what cites them, or what is cited with them (repeatable). Default: all.",
+    help="What they cite, what cites them, or what is cited with them (repeatable). Default: all.",
 )  # fmt: skip
 @click.option("-k", "--limit", "count", default=20, show_default=True,
               type=click.IntRange(1, 1000), help="Number of papers.")  # fmt: skip
 @click.option(
     "--bib", "bibs", type=BIB, multiple=True, metavar="FILE",
-    help="A .bib whose keys are IDS, too (repeatable). Default: the only .bib of the folder.",
+    help="A .bib with keys for ID (repeatable). Default: the only .bib here.",
 )  # fmt: skip
 @click.pass_context
 def related(
@@ -351,10 +344,9 @@ def related(
 ) -> None:
     """List papers linked to others by citations.
 
-    An ID is an id or key of a search, a key of your .bib, a DOI or an arXiv id. Papers with
-    links to most of them come first. Only the citations from the library's sources and those
-    that ship with Citewell are known. A line has id, title, authors, year and links, separated
-    by tabs. Exits with 1 if nothing is found.
+    An ID is an id or key of a search, a key of your .bib, a DOI or an arXiv id. Papers linked to
+    most of them come first. A line has id, title, authors, year and links, separated by tabs. Exits
+    with 1 if nothing is found.
     """
     from citewell.features.citing.known_works import all_named
     from citewell.usecases.find import DIRECTIONS, related_works

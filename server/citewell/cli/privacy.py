@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 @click.group("sources", short_help="List scholarly sources, and allow or forbid them.",
              invoke_without_command=True)  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write the list as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def sources(ctx: click.Context, as_json: bool) -> None:
     """List scholarly sources, and allow or forbid them.
 
-    None is queried until you allow it. Without a command, lists each source, whether it is
-    allowed, and what it would receive.
+    None is queried until you allow it. Without a command, lists the sources and what each receives.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -194,7 +193,7 @@ NEVER = "whole files, other parts of the text, your keys, file names"
     "llm", short_help="Show the configured language model, what it receives and what it has cost."
 )
 @click.option("--ask", is_flag=True, help="Send it a test question about two invented papers.")
-@click.option("--json", "as_json", is_flag=True, help="Write the facts as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
     """Show the configured language model, what it receives and what it has cost.
@@ -346,13 +345,12 @@ def _show_model(found: dict[str, Any]) -> None:
              invoke_without_command=True)  # fmt: skip
 @click.option("-n", "count", default=20, show_default=True, type=click.IntRange(1),
               help="Show this many of the latest events.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write all events as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def history(ctx: click.Context, count: int, as_json: bool) -> None:
     """Show or erase what was learned from your choices.
 
-    The history of suggestions that you accepted or passed over is one file on this machine,
-    unless `learning.enabled` is off. Without a command, shows the latest events.
+    Without a command, shows the latest suggestions that you accepted or passed over.
     """
     if ctx.invoked_subcommand is not None:
         return

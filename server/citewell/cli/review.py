@@ -28,7 +28,7 @@ FAIL_ON = ("blocking", "correct", "note", "never")
 @click.argument("paper", type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
-    help="What to write.",
+    help="Output format.",
 )  # fmt: skip
 @click.option("--out", type=PATH, help="Write it to this file instead of standard output.")
 @click.option(
@@ -37,8 +37,7 @@ FAIL_ON = ("blocking", "correct", "note", "never")
 )  # fmt: skip
 @click.option(
     "--policy", "policy_name", metavar="NAME|FILE", default="default", show_default=True,
-    help="What blocks, what is to be corrected and what is a note: default, neurips-2026, or a "
-    "TOML file.",
+    help="What blocks: default, neurips-2026, or a TOML file.",
 )  # fmt: skip
 @click.option(
     "--select", multiple=True, metavar="CODE",
@@ -49,11 +48,11 @@ FAIL_ON = ("blocking", "correct", "note", "never")
 )
 @click.option(
     "--baseline", type=click.Path(path_type=Path, exists=True),
-    help="Leave out the findings of this review, which was written with --format json.",
+    help="Leave out the findings of this review (JSON).",
 )  # fmt: skip
 @click.option(
     "--online", is_flag=True,
-    help="Also ask the allowed sources (`citewell sources`) about references.",
+    help="Also ask the allowed sources (`citewell sources`).",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
@@ -61,9 +60,9 @@ FAIL_ON = ("blocking", "correct", "note", "never")
 )  # fmt: skip
 @click.option(
     "--fix", is_flag=True,
-    help="Show as a diff what makes the bibliography consistent, where that can be written.",
+    help="Make the bibliography consistent; show the diff.",
 )  # fmt: skip
-@click.option("--write", is_flag=True, help="With --fix, write what it shows.")
+@click.option("--write", is_flag=True, help="With --fix, write the change.")
 @click.pass_context
 def review(
     ctx: click.Context,
@@ -82,10 +81,10 @@ def review(
 ) -> None:
     """Review the citations of a whole paper.
 
-    PAPER is the main file of a paper, a .bib, or a folder with papers. Reported are undefined,
-    unused and duplicate keys, open placeholders, references that do not exist or are wrong, names
-    and sentences that lack a citation, an inconsistent bibliography, and works that others cite
-    together with the references. Nothing is changed, and nothing is sent anywhere without --online.
+    PAPER is the main file of a paper, a .bib, or a folder with papers. The review reports
+    undefined, unused and duplicate keys, open placeholders, wrong and fabricated references,
+    missing citations, an inconsistent bibliography, and works to consider. It changes nothing, and
+    sends nothing without --online.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the review could not run.
     """

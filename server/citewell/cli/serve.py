@@ -16,7 +16,7 @@ from citewell.cli.terminal import Session
     "--tcp",
     metavar="HOST:PORT",
     default="",
-    help="Listen on a TCP port instead of standard input and output.",
+    help="Listen on a TCP port.",
 )
 @click.option("--stdio", is_flag=True, help="Use standard input and output (the default).")
 @click.pass_obj
@@ -76,7 +76,7 @@ def address(text: str, flag: str) -> tuple[str, int]:
     "--http",
     metavar="HOST:PORT",
     default="",
-    help="Listen on HTTP instead of standard input and output, such as 127.0.0.1:7412.",
+    help="Listen on HTTP, such as 127.0.0.1:7412.",
 )
 @click.option(
     "--allow-origin",
@@ -104,9 +104,8 @@ def mcp(
 ) -> None:
     """Serve an agent over the Model Context Protocol.
 
-    Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves;
-    `citewell mcp setup` enters it in their settings (see docs/mcp.md). Nothing is written
-    without --allow-write. With --http, each request must carry the token in the environment
+    Clients start this themselves; `citewell mcp setup` enters it in their settings (docs/mcp.md).
+    Nothing is written without --allow-write. With --http, requests must carry the token of the
     variable CITEWELL_MCP_TOKEN or the keyring (`keyring set citewell mcp`), if there is one.
     """
     if ctx.invoked_subcommand is not None:
@@ -143,7 +142,7 @@ PORT = 7413
     default="127.0.0.1",
     envvar="CITEWELL_HTTP_HOST",
     show_default=True,
-    help="Address to listen on; also CITEWELL_HTTP_HOST in the environment.",
+    help="Address to listen on; also CITEWELL_HTTP_HOST.",
 )
 @click.option(
     "--port",
@@ -151,13 +150,13 @@ PORT = 7413
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="Port to listen on; 0: any free port. Also CITEWELL_HTTP_PORT in the environment.",
+    help="Port to listen on; 0: any free port. Also CITEWELL_HTTP_PORT.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="File with the token, on one line, that each request must carry.",
+    help="File with the token, on one line.",
 )
 @click.option(
     "--allow-origin",
@@ -177,7 +176,7 @@ PORT = 7413
 @click.option(
     "--read-only",
     is_flag=True,
-    help="Serve a public demo: no sources, model or learning, small requests, a rate limit.",
+    help="Serve a public demo, without sources, model and learning.",
 )
 @click.pass_obj
 def serve(
@@ -192,11 +191,10 @@ def serve(
 ) -> None:
     """Serve a web page, and programs over HTTP.
 
-    The first line of standard output is JSON with the address (`url`): a browser shows the page
-    there (docs/page.md), and /openapi.json describes the requests of programs (docs/http.md).
-    No request changes a file. Each request for data must carry the token in --token-file, the
-    environment variable CITEWELL_HTTP_TOKEN or the keyring (`keyring set citewell http`), if
-    there is one. Agents use `citewell mcp`.
+    The first line of standard output is JSON with the address (`url`) of the page (docs/page.md)
+    and of the requests (docs/http.md). No request changes a file. Requests for data must carry the
+    token of --token-file, the variable CITEWELL_HTTP_TOKEN or the keyring (`keyring set citewell
+    http`), if there is one.
     """
     from citewell.http import serve as serve_http
     from citewell.serving.guard import HTTP_TOKEN, find_token

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Only this key (repeatable).")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True,
               help="Maximum number of citations, one request each.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write the answers as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def support(
     ctx: click.Context, paper: Path, keys: tuple[str, ...], limit: int, as_json: bool
 ) -> None:
     """Ask a language model whether papers support the sentences that cite them.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are read too. The model reads
-    each citing sentence and the abstract of the cited paper, and answers yes, no or unclear
-    with a quote. This is one opinion of a summary; nothing depends on it. Exits with 1 if the
-    model could not be asked.
+    PAPER is a LaTeX or Markdown file; the files that it includes are read too. For each citation,
+    the model reads the sentence and the abstract, and answers yes, no or unclear with a quote.
+    Nothing depends on this opinion. Exits with 1 if the model could not be asked.
     """
     from citewell.documents.project.files import format_of
     from citewell.documents.project.paper_project import Project

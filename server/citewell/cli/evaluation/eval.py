@@ -58,25 +58,24 @@ RETRIEVER_MS = 600_000
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    help="Methods to measure. Default: all; pipeline for papers, text-baselines for paperet. "
-    "explore: literature searches.",
+    help="Methods to measure. Default: all; for papers, pipeline; for paperet, text-baselines.",
 )
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
 @click.option(
     "--without",
     multiple=True,
     metavar="NAME",
-    help="Also measure without this retriever or the ranker; with --mode explore, without "
-    "passes, references, papers, refchain, judge, evolve or understand.",
+    help="Also measure without this retriever or the ranker; for explore: passes, references, "
+    "papers, refchain, judge, evolve, understand.",
 )
 @click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(
     "--setting", type=click.Choice(["both", "cold", "warm"]), default="both", show_default=True,
-    help="Cold: the text alone. Warm: the paper's other references are known.",
+    help="Cold: the text alone. Warm: also the paper's other references.",
 )  # fmt: skip
 @click.option(
     "--split", type=click.Choice(["train", "valid", "test", "all"]),
-    help="Part of the data. Default: test for a data set by name, all of a file.",
+    help="Part of the data. Default: test; of a file, all.",
 )  # fmt: skip
 @click.option("--all-records", is_flag=True, help="Include records that are not marked clean.")
 @click.option("--limit", type=click.IntRange(1), help="Sample this many answerable questions.")
@@ -123,9 +122,8 @@ RETRIEVER_MS = 600_000
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     """Measure how well citations are found.
 
-    PAPERS are .tex or Markdown files: each citation in them is removed and searched for.
-    Without PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the
-    library.
+    PAPERS are .tex or Markdown files: each citation in them is removed and searched for. Without
+    PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the library.
     """
     session: Session = ctx.obj
     if flags["listing"]:

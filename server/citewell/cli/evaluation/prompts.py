@@ -61,7 +61,7 @@ def prompts() -> None:
 
 
 @prompts.command("list", short_help="List all versions of all programs.")
-@click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_obj
 def list_versions(session: Session, as_json: bool) -> None:
     """List all versions of all programs, with the figures of their acceptance."""
@@ -160,7 +160,7 @@ def trial(session: Session, program: str, version: str, share: float) -> None:
 
 
 @prompts.command("outcomes", short_help="Show how many suggestions of each version you accepted.")
-@click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_obj
 def show_outcomes(session: Session, as_json: bool) -> None:
     """Show how many suggestions of each version you accepted, from `citewell history`."""
@@ -232,10 +232,10 @@ def _read(program: str, version: str, folder: Path | None) -> Version:
 def tune(ctx: click.Context, /, **flags: Any) -> None:
     """Improve the prompts of the language model.
 
-    Each citation in PAPERS (or of a data set) is removed, and the model chooses among the
-    papers found. While the metric is below the threshold, an optimizer of DSPy makes another
-    version from half of the papers, which is kept only if it is significantly better on others.
-    The passages are sent only to the model of `llm.provider`.
+    Each citation in PAPERS (or of a data set) is removed, and the model chooses among the papers
+    found. While the metric is below the threshold, an optimizer of DSPy makes a version of the
+    prompt from half of the papers, which is kept if it is significantly better on the others. Only
+    the model of `llm.provider` receives the passages.
     """
     from citewell_lab.tuning.metric import MetricWeights
 
@@ -330,7 +330,7 @@ def _page(tuning: Tuning) -> str:
 @with_questions
 @click.option(
     "-m", "--model", "models", multiple=True, required=True, metavar="PROVIDER:MODEL[@URL]",
-    help="A model (repeatable), such as ollama:qwen3:8b or anthropic:claude-sonnet-4-5.",
+    help="A model (repeatable), such as ollama:qwen3:8b.",
 )  # fmt: skip
 @click.option(
     "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
@@ -342,10 +342,9 @@ def _page(tuning: Tuning) -> str:
 def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
 
-    Reports recall, reciprocal rank, latency and estimated cost of each model, with 95%
-    intervals over papers, beside the ranker's own order, which also replaces missing answers.
-    The passages are sent only to the models that you name. Exits with 1 if a model answered
-    nothing.
+    Reports recall, reciprocal rank, latency and cost of each model beside the ranker alone, with
+    95% intervals over papers. Only the models that you name receive the passages. Exits with 1 if a
+    model answered nothing.
     """
     from citewell_lab.tuning.compare_models import compare_models as run
     from citewell_lab.tuning.compare_models import named

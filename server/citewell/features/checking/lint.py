@@ -53,8 +53,10 @@ _DISTRIBUTED = _ABBREVIATIONS | frozenset(
 
 @document_rule("undefined-key", Level.ERROR)
 def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
-    """A cited key that is in no bibliography of the paper. Reports nothing unless all
-    bibliographies are known: a missing one may define the key."""
+    """A cited key that is in no bibliography of the paper.
+
+    Reports nothing unless all bibliographies are known: a missing one may define the key.
+    """
     defined = paper.defined
     unknown = [
         use
@@ -243,8 +245,10 @@ def _line(bib: BibFile, entry: BibEntry) -> int:
 
 @bib_rule("duplicate-work", Level.WARNING)
 def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
-    """A work that is already under another key. In another file only if both are cited: a
-    collection may contain the same works."""
+    """A work that is already under another key; in another file only if both are cited.
+
+    A collection may contain the same works.
+    """
     path = Path(bib.path)
     known: dict[int, _Place] = {}
     meeting: dict[int, list[_Place]] = {}

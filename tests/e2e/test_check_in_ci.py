@@ -123,7 +123,7 @@ def test_the_action_checks_with_the_library_that_it_installs(
             capture_output=True, timeout=900,
         )  # fmt: skip
 
-    install, check = action["runs"]["steps"]
+    install, check, review = action["runs"]["steps"]
     installed = run(install)
     assert installed.returncode == 0, installed.stderr
     sound = run(check, files="refs.bib")
@@ -132,3 +132,7 @@ def test_the_action_checks_with_the_library_that_it_installs(
     wrong = run(check, files="refs.bib more.bib")
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
     assert "::error file=more.bib,line=1" in wrong.stdout
+    (paper / "paper.tex").write_text("\\cite{he2016}\n\\bibliography{more}\n", encoding="utf-8")
+    reviewed = run(review, command="review", files="paper.tex")
+    assert reviewed.returncode == 1, reviewed.stdout + reviewed.stderr
+    assert "::error file=more.bib,line=" in reviewed.stdout

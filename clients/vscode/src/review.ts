@@ -11,17 +11,26 @@ interface Row {
   readonly weight: string;
   readonly message: string;
   readonly hint: string;
+  /** Arguments of `citewell.insertPaper` that cite an uncited name. */
+  readonly cite?: object;
 }
 
 interface Item extends vscode.QuickPickItem {
   readonly row?: Row;
 }
 
+const CITE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("quote"),
+  tooltip: "Cite the work there, and review again",
+};
+
 const ICONS: Record<string, string> = { blocking: "$(error)", "to correct": "$(warning)", note: "$(info)" };
 
 /** Reviews the paper and lists the findings. The list stays open while rows are looked at. */
-export async function reviewPaper(server: Connection): Promise<void> {
-  const document = vscode.window.activeTextEditor?.document;
+export async function reviewPaper(
+  server: Connection,
+  document = vscode.window.activeTextEditor?.document,
+): Promise<void> {
   if (!document) {
     await vscode.window.showWarningMessage("Open a LaTeX or Markdown file first.");
     return;
@@ -41,7 +50,21 @@ export async function reviewPaper(server: Connection): Promise<void> {
   pick.matchOnDetail = pick.matchOnDescription = pick.ignoreFocusOut = true;
   pick.items = items(found.rows);
   pick.onDidAccept(() => void open(pick.selectedItems[0]?.row));
-  pick.onDidHide(() => pick.dispose());
+  // The places are those of the texts that were reviewed.
+  let changed = false;
+  const reviewed = new Set(found.rows.map(({ uri }) => vscode.Uri.parse(uri).toString()));
+  const changes = vscode.workspace.onDidChangeTextDocument(({ document: { uri }, contentChanges }) => {
+    changed ||= contentChanges.length > 0 && reviewed.has(uri.toString());
+  });
+  pick.onDidTriggerItemButton(async ({ item: { row } }) => {
+    pick.hide();
+    if (!changed && row?.cite) await server.execute("citewell.insertPaper", row.cite);
+    await reviewPaper(server, document);
+  });
+  pick.onDidHide(() => {
+    changes.dispose();
+    pick.dispose();
+  });
   pick.show();
 }
 
@@ -60,6 +83,7 @@ function items(rows: readonly Row[]): Item[] {
       detail: [`${decodeURIComponent(file)}:${row.range.start.line + 1}`, row.hint]
         .filter(Boolean)
         .join("  "),
+      buttons: row.cite ? [CITE] : [],
       row,
     });
   }

@@ -6,7 +6,6 @@ that silence one there silence it here; all other findings can be silenced in th
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -31,13 +30,20 @@ from citewell.features.checking.check import (
     question_digest,
 )
 from citewell.features.checking.codes import CodeSelection
-from citewell.features.checking.lint_rule import LintPaper
+from citewell.features.checking.lint import is_distributed
+from citewell.features.checking.lint_rule import LintPaper, level_of
 from citewell.features.checking.report import POLICIES, Policy, Weight
 from citewell.features.checking.support import Uncited, uncited_at
+from citewell.features.citing.hover import shown_path
 from citewell.features.citing.write import unified_diff
 from citewell.features.review.consistency import inconsistencies
 from citewell.features.review.figures import figures_of
-from citewell.features.review.names import name_diagnostics, uncited_names
+from citewell.features.review.names import (
+    is_listed,
+    listed_references,
+    name_diagnostics,
+    uncited_names,
+)
 from citewell.features.review.report import Review, ReviewFinding, in_order, located
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
@@ -46,7 +52,7 @@ from citewell.model.check import Check, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Document, Format, Level, Span
 from citewell.model.query import MARK
-from citewell.model.titles import title_key
+from citewell.model.titles import fold, normalise_title, title_key
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
 from citewell.usecases.check import ChangePlan, CheckTask
@@ -78,7 +84,8 @@ or those of the sentence before."""
 
 def papers_at(path: Path, options: Options) -> tuple[list[Project], list[BibFile], list[Problem]]:
     """The papers of a file or a folder, the .bib files that none of them uses, and what could not
-    be read. Raises `CitewellError` for a file that is neither a paper nor a .bib."""
+    be read. Raises `CitewellError` for a file that is neither a paper nor a .bib, and for a folder
+    without any."""
     if path.is_dir():
         roots = [absolute(path)]
         cache = FileCache(options.documents)
@@ -87,21 +94,26 @@ def papers_at(path: Path, options: Options) -> tuple[list[Project], list[BibFile
         papers = [one for one in workspace.projects if one.root_document.format != Format.BIBTEX]
         used = {bib.path for project in papers for bib in project.bibliographies}
         lone = [bib for bib in workspace.bibs() if bib.path not in used]
+        if not papers and not lone:
+            raise CitewellError(_no_paper(path, "has no paper in LaTeX or Markdown, and no .bib."))
         return papers, lone, [one for project in papers for one in project.problems]
     kind = format_of(path)
     if not path.is_file() or kind is None:
-        raise CitewellError(
-            Problem(
-                "review-no-paper",
-                f"{path.name} is no paper in LaTeX or Markdown, no .bib and no folder.",
-                "Name the main file of a paper, or its folder.",
-                path=str(path),
-            )
-        )
+        reason = "is no paper in LaTeX or Markdown, no .bib and no folder."
+        raise CitewellError(_no_paper(path, reason))
     project = Project.open(path, options.documents, bib_options=options.bib)
     if kind is Format.BIBTEX and project.root_document.format is Format.BIBTEX:
         return [], list(project.bibliographies), list(project.problems)
     return [project], [], list(project.problems)
+
+
+def _no_paper(path: Path, reason: str) -> Problem:
+    return Problem(
+        "review-no-paper",
+        f"{path.resolve().name} {reason}",
+        "Name the main file of a paper, or its folder.",
+        path=str(path),
+    )
 
 
 class ReviewTask:
@@ -127,13 +139,17 @@ class ReviewTask:
         self._policy = policy or POLICIES["default"]
         self._online, self._seconds = online, seconds
         self._sources: dict[Path, Document | BibFile] = {}
+        self._bibs: dict[Path, BibFile] = {}
         self._holders: dict[Path, list[Project]] = defaultdict(list)
         for paper in papers:
+            self._bibs |= paper.bibs
             for path, source in (*paper.documents.items(), *paper.bibs.items()):
                 self._sources.setdefault(path, source)  # type: ignore[arg-type]
                 self._holders[path].append(paper)
-        self._sources.update((Path(bib.path), bib) for bib in bibs)
+        self._bibs |= {Path(bib.path): bib for bib in bibs}
+        self._sources = {**self._bibs, **self._sources}
         self._checks: dict[bytes, Check] = {}
+        self._listed: dict[tuple[str, str], Check] = {}
         self._suggested: set[str] = set()
         self._more: dict[Path, list[Diagnostic]] = defaultdict(list)
 
@@ -167,17 +183,18 @@ class ReviewTask:
             problems=problems,
         )
 
-    def _bibs(self) -> Iterator[tuple[BibFile, LintPaper]]:
-        for path, source in self._sources.items():
-            if isinstance(source, BibFile):
-                yield source, LintPaper(self._holders[path])
+    def _used(self) -> Iterator[tuple[BibFile, LintPaper, list[BibEntry]]]:
+        """Each bibliography with its papers, and the entries that these use."""
+        for path, bib in self._bibs.items():
+            paper = LintPaper(self._holders[path])
+            yield bib, paper, [entry for entry in bib.entries if _is_used(paper, entry)]
 
     def _check(self, progress: Progress, cancel: Cancel) -> tuple[Problem, ...]:
         """Check what the papers cite."""
         claims: dict[bytes, bytes] = {}
-        for bib, paper in self._bibs():
-            for entry in bib.entries:
-                found_claim = question(bib, entry) if _is_used(paper, entry) else None
+        for bib, _, entries in self._used():
+            for entry in entries:
+                found_claim = question(bib, entry)
                 if found_claim is not None:
                     claims.setdefault(found_claim.digest, found_claim.encoded)
         items = [
@@ -195,24 +212,29 @@ class ReviewTask:
         found = task.run(progress, cancel)
         self._checks = dict(zip(claims, found.checks, strict=False))
         for check in found.checks[len(claims) :]:
+            self._listed[check.claim.path, check.claim.key] = check
             self._more[Path(check.claim.path)] += claim_diagnostics(check)
         return found.problems
 
     def _find_inconsistencies(self) -> None:
-        for bib, paper in self._bibs():
-            used = [entry for entry in bib.entries if _is_used(paper, entry)]
-            found = inconsistencies(bib, used, keeps_case=paper.is_biblatex)
+        for bib, paper, entries in self._used():
+            found = inconsistencies(bib, entries, keeps_case=paper.is_biblatex)
             self._more[Path(bib.path)] += [one.diagnostic for one in found]
 
     def _find_names(self, paper: Project) -> None:
-        cited = frozenset(paper.cited_keys())
+        if any(not is_distributed(Path(one.path)) for one in paper.problems):
+            return  # a file is missing: what the paper cites is unknown
         entries: dict[str, BibEntry] = {}
         for _, entry in paper.entries():
             entries.setdefault(entry.key, entry)
-        title = paper.citing_paper().title
-        own = [entry for key, entry in entries.items() if key in cited]
-        uses = uncited_names(paper.documents, own, title)
-        works = self._engine.expected([use.name for use in uses])
+        lint = LintPaper([paper])
+        own = [entry for entry in entries.values() if _is_used(lint, entry)]
+        uses = uncited_names(paper.documents, own, paper.citing_paper().title)
+        listed = normalise_title(listed_references(paper.documents.values()))
+        works = [
+            None if work is None or is_listed(work, own, listed) else work
+            for work in self._engine.expected([use.name for use in uses])
+        ]
         for path, one in name_diagnostics(uses, works, paper.documents, entries):
             self._add(path, one)
 
@@ -225,10 +247,19 @@ class ReviewTask:
             self._more[path].append(one)
 
     def _find_sentences(self, paper: Project) -> None:
+        lint = LintPaper([paper])
+        cited = {
+            fold(author.family)
+            for _, entry in paper.entries()
+            if _is_used(lint, entry)
+            for author in entry.body.authors
+        }
         found: dict[tuple[Path, int], tuple[int, Uncited]] = {}
         for path, document in paper.documents.items():
             for rank, pattern in enumerate(_CERTAIN):
                 for match in pattern.finditer(document.text):
+                    if fold(match[0].split()[0]) in cited:
+                        continue  # "Smith et al. also show ..." with their work cited elsewhere
                     if (one := uncited_at(document, match.start())) is not None:
                         found.setdefault((path, one.at), (rank, one))
         ranked = sorted(found.items(), key=lambda item: item[1][0])
@@ -242,14 +273,18 @@ class ReviewTask:
                     message=f"The sentence refers to other work without a citation: “"
                     f"{shorten(words, 160)}”",
                     level=Level.INFORMATION,
-                    data={"hint": "Cite the work, or say that it is your own."},
+                    data={"hint": "Cite the work, or say that it is your own.", "sentence": words},
                 ),
             )
 
     def _suggest(self, paper: Project) -> None:
+        citing = paper.citing_paper()
         titles = {title_key(entry.get("title")) for _, entry in paper.entries()}
-        found = self._engine.suggest(paper.citing_paper(), 3 * MOST_SUGGESTED)
+        titles.add(title_key(citing.title))
+        listed = normalise_title(listed_references(paper.documents.values()))
+        found = self._engine.suggest(citing, 3 * MOST_SUGGESTED)
         new = [one for one in found if title_key(one.work.title) not in titles]
+        new = [one for one in new if not is_listed(one.work, (), listed)]
         new = [one for one in new if one.beside >= FEWEST_BESIDE]
         new = [one for one in new if one.work.id not in self._suggested]
         self._suggested.update(one.work.id for one in new[:MOST_SUGGESTED])
@@ -291,10 +326,13 @@ class ReviewTask:
         names = [one.code]
         if one.code == NOT_FOUND:
             names.append(Verdict.NOT_FOUND.value)
-        entry = source.by_key.get(one.data.get("key", "")) if isinstance(source, BibFile) else None
-        digest = question_digest(source, entry) if isinstance(source, BibFile) and entry else None
-        if digest is not None and digest in self._checks:
-            names.append(self._checks[digest].verdict.value)
+        key = one.data.get("key", "")
+        check = self._listed.get((source.path, key))
+        bib = self._bibs.get(Path(source.path))
+        if bib is not None and (entry := bib.by_key.get(key)) is not None:
+            check = self._checks.get(question_digest(bib, entry) or b"")
+        if check is not None:
+            names.append(check.verdict.value)
         return self._policy.weight_of(names)
 
 
@@ -305,6 +343,10 @@ def plan_consistency(
     from `folder`. An edit inside another one is left for the next run."""
     papers, lone, _ = papers_at(path, options)
     wanted = selection or CodeSelection()
+
+    def is_wanted(code: str) -> bool:
+        return wanted.has(code) and level_of(code, options.diagnostics.severity) != "off"
+
     bibs = {
         bib.path: bib
         for paper in papers
@@ -316,7 +358,7 @@ def plan_consistency(
         paper = LintPaper([one for one in papers if Path(bib.path) in one.bibs])
         used = [entry for entry in bib.entries if _is_used(paper, entry)]
         found = inconsistencies(bib, used, keeps_case=paper.is_biblatex)
-        changes = [edit for one in found if wanted.has(one.code) for edit in one.edits]
+        changes = [edit for one in found if is_wanted(one.code) for edit in one.edits]
         apart: list[TextEdit] = []
         for edit in sorted(changes, key=lambda one: one.span):
             if not apart or edit.span.start >= apart[-1].span.end:
@@ -329,7 +371,7 @@ def plan_consistency(
         unified_diff(
             texts[edit.path],
             apply_edits(texts[edit.path], edit.edits),
-            os.path.relpath(edit.path, folder).replace(os.sep, "/"),
+            shown_path(edit.path, str(folder / "any")),
         )
         for edit in edits
     )

@@ -1,11 +1,16 @@
 """The hook and the action call the command as it is."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import click
+import pytest
+import yaml
 
 from citewell.cli.check import check
+from citewell.cli.review import review
 from citewell.verification.finding import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,6 +27,25 @@ def test_the_action_uses_flags_that_the_command_has():
     used = set(re.findall(r"--[a-z-]+", line)) - {"--library"}
     assert used == {"--format", "--fail-on"}
     assert used <= flags()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_action_reviews_each_paper_and_fails_if_one_does(tmp_path):
+    steps = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    (step,) = (one for one in steps if one.get("if") == "inputs.command == 'review'")
+    known = {name for option in review.params for name in option.opts}
+    assert set(re.findall(r"--[a-z-]+", step["run"])) - {"--library"} <= known
+    command = tmp_path / "citewell"
+    command.write_text('#!/bin/sh\necho "$*"\ncase "$*" in *bad.tex) exit 1;; esac\n')
+    command.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], capture_output=True, text=True, check=False,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "FILES": "bad.tex good.tex",
+             "LIBRARY": "starter", "FAIL_ON": ""},
+    )  # fmt: skip
+    call = "--library starter review --format github --fail-on blocking"
+    assert done.stdout == f"{call} bad.tex\n{call} good.tex\n"
+    assert done.returncode == 1
 
 
 def test_the_action_installs_the_library_that_it_looks_in():

@@ -56,6 +56,10 @@ def test_a_journal_is_one_if_its_words_are_abbreviated() -> None:
     [
         ("given-names", {"author": "{Ash, A. B.}"}, {}, ("a",)),
         ("title-braces", {"title": "{{Trees in Rows}}"}, {}, ("a",)),
+        # The braces of a title of one word protect a name.
+        ("title-braces", {"title": "{{OrchNet}}"}, {}, None),
+        ("given-names", {"author": "{Ash, Yu. É.}"}, {"author": "{Ash, A.}"}, None),
+        ("given-names", {"author": "{Ash, Yu}"}, {"author": "{Ash, A.}"}, ("a",)),
         ("title-capitals", {"title": "{OrchNet for trees}"}, {}, ("a",)),
         ("title-capitals", {"title": "{{OrchNet} for trees}"}, {}, None),
         ("title-capitals", {"title": "{TREES IN ROWS}"}, {}, None),
@@ -65,6 +69,10 @@ def test_a_journal_is_one_if_its_words_are_abbreviated() -> None:
         ("doi-link", {"url": "{http://dx.doi.org/10.1/a}"}, {}, ("a",)),
         ("doi-link", {"url": "{https://doi.org/10.1/a}"}, {}, None),
         ("dates-partly", {"month": "jun"}, {}, ("a",)),
+        # Pages of the web have a date of their own.
+        ("dates-partly", {"kind": "misc", "month": "jun"}, {"kind": "misc"}, None),
+        ("arxiv-kinds", {"kind": "phdthesis", "school": "{Grove}", "eprint": "{2001.00001}"},
+         {"kind": "misc", "eprint": "{2001.00002}"}, None),
         ("arxiv-kinds", {"eprint": "{2001.00001}", "archiveprefix": "{arXiv}"},
          {"journal": "{arXiv preprint arXiv:2001.00002}"}, ("a",)),
     ],
@@ -75,6 +83,50 @@ def test_what_differs_is_reported_once_with_its_keys(
     rest = [entry(key, **others) for key in ("b", "c", "d")]
     assert found_in(entry("a", **fields), *rest).get(code) == keys
     assert code not in found_in(*rest)
+
+
+def test_a_name_that_a_conference_gave_up_is_right_for_its_years() -> None:
+    old = entry("a", booktitle="{NIPS}", year="{2015}")
+    new = [entry(key, booktitle="{NeurIPS}", year="{2020}") for key in ("b", "c")]
+    assert "venue-spelling" not in found_in(old, *new)
+    late = entry("d", booktitle="{NIPS}", year="{2021}")
+    assert found_in(old, *new, late)["venue-spelling"] == ("d",)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['"NeurIPS" # np', "{NeurIPS} # np", "np", "{NeurIPS, volume 32}", "{NeurIPS (Oral)}"],
+)
+def test_only_a_plain_value_is_replaced_by_the_usual_venue(written: str) -> None:
+    text = '@string{np = ""}\n' + "".join(venues(LONG, LONG)) + entry("x", booktitle=written)
+    bib = parse_bib(text, "refs.bib")
+    assert [edit for one in inconsistencies(bib, bib.entries) for edit in one.edits] == []
+
+
+def test_the_words_of_a_macro_of_another_file_are_unknown() -> None:
+    others = [entry(key, booktitle="neurips") for key in ("a", "b")]
+    long = entry("c", booktitle=f"{{{LONG}}}")
+    assert "venue-spelling" not in found_in(*others, long)
+    known = '@string{neurips = "NeurIPS"}\n'
+    assert found_in(known, *others, long)["venue-spelling"] == ("c",)
+
+
+def test_the_usual_venue_is_copied_as_it_is_written() -> None:
+    text = "".join(
+        venues(JMLR, f"{{{JMLR[:10]}}}{JMLR[10:]}", f"{{{JMLR[:10]}}}{JMLR[10:]}",
+               "J. Mach. Learn. Res.", field="journal", kind="article")
+    )  # fmt: skip
+    bib = parse_bib(text, "refs.bib")
+    edits = [edit for one in inconsistencies(bib, bib.entries) for edit in one.edits]
+    assert apply_edits(text, edits).count(f"{{{{{JMLR[:10]}}}{JMLR[10:]}}}") == 3
+
+
+def test_a_macro_in_a_title_gets_no_braces() -> None:
+    title = "{Trees of } # OrchName # { and AppleNet}"
+    text = '@string{OrchName = "x"}\n' + entry("a", title=title)
+    bib = parse_bib(text, "refs.bib")
+    edits = [edit for one in inconsistencies(bib, bib.entries) for edit in one.edits]
+    assert apply_edits(text, edits) == text
 
 
 def test_a_style_that_keeps_capitals_needs_no_braces() -> None:

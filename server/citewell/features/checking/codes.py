@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -62,7 +63,8 @@ def meaning_of(code: str) -> str:
         return "BibTeX cannot read the entry as it is meant."
     for rule in RULES:
         if rule.code == code != ANY_SYNTAX:
-            return ((rule.in_document or rule.in_bib).__doc__ or "").partition("\n")[0]
+            words = " ".join(((rule.in_document or rule.in_bib).__doc__ or "").split())
+            return re.split(r"(?<=\.) (?=[A-Z])", words)[0]
     verdict = code.removeprefix("reference-")
     return VERDICTS[Verdict(verdict)].meaning if verdict != code else MEANINGS[code]
 

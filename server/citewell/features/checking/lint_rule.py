@@ -201,6 +201,12 @@ class Ignored(msgspec.Struct, frozen=True):
     codes: tuple[str, ...]
     """The suppressed codes; empty for all."""
 
+    def covers(self, code: str, at: int) -> bool:
+        """Whether a finding at an offset is suppressed."""
+        if not self.span.start <= at < max(self.span.end, self.span.start + 1):
+            return False
+        return not self.codes or any(code == c or code.startswith(c + "-") for c in self.codes)
+
 
 def ignored_in(text: str, kind: Format, bib: BibFile | None = None) -> list[Ignored]:
     """The suppressing comments of a text."""
@@ -257,15 +263,9 @@ def shown_diagnostics(
         level = known.get(one.code)
         if level is None:
             level = known[one.code] = level_of(one.code, levels)
-        if level == "off" or any(_silences(rule, one) for rule in ignored):
+        if level == "off" or any(rule.covers(one.code, one.span.start) for rule in ignored):
             continue
         yield msgspec.structs.replace(one, level=Level(level)) if level else one
-
-
-def _silences(rule: Ignored, one: Diagnostic) -> bool:
-    if not rule.span.start <= one.span.start < max(rule.span.end, rule.span.start + 1):
-        return False
-    return not rule.codes or any(one.code == c or one.code.startswith(c + "-") for c in rule.codes)
 
 
 def unknown_codes(levels: Mapping[str, str], codes: Sequence[str]) -> list[str]:

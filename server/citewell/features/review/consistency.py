@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from citewell.features.checking.lint_rule import ignored_in
 from citewell.model.bib import BibEntry, BibFile, TextEdit
+from citewell.model.bib_value import literal_end
 from citewell.model.display_text import shorten
-from citewell.model.document import Diagnostic, Level, Span
+from citewell.model.document import Diagnostic, Format, Level, Span
 from citewell.model.fields import NO_WORKS
 from citewell.model.names import is_organisation
 from citewell.model.titles import normalise_title
@@ -23,9 +26,12 @@ from citewell.model.venues import SHORT, shown_venue, venue_ids
 
 FEWEST = 3
 """Entries of one venue or kind from which they have a usual form."""
+RENAMED = 2018
+"""First year in which NIPS is called NeurIPS."""
 NAMED = 3
 """Keys that a finding names."""
 _VENUE_FIELDS = ("booktitle", "journal", "journaltitle")
+_PLACES = (*_VENUE_FIELDS, "howpublished", "publisher", "school")
 _EDITION = re.compile(
     r"\b(?:in|proceedings|proc\.?|of|the|(?:19|20)\d\d|\d+(?:st|nd|rd|th)?|vol(?:ume)?\.?)(?!\w)"
     r"|['’]\d\d|\([^()]*\)|[,:]+",
@@ -38,7 +44,7 @@ _SEPARATE = re.compile(
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"(?<![\w\\])[A-Za-z]*[a-z\d]?[A-Z][\w]*[A-Z]\w*|(?<![\w\\])[a-z]+[A-Z]\w*")
-_INITIALS = re.compile(r"(?:[A-Z]\.?[\s~-]*)+")
+_INITIALS = re.compile(r"(?:(?:[^\W\d_a-z]\.?|[^\W\d_a-z]\w\.)[\s~-]*)+")
 _LINK = re.compile(r"https?://(?:dx\.)?doi\.org/", re.IGNORECASE)
 _OLD_LINK = re.compile(r"http://(?:dx\.)?doi\.org/|https://dx\.doi\.org/", re.IGNORECASE)
 
@@ -68,7 +74,7 @@ class Inconsistency(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-Rule = Callable[[BibFile, Sequence[BibEntry]], Iterator[Inconsistency]]
+Rule = Callable[[Sequence[BibEntry]], Iterator[Inconsistency]]
 
 
 def inconsistencies(
@@ -76,15 +82,18 @@ def inconsistencies(
 ) -> Iterator[Inconsistency]:
     """All that the used entries of a file write in several ways.
 
-    `keeps_case`: no style of the paper changes the capitals of titles, as with biblatex.
+    `keeps_case`: no style of the paper changes the capitals of titles, as with biblatex. An entry
+    in which a comment suppresses a code takes no part in that rule.
     """
-    entries = [one for one in used if one.type not in NO_WORKS]
-    if bib.is_csl or not entries:
-        return
-    for rule in (_venues, _given_names, _braces, _parts_of_venues, _arxiv, _links, _dates):
-        yield from rule(bib, entries)
-    if not keeps_case:
-        yield from _capitals(bib, entries)
+    entries = [] if bib.is_csl else [one for one in used if one.type not in NO_WORKS]
+    ignored = ignored_in(bib.text, Format.BIBTEX, bib)
+    for code, rule in _RULES.items():
+        if code != "title-capitals" or not keeps_case:
+            yield from rule([
+                entry
+                for entry in entries
+                if not any(one.covers(code, entry.key_span.start) for one in ignored)
+            ])  # fmt: skip
 
 
 def _field_span(entry: BibEntry, names: Sequence[str]) -> Span:
@@ -98,41 +107,46 @@ def _listed(keys: Sequence[str]) -> str:
 
 def _by_venue(entries: Sequence[BibEntry]) -> Mapping[tuple[str, str], list[tuple[BibEntry, str]]]:
     """Entries with the text of their venue, by venue and field; those of one known venue alone, and
-    none of workshops and the like beside it."""
+    none of workshops and the like beside it, nor of a macro that another file defines."""
     found: dict[tuple[str, str], list[tuple[BibEntry, str]]] = defaultdict(list)
     for entry in entries:
-        for name in _VENUE_FIELDS:
-            text = entry.get(name)
-            ids = venue_ids(text) if text else frozenset()
+        for field in entry.fields_of(_VENUE_FIELDS):
+            name, text = field.name, field.value
+            is_known = _is_literal(field.raw) or field.raw.lower() in field.strings
+            ids = venue_ids(text) if text and is_known else frozenset()
             if len(ids) == 1 and not _SEPARATE.search(text) and "arxiv" not in text.lower():
                 found[next(iter(ids)), name].append((entry, text))
                 break
     return found
 
 
-def _venues(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _venues(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     edits: list[TextEdit] = []
     words: list[str] = []
     different: list[BibEntry] = []
     for (venue, name), places in _by_venue(entries).items():
-        forms = Counter(_form_of(text) for _, text in places)
+        forms = Counter(_form_of(entry, text) for entry, text in places)
         if len(forms) < 2 or (name != "booktitle" and not _are_alike([text for _, text in places])):
             continue
         usual = forms.most_common(1)[0][0]
-        written = Counter(text for _, text in places if _form_of(text) == usual)
-        text = written.most_common(1)[0][0]
-        others = [entry for entry, one in places if _form_of(one) != usual]
-        different += others
-        other = next(one for _, one in places if _form_of(one) != usual)
+        alike = [place for place in places if _form_of(*place) == usual]
+        others = [place for place in places if _form_of(*place) != usual]
+        different += [entry for entry, _ in others]
+        text, other = Counter(one for _, one in alike).most_common(1)[0][0], others[0][1]
+        written = Counter(
+            field.raw for entry, _ in alike for field in entry.fields_of((name,))[:1]
+            if _is_literal(field.raw) and not re.search(r"\d|\bNIPS\b", field.raw)
+        )  # fmt: skip
         words.append(
             f"{shown_venue(venue)} is “{shorten(text, 60)}” in {forms[usual]} of {len(places)} "
             f"entries, elsewhere “{shorten(other, 60)}”"
         )
-        for entry in others:
+        for entry, one in others:
             field = entry.fields_of((name,))[0]
-            if not re.search(r"\d", text) and field.raw[:1] in ('"', "{"):
-                new = field.raw[0] + text.replace("&", "\\&") + field.raw[-1]
-                edits.append(TextEdit(field.value_span, new))
+            # Volumes, cities and the like would be lost.
+            is_bare = set(re.findall(r"\d+", one)) <= {str(entry.body.year)} and "(" not in one
+            if written and is_bare and _is_literal(field.raw):
+                edits.append(TextEdit(field.value_span, written.most_common(1)[0][0]))
     if words:
         more = f", and {len(words) - NAMED} more venues" if len(words) > NAMED else ""
         yield Inconsistency(
@@ -156,9 +170,12 @@ def _are_alike(names: Sequence[str]) -> bool:
     )
 
 
-def _form_of(text: str) -> str:
-    """How a venue is written: its acronym, "abbreviated", or "in full"; of journals the words."""
+def _form_of(entry: BibEntry, text: str) -> str:
+    """How a venue is written: its acronym, "abbreviated", or "in full"; of journals the words. The
+    acronym of its time counts as the present one."""
     bare = " ".join(_EDITION.sub(" ", text).split())
+    if bare == "NIPS" and (entry.body.year or RENAMED) < RENAMED:
+        return "NeurIPS"
     if normalise_title(bare) in SHORT and sum(map(str.isupper, bare)) > 1:
         return bare
     if sum(word.endswith(".") and len(word) > 2 for word in bare.split()[:-1]) > 1:
@@ -166,7 +183,7 @@ def _form_of(text: str) -> str:
     return "in full"
 
 
-def _given_names(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _given_names(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     kinds: dict[bool, list[BibEntry]] = {True: [], False: []}
     for entry in entries:
         given = [one.given for one in entry.body.authors if one.given and not is_organisation(one)]
@@ -186,37 +203,35 @@ def _given_names(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsis
     )
 
 
-def _braces(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _braces(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     titled = [(entry, field) for entry in entries for field in entry.fields_of(("title",))[:1]]
     double = [entry for entry, field in titled if _is_double(field.raw)]
     if not double or len(double) == len(titled) or len(titled) < FEWEST:
         return
     usual = 2 * len(double) > len(titled)
     others = [e for e, field in titled if _is_double(field.raw) != usual] if usual else double
-    form = "double braces" if usual else "single braces"
     yield Inconsistency(
         code="title-braces",
         span=_field_span(others[0], ("title",)),
         message=f"{len(double)} of {len(titled)} titles have double braces, which keep all of "
-        f"their capitals; most have {form}.",
+        "their capitals, the others single ones.",
         keys=tuple(one.key for one in others),
     )
 
 
 def _is_double(raw: str) -> bool:
-    """Whether a second pair of braces encloses the whole value."""
+    """Whether a second pair of braces encloses the whole value; those of a single word protect a
+    name."""
     inner = raw[1:-1].strip()
-    if not (inner.startswith("{") and inner.endswith("}")):
-        return False
-    depth = 0
-    for place, char in enumerate(inner):
-        depth += (char == "{") - (char == "}")
-        if depth == 0:
-            return place == len(inner) - 1
-    return False
+    return inner.startswith("{") and _is_literal(inner) and len(inner.split()) > 1
 
 
-def _capitals(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _is_literal(raw: str) -> bool:
+    """Whether one pair of delimiters encloses the whole value: no macro, no `#`."""
+    return raw[:1] in ("{", '"') and literal_end(raw, 0, len(raw)) == len(raw)
+
+
+def _capitals(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     names: dict[str, None] = {}
     keys: dict[str, None] = {}
     edits: list[TextEdit] = []
@@ -225,7 +240,7 @@ def _capitals(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsisten
         for field in entry.fields_of(("title",))[:1]:
             raw = field.raw
             letters = [char for char in raw if char.isalpha()]
-            if sum(map(str.isupper, letters)) * 2 > len(letters) or raw[:1] not in ("{", '"'):
+            if sum(map(str.isupper, letters)) * 2 > len(letters) or not _is_literal(raw):
                 continue
             for found in _CAPITALS.finditer(raw, 1, len(raw) - 1):
                 if _is_braced(raw, found.start()):
@@ -252,32 +267,32 @@ def _is_braced(raw: str, at: int) -> bool:
     return raw.count("{", 1, at) > raw.count("}", 1, at)
 
 
-def _parts_of_venues(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
-    for code, names, word in (("pages-partly", ("pages", "eid"), "pages"),
-                              ("doi-partly", ("doi",), "a DOI")):  # fmt: skip
-        words: list[str] = []
-        different: list[BibEntry] = []
-        for (venue, _), places in _by_venue(entries).items():
-            having = [entry for entry, _ in places if any(map(entry.get, names))]
-            if len(places) < FEWEST or not 0 < len(having) < len(places):
-                continue
-            lacking = [entry for entry, _ in places if entry not in having]
-            words.append(f"{len(having)} of {len(places)} entries of {shown_venue(venue)}")
-            different += lacking if len(having) >= len(lacking) else having
-        if words:
-            more = f", and of {len(words) - NAMED} more venues" if len(words) > NAMED else ""
-            yield Inconsistency(
-                code=code,
-                span=different[0].key_span,
-                message=f"{', '.join(words[:NAMED])}{more} have {word}, the others none.",
-                keys=tuple(one.key for one in different),
-            )
+def _partly(
+    code: str, names: Sequence[str], word: str, entries: Sequence[BibEntry]
+) -> Iterator[Inconsistency]:
+    words: list[str] = []
+    different: list[BibEntry] = []
+    for (venue, _), places in _by_venue(entries).items():
+        having = [entry for entry, _ in places if any(map(entry.get, names))]
+        lacking = [entry for entry, _ in places if not any(map(entry.get, names))]
+        if len(places) < FEWEST or not having or not lacking:
+            continue
+        words.append(f"{len(having)} of {len(places)} entries of {shown_venue(venue)}")
+        different += lacking if len(having) >= len(lacking) else having
+    if words:
+        more = f", and of {len(words) - NAMED} more venues" if len(words) > NAMED else ""
+        yield Inconsistency(
+            code=code,
+            span=different[0].key_span,
+            message=f"{', '.join(words[:NAMED])}{more} have {word}, the others none.",
+            keys=tuple(one.key for one in different),
+        )
 
 
-def _arxiv(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _arxiv(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     kinds: dict[str, list[BibEntry]] = defaultdict(list)
     for entry in entries:
-        place = " ".join(map(entry.get, ("journal", "journaltitle", "booktitle", "howpublished")))
+        place = " ".join(map(entry.get, _PLACES))
         published = bool(place.strip()) and not re.search(r"arxiv|corr\b", place, re.IGNORECASE)
         if published or not (entry.body.arxiv or "arxiv" in place.lower()):
             continue
@@ -297,7 +312,7 @@ def _arxiv(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]
     )
 
 
-def _links(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _links(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     edits: list[TextEdit] = []
     keys: dict[str, None] = {}
     for entry in entries:
@@ -320,10 +335,11 @@ def _links(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]
         )
 
 
-def _dates(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
+def _dates(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
     by_kind: dict[str, list[BibEntry]] = defaultdict(list)
     for entry in entries:
-        by_kind[entry.type].append(entry)
+        if entry.type not in ("misc", "online", "electronic"):
+            by_kind[entry.type].append(entry)
     found: list[tuple[str, int, list[Any]]] = []
     for kind, those in by_kind.items():
         dated = [one for one in those if one.get("month") or one.get("date").count("-")]
@@ -340,3 +356,17 @@ def _dates(bib: BibFile, entries: Sequence[BibEntry]) -> Iterator[Inconsistency]
             "none.",
             keys=tuple(one.key for _, _, those in found for one in those),
         )
+
+
+_RULES: Mapping[str, Rule] = {
+    "venue-spelling": _venues,
+    "given-names": _given_names,
+    "title-braces": _braces,
+    "title-capitals": _capitals,
+    "pages-partly": partial(_partly, "pages-partly", ("pages", "eid"), "pages"),
+    "doi-partly": partial(_partly, "doi-partly", ("doi",), "a DOI"),
+    "arxiv-kinds": _arxiv,
+    "doi-link": _links,
+    "dates-partly": _dates,
+}
+"""The rule of each code."""

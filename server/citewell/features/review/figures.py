@@ -112,9 +112,11 @@ def _is_own(entry: BibEntry, people: str) -> bool:
     """Whether the author block has the first given name, or its initial, and the family name of an
     author of an entry."""
     for author in entry.body.authors:
-        given, family = fold(author.given).split(" ")[0].strip("."), fold(author.family)
-        pattern = rf" {re.escape(given)}[a-z]*(?: \w+)? {re.escape(family)} "
-        if given and family in people and re.search(pattern, people):
+        given, family = re.match(r"[^\W\d_]+", fold(author.given)), fold(author.family)
+        if given is None or family not in people:
+            continue
+        pattern = rf" (?:{given[0]}[a-z]*|{given[0][0]})(?: \w+)? {re.escape(family)} "
+        if re.search(pattern, people):
             return True
     return False
 

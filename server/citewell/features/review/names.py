@@ -1,9 +1,9 @@
 """Names in a paper that stand for works of others, such as "BERTScore", and that it never cites.
 
 A name has capitals or a digit inside. It is left out where the paper introduces it, where a
-citation follows any of its uses, where a cited title or key has it, and where it is a venue.
-Which work a name stands for, and whether papers with the name cite it, the engine says
-(`Engine.expected`).
+citation follows any of its uses, where a cited title or key, or a list of references in the paper
+itself, has it, and where it is a venue. Which work a name stands for, and whether papers with the
+name cite it, the engine says (`Engine.expected`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus.aliases import alias_name
+from citewell.documents.bib.work import same_work
 from citewell.documents.latex.plaintext import DROPPED
 from citewell.documents.prose import written_out
 from citewell.model import Work
@@ -24,7 +25,7 @@ from citewell.model.document import Diagnostic, Document, Format, Level, Span
 from citewell.model.titles import fold_name, normalise_title
 from citewell.model.venues import venue_ids
 
-_NAME = re.compile(
+NAME = re.compile(
     r"(?<![\w\\@/.-])(?=[\w+-]*[A-Z][\w+-]*[A-Z]|[\w+-]*[A-Za-z][\w+-]*\d|[A-Z][a-z]+[A-Z])"
     r"[A-Za-z][A-Za-z0-9+-]{1,28}[A-Za-z0-9+](?![\w@])"
 )
@@ -35,6 +36,12 @@ _LABELS = re.compile(
     + r"|\]\([^()\s]*\)|https?://\S+"
 )
 """Labels, file names and addresses, which are no prose."""
+_LIST = re.compile(
+    r"\\begin\s*\{thebibliography\}(?s:.*?)(?:\\end\s*\{thebibliography\}|\Z)"
+    r"|^#+[ \t]*(?i:references|bibliography|literature|works cited)\b.*\n(?:(?!#).*\n?)*",
+    re.MULTILINE,
+)
+"""A list of references in the text itself."""
 _MACRO = re.compile(r"\\[A-Za-z]+")
 _BETWEEN = re.compile(r"[\s~{}()\[\]'’,\w\\-]{0,30}")
 """Text that may stand between a name and its citation."""
@@ -61,8 +68,13 @@ def uncited_names(
     documents: Mapping[Path, Document], entries: Iterable[BibEntry], title: str
 ) -> list[NameUse]:
     """The names in a paper beside which no citation stands and that it does not introduce, each
-    once, in reading order. `entries` are the cited ones, `title` is the paper's own."""
-    named = {alias_name(word) for word in re.findall(r"[\w+-]+", title)}
+    once, in reading order. `entries` are the cited ones, `title` is the paper's own. A cited key
+    counts although no bibliography has it."""
+    listed = listed_references(documents.values())
+    named = {alias_name(word) for word in re.findall(r"[\w+-]+", f"{title} {listed}")}
+    for document in documents.values():
+        for key in (use.key for citation in document.citations for use in citation.keys):
+            named.update(map(alias_name, re.split(r"[\d:_-]+", key)))
     for entry in entries:
         named.update(map(alias_name, re.findall(r"[\w+-]+", entry.get("title"))))
         named.update(map(alias_name, re.split(r"[\d:_-]+", entry.key)))
@@ -74,7 +86,7 @@ def uncited_names(
             continue
         text = _prose(document)
         starts = [citation.span.start for citation in document.citations]
-        for match in _NAME.finditer(text):
+        for match in NAME.finditer(text):
             plain = alias_name(match[0])
             use = NameUse(match[0], path, Span(match.start(), match.end()))
             before = text[max(0, match.start() - REACH) : match.start()]
@@ -88,6 +100,21 @@ def uncited_names(
     ]
 
 
+def listed_references(documents: Iterable[Document]) -> str:
+    """The lists of references that documents hold themselves: `thebibliography`, or the section of
+    a Markdown file."""
+    return "\n".join(one[0] for document in documents for one in _LIST.finditer(document.text))
+
+
+def is_listed(work: Work, entries: Iterable[BibEntry], listed: str) -> bool:
+    """Whether a paper with these entries, and the normalised text of its own lists, has a work
+    among its references, under whatever key."""
+    title = normalise_title(work.title)
+    return f" {title} " in f" {listed} " or any(
+        same_work(entry, work) or _is_of(entry, work) for entry in entries
+    )
+
+
 def _is_named(plain: str, named: set[str]) -> bool:
     """Whether a name is among those of titles and keys, or is what one of these begins with."""
     return plain in named or any(one.startswith(plain) for one in named if len(plain) > 3)
@@ -99,6 +126,7 @@ def _prose(document: Document) -> str:
     letters = [*text]
     spans = [*document.blanked, *(one.span for one in document.citations)]
     spans += [one.span for one in document.placeholders]
+    spans += [Span(*found.span()) for found in _LIST.finditer(text)]
     spans += [Span(*found.span()) for found in _LABELS.finditer(text)]
     spans += [Span(*found.span()) for found in _MACRO.finditer(text)]
     if document.body is not None:
@@ -132,7 +160,9 @@ def name_diagnostics(
         keys = [one.key for one in entries.values() if _is_of(one, work)]
         author = work.authors[0].family if work.authors else ""
         who = ", ".join(filter(None, (author, str(work.year or ""))))
-        hint = f"Cite {keys[0]!r} here." if keys else f"Cite it with \\cite<{use.name}>."
+        is_latex = documents[use.path].format is Format.LATEX
+        place = f"\\cite<{use.name}>" if is_latex else f"[@?{use.name}]"
+        hint = f"Cite {keys[0]!r} here." if keys else f"Cite it with {place}."
         yield (
             use.path,
             Diagnostic(

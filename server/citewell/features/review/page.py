@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from pathlib import Path
 
 from citewell import __version__
 from citewell.features.checking.page import POLICY
@@ -59,7 +58,7 @@ def to_html(review: Review, title: str) -> str:
 def _item(one: ReviewFinding) -> str:
     kind = "correct" if one.weight == Weight.CORRECT.value else one.weight
     hint = f"<p>{html.escape(one.hint)}</p>" if one.hint else ""
-    place = f"{Path(one.path).name}:{one.line}"
+    place = f"{one.path}:{one.line}"
     return (
         f'<li class="{kind}"><p><strong>{html.escape(one.weight)}</strong> '
         f"{html.escape(place)} <code>{html.escape(one.code)}</code></p>"

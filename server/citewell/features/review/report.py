@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ import msgspec
 from citewell import __version__
 from citewell.features.checking.codes import PARTS, part_of
 from citewell.features.checking.report import LocatedDiagnostic, Weight
+from citewell.features.citing.hover import shown_path
 from citewell.features.review.figures import ReviewFigures
 from citewell.model import CitewellError, Problem
 from citewell.model.document import Diagnostic, Level
@@ -77,17 +77,17 @@ def located(one: Diagnostic, path: str, text: str, weight: Weight) -> ReviewFind
     """A diagnostic of a file as a finding."""
     starts = _line_starts(text)
     line = bisect_right(starts, one.span.start)
-    text_there = (
-        one.data.get("work") or text[one.span.start : max(one.span.end, one.span.start + 40)]
-    )
-    words = " ".join(text_there.split())
+    end = one.span.end if one.span.end > one.span.start else one.span.start + 40
+    subject = one.data.get("work") or one.data.get("sentence") or text[one.span.start : end]
+    words = " ".join(subject.split())
+    level = Level.INFORMATION if one.level is Level.HINT else one.level
     name = f"{one.code}\n{PurePath(path).name}\n{one.data.get('key', '')}\n{words}"
     return ReviewFinding(
         path=path,
         line=line,
         column=one.span.start - starts[line - 1] + 1,
         code=one.code,
-        level=Level.INFORMATION if one.level is Level.HINT else one.level,
+        level=Level.ERROR if weight is Weight.BLOCKING else level,
         message=" ".join(one.message.split()),
         part=part_of(one.code),
         weight=weight.value,
@@ -123,11 +123,8 @@ def without_known(review: Review, baseline: Mapping[str, int]) -> Review:
 
 def shown_under(review: Review, folder: Path) -> Review:
     """The review with paths as seen from a folder, with slashes."""
-    names = {
-        path: os.path.relpath(path, folder).replace(os.sep, "/")
-        for path in {one.path for one in review.findings}
-    }
-    return renamed(review, names)
+    paths = {one.path for one in review.findings}
+    return renamed(review, {path: shown_path(path, str(folder / "any")) for path in paths})
 
 
 def renamed(review: Review, names: Mapping[str, str]) -> Review:

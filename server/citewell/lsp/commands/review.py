@@ -48,7 +48,8 @@ class Reviewer(Struct, frozen=True, eq=False):
 
     async def review(self, uri: str) -> dict[str, Any]:
         """The findings as `rows` with their places, by part, the `figures` as rows of two texts,
-        and a `summary`; no rows for a file that is not open, or where the author cancelled."""
+        and a `summary`; no rows for a file that is not open, or where the author cancelled. The row
+        of an uncited name has the arguments of `citewell.insertPaper` that cite it there."""
         from citewell.features.review.report import figure_rows
         from citewell.usecases.review import ReviewTask
 
@@ -77,6 +78,8 @@ class Reviewer(Struct, frozen=True, eq=False):
         }
 
     def _rows(self, found: Review, project: Project) -> list[dict[str, Any]]:
+        from citewell.features.review.names import NAME
+
         encoding = self.editor.encoding
         indexes: dict[str, LineIndex] = {}
         texts = {str(path): one.text for path, one in project.documents.items()}
@@ -87,15 +90,23 @@ class Reviewer(Struct, frozen=True, eq=False):
                 text = texts.get(one.path, "")
                 index = indexes.setdefault(one.path, LineIndex(text, encoding))
                 start = index.starts[min(one.line, len(index.starts) - 1) - 1]
-                place = index.position(start + one.column - 1)
+                at = start + one.column - 1
+                place = index.position(at)
+                uri = from_fs_path(str(Path(one.path)))
+                cite = {}
+                if one.code == "name-uncited" and (name := NAME.match(text, at)) is not None:
+                    end = _range(index.position(name.end()))["end"]
+                    cite = {"cite": {"uri": uri, "work": "" if one.key else one.work,
+                                     "key": one.key, "position": end}}  # fmt: skip
                 rows.append({
-                    "uri": from_fs_path(str(Path(one.path))),
+                    "uri": uri,
                     "range": _range(place),
                     "group": title,
                     "code": one.code,
                     "weight": one.weight,
                     "message": one.message,
                     "hint": one.hint,
+                    **cite,
                 })  # fmt: skip
         return rows
 

@@ -1,7 +1,7 @@
 """The page on /docs and /redoc: the OpenAPI document for readers, with a form to try each request;
 and the addresses of the server as JSON on /.
 
-They contain no data and need no token; the page reads its content from /openapi.json.
+The files of the page contain no data and need no token; it reads its content from /openapi.json.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ADDRESSES: Final = {
     "health": "health",
 }
 """Relative to the address of the server."""
-PATHS: Final = frozenset(("/", *_FILES))
+PATHS: Final = frozenset(_FILES)
 """Paths served without a token."""
 
 

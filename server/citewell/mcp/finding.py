@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -55,6 +54,7 @@ from citewell.operations.operation import Service
 from citewell.options import Options
 from citewell.usecases.explore.contract import Exploration, ExploredWork, overview_text, reason_text
 from citewell.usecases.find import (
+    MAX_PASSAGE,
     MAX_PLACES,
     Found,
     Status,
@@ -83,6 +83,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
     finding.find,
     title="Find citations",
     without={
+        "text",
         "queries",
         "markup",
         "bib",
@@ -93,7 +94,6 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
         "style",
         "choose",
     },
-    defaults={"text": inspect.Parameter.empty},
     asks=may_search,
     answer={
         "status": choice(Status),
@@ -113,6 +113,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 )
 async def find_citations(
     call: ToolCall,
+    text: Annotated[str, Field(min_length=1, max_length=MAX_PASSAGE, description=papers.PASSAGE)],
     path: Annotated[
         str,
         Field(max_length=10_000, description="The paper that it is from, with its .bib files."),
@@ -139,7 +140,7 @@ async def find_citations(
             tools.offered(one.query, one.result)
         return found, _places(found, known, detail, max_tokens, service.options)
 
-    found, places = await call.run(work)
+    found, places = await call.run(work, text=text)
     await call.notify_dropped(one.result for one in found)
     return places
 

@@ -198,11 +198,6 @@ def test_later_passes_leave_the_active_paper_where_it_is(window, fixture_files, 
     before = focused.inner_text()
     wait_complete(code, "word vectors")
     assert focused.inner_text() == before
-    count = re.search(r"(\d+) papers", title.inner_text())
-    assert count is not None and int(count[1]) > 50
-    # Passes are named in the list.
-    rows = all_rows(code)
-    assert any("like the best papers" in row or "as references" in row for row in rows), rows
 
 
 def all_rows(code: Any) -> list[str]:

@@ -166,7 +166,8 @@ def test_what_the_papers_are_about_is_shown_beside_the_list(window, fixture_file
     code.goto_text("paper.tex", "of a node", after=True)
     explored(code, "graph attention networks")
     press_button(code, "list-tree")
-    code.wait(lambda: re.search(r"\(\d+ papers\)", page_text(code)))
+    # The page wraps its lines.
+    code.wait(lambda: re.search(r"\(\d+ papers\)", " ".join(page_text(code).split())))
     code.screenshots("overview")
     assert re.search(r"“.+” \[.+ \d{4}: .+\]", " ".join(page_text(code).split()))
     # The list is still open, and a paper can be cited.

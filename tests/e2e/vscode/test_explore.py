@@ -189,16 +189,21 @@ def test_later_passes_leave_the_active_paper_where_it_is(window, fixture_files, 
     code.command("Citewell: Explore Literature")
     wait_complete(code, "Neural networks attend")
     box = code.find(f"{PICK} input[type=text]")
-    box.fill("word vectors from co-occurrence counts")
+    box.fill("neural machine translation")
     title = code.find(f"{PICK} .quick-input-title")
-    code.wait(lambda: "word vectors" in title.inner_text())
+    code.wait(lambda: "neural machine" in title.inner_text())
     # A pass may come at any time, also between two keys.
     for _ in range(4):
         box.press("ArrowDown")
     focused = code.find(f"{PICK} .monaco-list-row.focused")
     before = focused.inner_text()
-    wait_complete(code, "word vectors")
+    wait_complete(code, "neural machine translation")
     assert focused.inner_text() == before
+    count = re.search(r"(\d+) papers", title.inner_text())
+    assert count is not None and int(count[1]) > 50
+    # Passes are named in the list.
+    rows = all_rows(code)
+    assert any("like the best papers" in row or "as references" in row for row in rows), rows
 
 
 def all_rows(code: Any) -> list[str]:

@@ -38,6 +38,16 @@ LONG = 400
 """Number of references from which a progress bar is shown, and its module imported."""
 
 
+ONLINE = click.option(
+    "--online", is_flag=True,
+    help="Also ask the allowed sources (`citewell sources`).",
+)  # fmt: skip
+SECONDS = click.option(
+    "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
+    help="With --online, time limit for the sources; 0: none.",
+)  # fmt: skip
+
+
 @click.command("check", short_help="Check that references exist and are correct.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
@@ -61,14 +71,8 @@ LONG = 400
     "--select", multiple=True, metavar="CODE", help="Show only findings of this code or kind."
 )
 @click.option("--ignore", multiple=True, metavar="CODE", help="Hide findings of this code or kind.")
-@click.option(
-    "--online", is_flag=True,
-    help="Also ask the allowed sources (`citewell sources`).",
-)  # fmt: skip
-@click.option(
-    "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
-    help="With --online, time limit for the sources; 0: none.",
-)  # fmt: skip
+@ONLINE
+@SECONDS
 @click.option(
     "--check-urls", is_flag=True,
     help="Also request the web addresses of the references.",

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.check import PATH, progress_bar, write_report
+from citewell.cli.check import ONLINE, PATH, SECONDS, progress_bar, write_report
 from citewell.cli.terminal import FINDINGS, OK, Session, console, show_problems
-from citewell.sources.service import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,14 +49,8 @@ FAIL_ON = ("blocking", "correct", "note", "never")
     "--baseline", type=click.Path(path_type=Path, exists=True),
     help="Leave out the findings of this review (JSON).",
 )  # fmt: skip
-@click.option(
-    "--online", is_flag=True,
-    help="Also ask the allowed sources (`citewell sources`).",
-)  # fmt: skip
-@click.option(
-    "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
-    help="With --online, time limit for the sources; 0: none.",
-)  # fmt: skip
+@ONLINE
+@SECONDS
 @click.option(
     "--fix", is_flag=True,
     help="Make the bibliography consistent; show the diff.",

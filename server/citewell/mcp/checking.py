@@ -315,7 +315,8 @@ async def review_paper(call: ToolCall, path: PaperPath) -> Answer:
     tools = call.tools
     paper = tools.project(tools.roots.find(path))
     task = ReviewTask(tools.engine, tools.options, [paper])
-    found = await call.run(lambda service, _, cancel: task.run(service.progress, cancel))
+    # The paper is read from its files.
+    found = await call.run(lambda service, _, cancel: task.run(service.progress, cancel), text="")
     rows = [
         {
             name: value

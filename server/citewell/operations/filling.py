@@ -28,6 +28,21 @@ Text = Annotated[str, Meta(max_length=MAX_FILE)]
 _NAME = r'(?!/)(?!(?:[^/]*/)*\.\.(?:/|$))(?=.*[^./])[^\\:\u0000\n<>"|?*]+'
 """A relative name with slashes inside the paper's folder, as `TextProject` accepts it."""
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=f"^{_NAME}$")]
+MainName = Annotated[
+    str,
+    Meta(
+        max_length=MAX_NAME,
+        pattern=f"^(?:{_NAME})?$",
+        description="Its name, which determines the format: paper.tex, paper.md.",
+    ),
+]
+OtherFiles = Annotated[
+    dict[Name, Text],
+    Meta(
+        max_length=MAX_FILES,
+        description="The paper's other files by name: .bib files and included files.",
+    ),
+]
 Unit = Annotated[
     Literal["code-points", "utf-16", "utf-8"],
     Meta(description="Unit of offsets: Python's characters, JavaScript's, or bytes."),
@@ -39,21 +54,8 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A document, and whatever belongs to it: all of it as text."""
 
     text: Annotated[Text, Meta(description="LaTeX or Markdown with placeholders.")]
-    path: Annotated[
-        str,
-        Meta(
-            max_length=MAX_NAME,
-            pattern=f"^(?:{_NAME})?$",
-            description="Its name, which determines the format: paper.tex, paper.md.",
-        ),
-    ] = ""
-    files: Annotated[
-        dict[Name, Text],
-        Meta(
-            max_length=MAX_FILES,
-            description="The paper's other files by name: .bib files and included files.",
-        ),
-    ] = {}
+    path: MainName = ""
+    files: OtherFiles = {}
     choices: Annotated[
         dict[str, str],
         Meta(

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.documents.project.paper_project import MAX_NAME, TextProject
+from citewell.documents.project.paper_project import TextProject
 from citewell.features.checking.codes import PARTS, CodeSelection
 from citewell.features.checking.report import POLICIES
 from citewell.features.review.figures import ReviewFigures
 from citewell.features.review.report import Review, ReviewFinding, renamed
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.operations.filling import MAX_FILES, Name, Text
+from citewell.operations.filling import MainName, OtherFiles, Text
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
 from citewell.usecases.find import suffix_of
 from citewell.usecases.review import ReviewTask
@@ -27,21 +27,9 @@ _PARTS = ", ".join(PARTS)
 class ReviewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A paper, and whatever belongs to it: all of it as text."""
 
-    text: Annotated[Text, Meta(description="The main file, in LaTeX or Markdown.")] = ""
-    path: Annotated[
-        str,
-        Meta(
-            max_length=MAX_NAME,
-            description="Its name, which determines the format: paper.tex, paper.md.",
-        ),
-    ] = ""
-    files: Annotated[
-        dict[Name, Text],
-        Meta(
-            max_length=MAX_FILES,
-            description="The paper's other files by name: .bib files and included files.",
-        ),
-    ] = {}
+    text: Annotated[Text, Meta(description="The main file, in LaTeX or Markdown.")]
+    path: MainName = ""
+    files: OtherFiles = {}
     select: Annotated[
         Codes,
         Meta(description=f"Report only these codes, beginnings of codes, or parts: {_PARTS}."),

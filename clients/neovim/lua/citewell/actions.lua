@@ -70,20 +70,28 @@ end
 local kinds = { 'E', 'W', 'I', 'N' }
 
 ---@param client vim.lsp.Client
+---@param where lsp.Location
+---@param text string
+---@param kind string
+---@return vim.quickfix.entry?
+local function entry_at(client, where, text, kind)
+  local item = vim.lsp.util.locations_to_items({ where }, client.offset_encoding)[1]
+  if item then
+    item.text, item.type, item.user_data = text, kind, nil
+  end
+  return item
+end
+
+---@param client vim.lsp.Client
 ---@param reports table[]
 ---@return vim.quickfix.entry[]
 local function quickfix(client, reports)
   local found = {}
   for _, report in ipairs(reports) do
     for _, diagnostic in ipairs(report.items or {}) do
-      local where = { { uri = report.uri, range = diagnostic.range } }
-      local item = vim.lsp.util.locations_to_items(where, client.offset_encoding)[1]
-      if item then
-        item.text = ('%s [%s]'):format(diagnostic.message:gsub('\n', ' '), diagnostic.code or '')
-        item.type = kinds[diagnostic.severity or 1]
-        item.user_data = nil
-        found[#found + 1] = item
-      end
+      local where = { uri = report.uri, range = diagnostic.range }
+      local text = ('%s [%s]'):format(diagnostic.message:gsub('\n', ' '), diagnostic.code or '')
+      found[#found + 1] = entry_at(client, where, text, kinds[diagnostic.severity or 1])
     end
   end
   table.sort(found, function(one, other)
@@ -110,13 +118,8 @@ function M.review()
     local types = { blocking = 'E', ['to correct'] = 'W', note = 'I' }
     local items = {}
     for _, row in ipairs(answer.rows or {}) do
-      local item = vim.lsp.util.locations_to_items({ row }, client.offset_encoding)[1]
-      if item then
-        item.text = ('%s: %s [%s]'):format(row.group, row.message, row.code)
-        item.type = types[row.weight]
-        item.user_data = nil
-        items[#items + 1] = item
-      end
+      local text = ('%s: %s [%s]'):format(row.group, row.message, row.code)
+      items[#items + 1] = entry_at(client, row, text, types[row.weight])
     end
     vim.fn.setqflist({}, ' ', { title = 'Citewell review', items = items })
     notify('review: ' .. (answer.summary or 'nothing reviewed'))

@@ -108,13 +108,15 @@ async def plan_for(
     years = sorted(found for one in records if (found := year(one.get("publication_year"))))
     own = [_identity(one) for one in records]
     cited = Counter(name for one in records for name in _cited(one))
-    neighbours = [name for name, _ in cited.most_common() if name not in set(own)]
+    for name in own:
+        cited.pop(name, None)
+    neighbours = [name for name, _ in cited.most_common(MOST_NEIGHBOURS)]
     selection = Selection(
         topics=tuple(topics),
         venues=tuple(venues),
         since=since or (years[int(EARLIEST * len(years))] if years else None),
         until=until,
-        works=(*own, *neighbours[:MOST_NEIGHBOURS]),
+        works=(*own, *neighbours),
     )
     return await _measured(selection, request, limits, topics, venues, len(references), len(own))
 

@@ -36,13 +36,11 @@ def test_a_program_reads_the_addresses_at_the_root(
     file = tmp_path / ".env"
     file.write_text(f"CITEWELL_HTTP_TOKEN={TOKEN}\n")
     with serving(env, before=("--env-file", str(file))) as (url, _):
-        found = httpx2.get(f"{url}/", headers={"Accept": "application/json"}).json()
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        found = httpx2.get(f"{url}/", headers=headers | {"Accept": "application/json"}).json()
         assert found["name"] == "Citewell"
         for name in ("docs", "health", "openapi"):
-            answer = httpx2.get(
-                f"{url}/{found[name]}", headers={"Authorization": f"Bearer {TOKEN}"}
-            )
-            assert answer.status_code == 200
+            assert httpx2.get(f"{url}/{found[name]}", headers=headers).status_code == 200
         assert httpx2.get(f"{url}/{found['health']}").status_code == 401
         assert "<h1>Citewell API</h1>" in httpx2.get(f"{url}/redoc").text
         assert httpx2.get(f"{url}/").headers["content-type"].startswith("text/html")

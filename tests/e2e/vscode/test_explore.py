@@ -196,14 +196,19 @@ def test_later_passes_leave_the_active_paper_where_it_is(window, fixture_files, 
     for _ in range(4):
         box.press("ArrowDown")
     focused = code.find(f"{PICK} .monaco-list-row.focused")
-    before = focused.inner_text()
+    before = without_relevance(focused.inner_text())
     wait_complete(code, "neural machine translation")
-    assert focused.inner_text() == before
+    assert without_relevance(focused.inner_text()) == before
     count = re.search(r"(\d+) papers", title.inner_text())
     assert count is not None and int(count[1]) > 50
     # Passes are named in the list.
     rows = all_rows(code)
     assert any("like the best papers" in row or "as references" in row for row in rows), rows
+
+
+def without_relevance(row: str) -> str:
+    """A row without its relevance, which later passes may change."""
+    return re.sub(r"(<1|\d+)%", "", row)
 
 
 def all_rows(code: Any) -> list[str]:

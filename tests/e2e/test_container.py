@@ -122,6 +122,31 @@ def test_without_a_token_the_image_does_not_serve(installed: Path) -> None:
     assert run.returncode == 2 and "CITEWELL_HTTP_TOKEN" in run.stderr
 
 
+async def test_an_agent_finds_and_reads_a_paper_without_a_network(
+    installed: Path, tmp_path: Path
+) -> None:
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    (tmp_path / "paper.tex").write_text("Deep networks are trained \\cite<residual learning>.\n")
+    command = [
+        one.replace("/paper", str(tmp_path)) for one in COMPOSE["services"]["agent"]["command"]
+    ]
+    command = [str(installed / "bin" / "citewell"), *command]
+    if sys.platform == "linux" and os.geteuid() == 0:
+        command = ["unshare", "--net", *command]
+    started = StdioServerParameters(
+        command=command[0], args=command[1:], env=image_environment(installed)
+    )
+    async with Client(stdio_client(started)) as client:
+        found = await client.call_tool("search_papers", {"query": "attention is all you need"})
+        assert not found.is_error, found.content
+        assert "Attention Is All You Need" in str(found.structured_content)
+        filled = await client.call_tool("fill_document", {"path": "paper.tex"})
+        assert not filled.is_error and "he2016" in str(filled.structured_content).lower()
+    assert (tmp_path / "paper.tex").read_text().endswith("\\cite<residual learning>.\n")
+
+
 def test_the_image_is_of_no_user_with_rights_and_names_its_health() -> None:
     assert instructions("USER") == ["10001:10001"]
     (health,) = instructions("HEALTHCHECK")
@@ -177,17 +202,21 @@ def test_the_workflows_are_workflows(name: str) -> None:
 def test_every_service_has_a_volume_and_limits_and_only_this_machine_reaches_it() -> None:
     services = COMPOSE["services"]
     assert {name: one.get("profiles") for name, one in services.items()} == {
-        "citewell": None, "ollama": ["ollama"], "qdrant": ["qdrant"],
+        "citewell": None, "agent": ["agent"], "ollama": ["ollama"], "qdrant": ["qdrant"],
     }  # fmt: skip
     for name, one in services.items():
-        volumes = [volume.split(":")[0] for volume in one["volumes"]]
-        assert volumes and set(volumes) <= set(COMPOSE["volumes"]), name
+        if name != "agent":
+            volumes = [volume.split(":")[0] for volume in one["volumes"]]
+            assert volumes and set(volumes) <= set(COMPOSE["volumes"]), name
         assert set(one["deploy"]["resources"]["limits"]) == {"cpus", "memory"}, name
         assert one["pids_limit"] and "no-new-privileges:true" in one["security_opt"], name
         assert all(port.startswith("127.0.0.1:") for port in one.get("ports", ())), name
-    server = services["citewell"]
-    assert server["read_only"] is True and server["cap_drop"] == ["ALL"] and server["tmpfs"]
-    assert ":?" in server["environment"]["CITEWELL_HTTP_TOKEN"]
+    for name in ("citewell", "agent"):
+        own = services[name]
+        assert own["read_only"] is True and own["cap_drop"] == ["ALL"] and own["tmpfs"]
+    agent = services["agent"]
+    assert agent["network_mode"] == "none" and "ports" not in agent
+    assert agent["volumes"] == ["${CITEWELL_PAPER:-.}:/paper:ro"]
 
 
 def test_the_settings_in_the_compose_file_are_settings() -> None:

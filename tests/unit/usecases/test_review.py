@@ -143,6 +143,20 @@ def test_the_fix_leaves_what_its_author_silences(tmp_path: Path) -> None:
     assert [(one.code, one.key) for one in task.run().findings] == [("title-capitals", "b")]
 
 
+def test_only_the_entry_that_bibtex_reads_takes_part_in_the_consistency() -> None:
+    twice = entry("b", "The OrchNet of trees") + entry("b", "The AppleNet of trees")
+    text = f"{HEAD}Rows \\cite{{b}}.\n\\bibliography{{one,two}}\n\\end{{document}}\n"
+    (found,) = review_of("consistency", main_tex=text, one_bib=twice, two_bib=twice)
+    assert (Path(found.path).name, found.line) == ("one.bib", 2)
+    assert "OrchNet" in found.message and "AppleNet" not in found.message
+
+
+def test_citeproc_keeps_the_capitals_of_names() -> None:
+    text = "---\nbibliography: refs.bib\n---\n\nRows [@b].\n"
+    bib = entry("b", "The OrchNet of trees")
+    assert review_of("consistency", main_md=text, refs_bib=bib) == []
+
+
 def test_a_folder_without_a_paper_is_no_clean_review(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     with pytest.raises(CitewellError) as raised:
@@ -192,6 +206,36 @@ def test_the_meaning_of_a_code_is_a_whole_sentence() -> None:
 def test_authors_whose_work_is_cited_need_no_citation_in_each_sentence(
     text: str, count: int
 ) -> None:
+    assert len(review_of("sentences", main_tex=f"{HEAD}{text}\n{END}", refs_bib=ENTRY)) == count
+
+
+ANNOUNCED = "Several ways to prune trees have been proposed."
+CITES = "Some cut rows of trees \\cite{ash2020}."
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (ANNOUNCED, 1),
+        (f"{ANNOUNCED} {CITES}", 0),
+        (f"{ANNOUNCED} One is old. {CITES}", 0),
+        (f"{ANNOUNCED}\n\n\\paragraph{{Rows}} {CITES}", 0),
+        (f"{ANNOUNCED} One is old. Another is new. {CITES}", 1),
+        (f"{CITES} {ANNOUNCED}", 1),
+        # What was found needs a citation of its own.
+        (f"It has been shown that old trees need no pruning at all. {CITES}", 1),
+        (f"\\begin{{abstract}}\nWe prune. {ANNOUNCED}\n\\end{{abstract}}", 0),
+        (f"\\section{{Conclusion}}\n{ANNOUNCED}", 0),
+        (f"\\section{{Ethics Statement}}\n{ANNOUNCED}", 0),
+        (f"\\section{{Related Work}}\n{ANNOUNCED}", 1),
+        ("OrchNet is widely used in orchards of all kinds.", 1),
+        ("Rows and OrchNet \\cite{ash2020}. OrchNet is widely used in orchards of all kinds.", 0),
+        ("OrchNet is widely used in orchards of all kinds. It is here. It is there. "
+         "Rows and OrchNet \\cite{ash2020}.", 1),
+        ("The well-known theorem of Pythagoras holds for triangles.", 0),
+    ],
+)  # fmt: skip
+def test_a_sentence_whose_citation_stands_elsewhere_needs_none(text: str, count: int) -> None:
     assert len(review_of("sentences", main_tex=f"{HEAD}{text}\n{END}", refs_bib=ENTRY)) == count
 
 

@@ -100,6 +100,20 @@ def uncited_names(
     ]
 
 
+def cited_names(document: Document) -> Iterator[tuple[str, int]]:
+    """The names in a document beside which a citation stands, each with its place; the first use of
+    a name comes last."""
+    starts = [citation.span.start for citation in document.citations]
+    for match in [*NAME.finditer(_prose(document))][::-1]:
+        if _is_cited(document.text, match.end(), starts):
+            yield alias_name(match[0]), match.start()
+
+
+def names_in(text: str) -> list[str]:
+    """The names in plain text, in the form of `cited_names`."""
+    return [alias_name(match[0]) for match in NAME.finditer(text)]
+
+
 def listed_references(documents: Iterable[Document]) -> str:
     """The lists of references that documents hold themselves: `thebibliography`, or the section of
     a Markdown file."""

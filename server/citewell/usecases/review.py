@@ -111,14 +111,19 @@ class ReviewTask:
         policy: Policy | None = None,
         online: bool = False,
         seconds: float = ONLINE_SECONDS,
+        folder: Path | None = None,
     ) -> None:
-        """With `online` the allowed sources are asked about references, for at most `seconds`."""
+        """With `online` the allowed sources are asked about references, for at most `seconds`.
+        `folder` has all files (default: that of the paper); a finding keeps its fingerprint when
+        the folder moves."""
         self._engine = engine
         self._options = options
         self._papers = papers
         self._selection = selection or CodeSelection()
         self._policy = policy or POLICIES["default"]
         self._online, self._seconds = online, seconds
+        roots = [*(one.root for one in papers), *(Path(one.path) for one in bibs)]
+        self._folder = absolute(folder) if folder is not None else next(iter(roots), Path()).parent
         self._sources: dict[Path, Document | BibFile] = {}
         self._bibs: dict[Path, BibFile] = {}
         self._holders: dict[Path, list[Project]] = defaultdict(list)
@@ -277,7 +282,7 @@ class ReviewTask:
         for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
             # What is cited at a place is reported at its entry.
             if one.code != FABRICATED:
-                yield located(one, str(path), source.text, self._weight(one, source))
+                yield located(one, str(path), source.text, self._weight(one, source), self._folder)
 
     def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
         if one.code not in CODES:

@@ -181,6 +181,27 @@ def test_a_baseline_knows_a_finding_when_the_words_after_it_change(
     assert third.fingerprint != first["sentence-uncited"]
 
 
+def test_files_of_one_name_in_two_folders_have_findings_of_their_own(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "main.tex").write_text(
+            f"{HEAD}Read \\cite{{no}}.\n\\end{{document}}\n", encoding="utf-8"
+        )
+
+    def found(folder: Path) -> list[str]:
+        papers, bibs, _ = papers_at(folder, Options())
+        selection = CodeSelection(["undefined-key"])
+        task = ReviewTask(
+            cast(Engine, Knows()), Options(), papers, bibs, selection=selection, folder=folder
+        )
+        return [one.fingerprint for one in task.run().findings]
+
+    both = found(tmp_path / "all")
+    assert len(set(both)) == len(both) == 2
+    (tmp_path / "all").rename(tmp_path / "moved")
+    assert found(tmp_path / "moved") == both
+
+
 def test_a_paper_on_another_drive_keeps_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
     def other_drive(*_: object) -> str:
         raise ValueError("path is on mount 'D:', start on mount 'C:'")
@@ -250,8 +271,8 @@ def test_what_blocks_is_an_error_for_a_pull_request() -> None:
     assert (found.level, found.weight) == ("error", "blocking")
     policy = Policy(blocking=frozenset({"sentence-uncited"}))
     one = Diagnostic(code="sentence-uncited", span=Span(0, 0), message="A", level=Level.INFORMATION)
-    assert located(one, "main.tex", text, policy.weight_of([one.code])).level is Level.ERROR
-    assert located(one, "main.tex", text, Weight.NOTE).level is Level.INFORMATION
+    assert located(one, "main.tex", text, policy.weight_of([one.code]), Path()).level is Level.ERROR
+    assert located(one, "main.tex", text, Weight.NOTE, Path()).level is Level.INFORMATION
 
 
 @pytest.mark.parametrize(

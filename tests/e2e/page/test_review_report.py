@@ -36,13 +36,13 @@ def test_the_report_of_a_review_is_accessible(
     browser: Any, report: Path, axe: str, window: str
 ) -> None:
     context = browser.new_context(**WINDOWS[window], bypass_csp=True)
-    asked: list[str] = []
-    context.on("request", lambda one: asked.append(one.url))
+    requests: list[str] = []
+    context.on("request", lambda one: requests.append(one.url))
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator("h2").count() == 7
     assert page.locator("svg rect").count() > 3
     assert violations(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert asked == [report.as_uri()]
+    assert requests == [report.as_uri()]
     context.close()

@@ -247,7 +247,7 @@ def uncited_sentences(document: Document) -> Iterator[Uncited]:
 
 
 def following_citation(document: Document, found: Uncited, sentences: int) -> bool:
-    """Whether a citation stands in one of the next sentences, in whatever paragraph."""
+    """Whether one of the next sentences, also of the next paragraph, has a citation."""
     after = [one.span.start for one in document.citations if one.span.start > found.at]
     if not after or after[0] > found.at + REACH:
         return False

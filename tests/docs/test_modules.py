@@ -7,8 +7,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
     "server: lines": 95702,
-    "server: files": 418,
-    "corpus tools and lab: lines": 24955,
+    "server: files": 419,
+    "corpus tools and lab: lines": 24994,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,

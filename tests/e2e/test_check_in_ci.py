@@ -128,11 +128,13 @@ def test_the_action_checks_with_the_library_that_it_installs(
     assert installed.returncode == 0, installed.stderr
     sound = run(check, files="refs.bib")
     assert sound.returncode == 0, sound.stdout + sound.stderr
-    (paper / "more.bib").write_text(FABRICATED, encoding="utf-8")
-    wrong = run(check, files="refs.bib more.bib")
+    (paper / "more of it.bib").write_text(FABRICATED, encoding="utf-8")
+    wrong = run(check, files="refs.bib\nmore of it.bib\n")
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
-    assert "::error file=more.bib,line=1" in wrong.stdout
-    (paper / "paper.tex").write_text("\\cite{he2016}\n\\bibliography{more}\n", encoding="utf-8")
+    assert "::error file=more of it.bib,line=1" in wrong.stdout
+    (paper / "paper.tex").write_text(
+        "\\cite{he2016}\n\\bibliography{more of it}\n", encoding="utf-8"
+    )
     reviewed = run(review, command="review", files="paper.tex")
     assert reviewed.returncode == 1, reviewed.stdout + reviewed.stderr
-    assert "::error file=more.bib,line=" in reviewed.stdout
+    assert "::error file=more of it.bib,line=" in reviewed.stdout

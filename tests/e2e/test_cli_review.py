@@ -302,6 +302,29 @@ def test_parts_codes_and_comments_choose_what_is_reported(citewell: Run, tmp_pat
     assert unknown.returncode == 2 and "Did you mean 'names'?" in unknown.stderr
 
 
+SUN = r"""@article{scenes,
+  title = {SUN Database: Exploring a Large Collection of Scene Categories},
+  author = {Xiao, Jianxiong and Ehinger, Krista A. and Hays, James and Torralba, Antonio and Oliva, Aude},
+  journal = {International Journal of Computer Vision},
+  year = {2016},
+}
+"""
+
+
+def test_versions_of_a_work_are_one_work_of_its_name(citewell: Run, tmp_path: Path) -> None:
+    def named(paper: str) -> list[str]:
+        (tmp_path / "paper.tex").write_text(paper, encoding="utf-8")
+        (tmp_path / "refs.bib").write_text(BIB + SUN, encoding="utf-8")
+        done = citewell("review", "paper.tex", "--format", "json", "--select", "names")
+        return [one["message"] for one in faults_of(done)]
+
+    # Papers cite it as of 2010 or as of 2016, by titles that differ behind the colon.
+    paper = PAPER.replace("train them.", "train them. We test on the scenes of SUN397.")
+    (message,) = named(paper)
+    assert message.startswith("SUN397 stands for “SUN database: Large-scale scene recognition")
+    assert named(paper.replace(r"\cite{vaswani}", r"\cite{vaswani,scenes}")) == []
+
+
 def test_a_baseline_leaves_old_findings_out_when_lines_move(citewell: Run, tmp_path: Path) -> None:
     plant(tmp_path)
     old = citewell("review", "paper.tex", "--format", "json", "--out", "old.json")

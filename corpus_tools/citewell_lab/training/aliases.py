@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,16 @@ from citewell.corpus.aliases import (
     write_aliases,
 )
 from citewell.corpus.columns import title_key
+from citewell.model import Author
 from citewell.model.languages import STOPWORDS
+from citewell.model.names import parse_author
 from citewell.model.query import MARK, OTHER
+from citewell.verification.likeness import are_versions
 from citewell_lab.training.data import CORPORA, read_jsonl
 from citewell_lab.training.split import is_tuning
 
+Facts = tuple[str, Author]
+"""The title of a work and its first author."""
 CONTEXTS = ("contexts_train2", "train", "contexts_no_gold2", "train_no_gold")
 """Files below `contexts`; those without a gold name works that the corpora lack."""
 WHOLE_PAPERS = (*CONTEXTS, "contexts_train3", "contexts_no_gold3")
@@ -145,13 +150,21 @@ def with_mentions(
     found: dict[str, Uses],
     records: Iterable[dict[str, Any]],
     titles: dict[str, str],
+    facts: Mapping[int, Facts],
 ) -> dict[str, tuple[Alias, ...]]:
-    """The table with the papers that write each dominant name, and those that cite its work."""
-    dominant = {
-        name: works[0].key
-        for name, works in table.items()
-        if works[0].papers >= max(FEWEST, DOMINANT * (len(found[name].papers) + 1))
-    }
+    """The table with the papers that write each dominant name, and those that cite its work in any
+    version."""
+    dominant: dict[str, frozenset[int]] = {}
+    for name, works in table.items():
+        uses = found[name]
+        versions = frozenset(
+            key
+            for key in uses.works
+            if key == works[0].key or _are_versions(facts.get(key), facts.get(works[0].key))
+        )
+        papers = set().union(*(uses.works[key] for key in versions))
+        if len(papers) >= max(FEWEST, DOMINANT * (len(uses.papers) + 1)):
+            dominant[name] = versions
     writes: dict[str, set[str]] = defaultdict(set)
     cites: dict[int, set[str]] = defaultdict(set)
     for record in records:
@@ -167,12 +180,36 @@ def with_mentions(
     return table | {
         name: (
             replace(
-                table[name][0], mentions=len(writes[name]), cited=len(writes[name] & cites[key])
+                table[name][0],
+                mentions=len(writes[name]),
+                cited=len(writes[name] & set().union(*(cites[key] for key in keys))),
             ),
             *table[name][1:],
         )
-        for name, key in dominant.items()
+        for name, keys in dominant.items()
     }
+
+
+def _are_versions(one: Facts | None, other: Facts | None) -> bool:
+    if one is None or other is None:
+        return False
+    return are_versions(one[0], other[0], one[1], other[1])
+
+
+def facts_of(data: Path, records: Iterable[dict[str, Any]]) -> dict[int, Facts]:
+    """The title and the first author of each work of the corpora and the records, by title key."""
+    found: dict[int, Facts] = {}
+    for name in CORPORA:
+        for record in read_jsonl(data / "corpus" / f"{name}.jsonl.zst"):
+            _note(found, record["title"], record.get("authors"))
+    for record in records:
+        _note(found, record.get("gold_title"), record.get("gold_authors"))
+    return found
+
+
+def _note(found: dict[int, Facts], title: str | None, authors: list[str] | None) -> None:
+    if title and authors:
+        found.setdefault(title_key(title), (title, parse_author(authors[0])))
 
 
 def _cited_title(record: dict[str, Any], titles: dict[str, str]) -> str:
@@ -221,7 +258,7 @@ def main(data: Path, into: Path, contexts: tuple[str, ...], *, without_tuning: b
     found = uses_of(records, titles)
     known = table_of(found, longer_names(records))
     whole = records_of(data, WHOLE_PAPERS, tuning=not without_tuning)
-    known = with_mentions(known, found, whole, titles)
+    known = with_mentions(known, found, whole, titles, facts_of(data, records))
     path = into / "aliases.tsv"
     write_aliases(known, path)
     works = sum(map(len, known.values()))

@@ -59,9 +59,9 @@ _UNITS = frozenset({"AI", "DeepMind", "Research"})
 
 
 def is_organisation(author: Author) -> bool:
-    """True for a name that ends like an organisation's: "Gemma Team", "Meta AI"."""
+    """True for a name that ends like an organisation's: "Gemma Team", "Meta AI", "Gurobi, LLC"."""
     last = author.display.rpartition(" ")[2]
-    return last.lower() in _ORGANISATION or last in _UNITS
+    return not _ORGANISATION.isdisjoint((last.lower(), author.given.lower())) or last in _UNITS
 
 
 _LOWER_PARTICLES = frozenset(

@@ -350,6 +350,7 @@ class Library(Closing):
             policy=policy,
             online=self.online,
             seconds=seconds,
+            folder=Path(paper) if Path(paper).is_dir() else None,
         )
         found = task.run(progress, cancel)
         return replace(found, problems=tuple(dict.fromkeys((*problems, *found.problems))))

@@ -6,7 +6,6 @@ that silence one there silence it here; all other findings can be silenced in th
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,7 +32,6 @@ from citewell.features.checking.codes import CodeSelection
 from citewell.features.checking.lint import is_distributed
 from citewell.features.checking.lint_rule import LintPaper, level_of
 from citewell.features.checking.report import POLICIES, Policy, Weight
-from citewell.features.checking.support import Uncited, uncited_at
 from citewell.features.citing.hover import shown_path
 from citewell.features.citing.write import unified_diff
 from citewell.features.review.consistency import inconsistencies
@@ -45,13 +43,13 @@ from citewell.features.review.names import (
     uncited_names,
 )
 from citewell.features.review.report import Review, ReviewFinding, in_order, located
+from citewell.features.review.sentences import sentence_diagnostics
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Document, Format, Level, Span
-from citewell.model.query import MARK
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
@@ -59,27 +57,10 @@ from citewell.usecases.check import ChangePlan, CheckTask
 from citewell.usecases.find import Progress, no_progress
 from citewell.verification.claims import claims_of_thebibliography
 
-MOST_SENTENCES = 10
-"""Sentences without a citation that are reported of one paper."""
 MOST_SUGGESTED = 10
 FEWEST_BESIDE = 3
 """References beside which others cite a suggested work, at least."""
 READING = "reading the paper"
-_CERTAIN = (
-    re.compile(
-        r"\b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)|\b(?i:according to) (?!(?:Lemma|Theorem"
-        r"|Equation|Eq|Section|Algorithm|Figure|Table|Appendix|Definition)\b)[A-Z]"
-    ),
-    re.compile(
-        r"\b(?:has|have)\s+(?!already)(?:\w+\s+)?been\s+(?:\w+\s+)?(?:shown|proposed|demonstrated"
-        r"|introduced|studied|observed|reported|argued|established|explored|investigated)\b"
-        r"|\b(?:proposed|introduced|pioneered)\s+by\b"
-    ),
-    re.compile(r"\b(?i:well[-\s]known|well[-\s]established|widely\s+(?:used|adopted|studied))\b"),
-)
-"""Phrases of sentences that want a citation, the most certain first: authors by name, what has been
-shown or proposed, what is well known. "Existing methods" and the like are too often the paper's own
-or those of the sentence before."""
 
 
 def papers_at(path: Path, options: Options) -> tuple[list[Project], list[BibFile], list[Problem]]:
@@ -130,14 +111,19 @@ class ReviewTask:
         policy: Policy | None = None,
         online: bool = False,
         seconds: float = ONLINE_SECONDS,
+        folder: Path | None = None,
     ) -> None:
-        """With `online` the allowed sources are asked about references, for at most `seconds`."""
+        """With `online` the allowed sources are asked about references, for at most `seconds`.
+        `folder` has all files (default: that of the paper); a finding keeps its fingerprint when
+        the folder moves."""
         self._engine = engine
         self._options = options
         self._papers = papers
         self._selection = selection or CodeSelection()
         self._policy = policy or POLICIES["default"]
         self._online, self._seconds = online, seconds
+        roots = [*(one.root for one in papers), *(Path(one.path) for one in bibs)]
+        self._folder = absolute(folder) if folder is not None else next(iter(roots), Path()).parent
         self._sources: dict[Path, Document | BibFile] = {}
         self._bibs: dict[Path, BibFile] = {}
         self._holders: dict[Path, list[Project]] = defaultdict(list)
@@ -184,10 +170,10 @@ class ReviewTask:
         )
 
     def _used(self) -> Iterator[tuple[BibFile, LintPaper, list[BibEntry]]]:
-        """Each bibliography with its papers, and the entries that these use."""
+        """Each bibliography with its papers, and the entries that these use and read."""
         for path, bib in self._bibs.items():
             paper = LintPaper(self._holders[path])
-            yield bib, paper, [entry for entry in bib.entries if _is_used(paper, entry)]
+            yield bib, paper, _read_entries(bib, paper)
 
     def _check(self, progress: Progress, cancel: Cancel) -> tuple[Problem, ...]:
         """Check what the papers cite."""
@@ -218,7 +204,7 @@ class ReviewTask:
 
     def _find_inconsistencies(self) -> None:
         for bib, paper, entries in self._used():
-            found = inconsistencies(bib, entries, keeps_case=paper.is_biblatex)
+            found = inconsistencies(bib, entries, keeps_case=_keeps_case(paper))
             self._more[Path(bib.path)] += [one.diagnostic for one in found]
 
     def _find_names(self, paper: Project) -> None:
@@ -254,28 +240,8 @@ class ReviewTask:
             if _is_used(lint, entry)
             for author in entry.body.authors
         }
-        found: dict[tuple[Path, int], tuple[int, Uncited]] = {}
-        for path, document in paper.documents.items():
-            for rank, pattern in enumerate(_CERTAIN):
-                for match in pattern.finditer(document.text):
-                    if fold(match[0].split()[0]) in cited:
-                        continue  # "Smith et al. also show ..." with their work cited elsewhere
-                    if (one := uncited_at(document, match.start())) is not None:
-                        found.setdefault((path, one.at), (rank, one))
-        ranked = sorted(found.items(), key=lambda item: item[1][0])
-        for (path, _), (_, one) in ranked[:MOST_SENTENCES]:
-            words = " ".join(one.sentence.replace(MARK, "").split())
-            self._add(
-                path,
-                Diagnostic(
-                    code="sentence-uncited",
-                    span=Span(one.at, one.at),
-                    message=f"The sentence refers to other work without a citation: “"
-                    f"{shorten(words, 160)}”",
-                    level=Level.INFORMATION,
-                    data={"hint": "Cite the work, or say that it is your own.", "sentence": words},
-                ),
-            )
+        for path, one in sentence_diagnostics(paper.documents, cited):
+            self._add(path, one)
 
     def _suggest(self, paper: Project) -> None:
         citing = paper.citing_paper()
@@ -316,7 +282,7 @@ class ReviewTask:
         for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
             # What is cited at a place is reported at its entry.
             if one.code != FABRICATED:
-                yield located(one, str(path), source.text, self._weight(one, source))
+                yield located(one, str(path), source.text, self._weight(one, source), self._folder)
 
     def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
         if one.code not in CODES:
@@ -356,8 +322,7 @@ def plan_consistency(
     edits: list[FileEdit] = []
     for bib in bibs.values():
         paper = LintPaper([one for one in papers if Path(bib.path) in one.bibs])
-        used = [entry for entry in bib.entries if _is_used(paper, entry)]
-        found = inconsistencies(bib, used, keeps_case=paper.is_biblatex)
+        found = inconsistencies(bib, _read_entries(bib, paper), keeps_case=_keeps_case(paper))
         changes = [edit for one in found if is_wanted(one.code) for edit in one.edits]
         apart: list[TextEdit] = []
         for edit in sorted(changes, key=lambda one: one.span):
@@ -381,3 +346,23 @@ def plan_consistency(
 def _is_used(paper: LintPaper, entry: BibEntry) -> bool:
     """Whether a paper uses an entry; of a file that no paper uses, all entries count."""
     return not paper.projects or paper.nocite_all or paper.is_used(entry)
+
+
+def _read_entries(bib: BibFile, paper: LintPaper) -> list[BibEntry]:
+    """The used entries, without those that an earlier one with the same key hides."""
+    path = Path(bib.path)
+    return [
+        entry
+        for key, entry in bib.by_key.items()
+        if _is_used(paper, entry)
+        and (
+            not paper.projects
+            or any((one.entry(key) or (path,))[0] == path for one in paper.projects)
+        )
+    ]
+
+
+def _keeps_case(paper: LintPaper) -> bool:
+    """Whether no style changes the capitals of names in titles: biblatex and citeproc do not."""
+    formats = {one.format for one in paper.manuscripts}
+    return paper.is_biblatex or (bool(formats) and Format.LATEX not in formats)

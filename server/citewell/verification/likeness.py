@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from citewell.model import Author
 from citewell.model.check import Claim
 from citewell.model.fields import JOURNAL_FIELDS
-from citewell.model.titles import normalise_title, title_key
+from citewell.model.names import family_key
+from citewell.model.titles import fold, normalise_title, title_key
 from citewell.model.venues import JOURNALS, PREPRINTS, content_words, venue_ids
 
 _LITTLE = frozenset({"a", "an", "the", "and"})
@@ -80,6 +82,21 @@ def begins_alike(given: str, known: str) -> TitleLike:
     if likeness is TitleLike.OTHER and (head := head_of(given)) and head == head_of(known):
         return TitleLike.HEAD
     return likeness
+
+
+def are_versions(one: str, other: str, first: Author | str, second: Author | str) -> bool:
+    """Whether two titles with these first authors are versions of one work, such as a preprint and
+    its paper: alike, unless they begin with two names, as "PointNet" and "PointNet++" are."""
+    heads = {
+        fold(head).strip() for head, colon, _ in (one.partition(":"), other.partition(":")) if colon
+    }
+    if len(heads) == 2:
+        return False
+    return (
+        bool(family_key(first))
+        and family_key(first) == family_key(second)
+        and begins_alike(one, other) is not TitleLike.OTHER
+    )
 
 
 def _same_name(given: str, known: str) -> bool:

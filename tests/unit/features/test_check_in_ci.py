@@ -23,7 +23,7 @@ def flags() -> set[str]:
 
 def test_the_action_uses_flags_that_the_command_has():
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
-    (line,) = re.findall(r"run: citewell (.*check.*)", text)
+    (line,) = re.findall(r"^ +citewell (.*\bcheck\b.*)", text, re.MULTILINE)
     used = set(re.findall(r"--[a-z-]+", line)) - {"--library"}
     assert used == {"--format", "--fail-on"}
     assert used <= flags()
@@ -40,11 +40,11 @@ def test_the_action_reviews_each_paper_and_fails_if_one_does(tmp_path):
     command.chmod(0o755)
     done = subprocess.run(
         ["bash", "-e", "-c", step["run"]], capture_output=True, text=True, check=False,
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "FILES": "bad.tex good.tex",
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "FILES": "my bad.tex\ngood.tex\n",
              "LIBRARY": "starter", "FAIL_ON": ""},
     )  # fmt: skip
     call = "--library starter review --format github --fail-on blocking"
-    assert done.stdout == f"{call} bad.tex\n{call} good.tex\n"
+    assert done.stdout == f"{call} my bad.tex\n{call} good.tex\n"
     assert done.returncode == 1
 
 

@@ -60,6 +60,10 @@ def test_a_journal_is_one_if_its_words_are_abbreviated() -> None:
         ("title-braces", {"title": "{{OrchNet}}"}, {}, None),
         ("given-names", {"author": "{Ash, Yu. É.}"}, {"author": "{Ash, A.}"}, None),
         ("given-names", {"author": "{Ash, Yu}"}, {"author": "{Ash, A.}"}, ("a",)),
+        # A name in capitals is no row of initials, and a company has none.
+        ("given-names", {"author": "{ANNABEL B. ASH}"}, {}, None),
+        ("given-names", {"author": "{Ash, AB}"}, {}, ("a",)),
+        ("given-names", {"author": "{Orchard Optimization, LLC}"}, {}, None),
         ("title-capitals", {"title": "{OrchNet for trees}"}, {}, ("a",)),
         ("title-capitals", {"title": "{{OrchNet} for trees}"}, {}, None),
         ("title-capitals", {"title": "{TREES IN ROWS}"}, {}, None),
@@ -75,6 +79,11 @@ def test_a_journal_is_one_if_its_words_are_abbreviated() -> None:
          {"kind": "misc", "eprint": "{2001.00002}"}, None),
         ("arxiv-kinds", {"eprint": "{2001.00001}", "archiveprefix": "{arXiv}"},
          {"journal": "{arXiv preprint arXiv:2001.00002}"}, ("a",)),
+        # The journal that has the number is what is printed.
+        ("arxiv-kinds", {"journal": "{arXiv:2001.00001 [cs]}", "eprint": "{2001.00001}"},
+         {"journal": "{arXiv preprint arXiv:2001.00002}"}, None),
+        ("arxiv-kinds", {"journal": "{ArXiv e-prints}", "eprint": "{2001.00001}",
+         "archiveprefix": "{arXiv}"}, {"journal": "{arXiv preprint arXiv:2001.00002}"}, ("a",)),
     ],
 )  # fmt: skip
 def test_what_differs_is_reported_once_with_its_keys(
@@ -83,6 +92,24 @@ def test_what_differs_is_reported_once_with_its_keys(
     rest = [entry(key, **others) for key in ("b", "c", "d")]
     assert found_in(entry("a", **fields), *rest).get(code) == keys
     assert code not in found_in(*rest)
+
+
+def test_two_preprints_have_no_usual_form_and_equal_counts_no_majority() -> None:
+    forms = (
+        {"eprint": "{2001.00001}", "archiveprefix": "{arXiv}"},
+        {"journal": "{arXiv:2001.00002}"},
+    )
+    assert "arxiv-kinds" not in found_in(
+        *(entry(key, **form) for key, form in zip("ab", forms, strict=True))
+    )
+    bib = parse_bib(
+        "".join(entry(k, **f) for k, f in zip("abcd", forms * 2, strict=True)), "refs.bib"
+    )
+    (found,) = inconsistencies(bib, bib.entries)
+    assert found.message == (
+        "4 preprints on arXiv are entered in 2 ways: 2 as @inproceedings with eprint, 2 as "
+        "@inproceedings with journal."
+    )
 
 
 def test_a_name_that_a_conference_gave_up_is_right_for_its_years() -> None:

@@ -143,6 +143,20 @@ def test_the_fix_leaves_what_its_author_silences(tmp_path: Path) -> None:
     assert [(one.code, one.key) for one in task.run().findings] == [("title-capitals", "b")]
 
 
+def test_only_the_entry_that_bibtex_reads_takes_part_in_the_consistency() -> None:
+    twice = entry("b", "The OrchNet of trees") + entry("b", "The AppleNet of trees")
+    text = f"{HEAD}Rows \\cite{{b}}.\n\\bibliography{{one,two}}\n\\end{{document}}\n"
+    (found,) = review_of("consistency", main_tex=text, one_bib=twice, two_bib=twice)
+    assert (Path(found.path).name, found.line) == ("one.bib", 2)
+    assert "OrchNet" in found.message and "AppleNet" not in found.message
+
+
+def test_citeproc_keeps_the_capitals_of_names() -> None:
+    text = "---\nbibliography: refs.bib\n---\n\nRows [@b].\n"
+    bib = entry("b", "The OrchNet of trees")
+    assert review_of("consistency", main_md=text, refs_bib=bib) == []
+
+
 def test_a_folder_without_a_paper_is_no_clean_review(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     with pytest.raises(CitewellError) as raised:
@@ -165,6 +179,27 @@ def test_a_baseline_knows_a_finding_when_the_words_after_it_change(
     other = f"{HEAD}{say.format('less')}\n{END}"
     (third,) = review_of("sentences", main_tex=other, refs_bib=ENTRY)
     assert third.fingerprint != first["sentence-uncited"]
+
+
+def test_files_of_one_name_in_two_folders_have_findings_of_their_own(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "main.tex").write_text(
+            f"{HEAD}Read \\cite{{no}}.\n\\end{{document}}\n", encoding="utf-8"
+        )
+
+    def found(folder: Path) -> list[str]:
+        papers, bibs, _ = papers_at(folder, Options())
+        selection = CodeSelection(["undefined-key"])
+        task = ReviewTask(
+            cast(Engine, Knows()), Options(), papers, bibs, selection=selection, folder=folder
+        )
+        return [one.fingerprint for one in task.run().findings]
+
+    both = found(tmp_path / "all")
+    assert len(set(both)) == len(both) == 2
+    (tmp_path / "all").rename(tmp_path / "moved")
+    assert found(tmp_path / "moved") == both
 
 
 def test_a_paper_on_another_drive_keeps_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +230,36 @@ def test_authors_whose_work_is_cited_need_no_citation_in_each_sentence(
     assert len(review_of("sentences", main_tex=f"{HEAD}{text}\n{END}", refs_bib=ENTRY)) == count
 
 
+ANNOUNCED = "Several ways to prune trees have been proposed."
+CITES = "Some cut rows of trees \\cite{ash2020}."
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (ANNOUNCED, 1),
+        (f"{ANNOUNCED} {CITES}", 0),
+        (f"{ANNOUNCED} One is old. {CITES}", 0),
+        (f"{ANNOUNCED}\n\n\\paragraph{{Rows}} {CITES}", 0),
+        (f"{ANNOUNCED} One is old. Another is new. {CITES}", 1),
+        (f"{CITES} {ANNOUNCED}", 1),
+        # What was found needs a citation of its own.
+        (f"It has been shown that old trees need no pruning at all. {CITES}", 1),
+        (f"\\begin{{abstract}}\nWe prune. {ANNOUNCED}\n\\end{{abstract}}", 0),
+        (f"\\section{{Conclusion}}\n{ANNOUNCED}", 0),
+        (f"\\section{{Ethics Statement}}\n{ANNOUNCED}", 0),
+        (f"\\section{{Related Work}}\n{ANNOUNCED}", 1),
+        ("OrchNet is widely used in orchards of all kinds.", 1),
+        ("Rows and OrchNet \\cite{ash2020}. OrchNet is widely used in orchards of all kinds.", 0),
+        ("OrchNet is widely used in orchards of all kinds. It is here. It is there. "
+         "Rows and OrchNet \\cite{ash2020}.", 1),
+        ("The well-known theorem of Pythagoras holds for triangles.", 0),
+    ],
+)  # fmt: skip
+def test_a_sentence_whose_citation_stands_elsewhere_needs_none(text: str, count: int) -> None:
+    assert len(review_of("sentences", main_tex=f"{HEAD}{text}\n{END}", refs_bib=ENTRY)) == count
+
+
 def test_a_hint_is_written_in_the_language_of_the_paper() -> None:
     (found,) = review_of("names", main_md="# Trees\n\nWe prune with OrchNet.\n")
     assert found.hint == "Cite it with [@?OrchNet]."
@@ -206,8 +271,8 @@ def test_what_blocks_is_an_error_for_a_pull_request() -> None:
     assert (found.level, found.weight) == ("error", "blocking")
     policy = Policy(blocking=frozenset({"sentence-uncited"}))
     one = Diagnostic(code="sentence-uncited", span=Span(0, 0), message="A", level=Level.INFORMATION)
-    assert located(one, "main.tex", text, policy.weight_of([one.code])).level is Level.ERROR
-    assert located(one, "main.tex", text, Weight.NOTE).level is Level.INFORMATION
+    assert located(one, "main.tex", text, policy.weight_of([one.code]), Path()).level is Level.ERROR
+    assert located(one, "main.tex", text, Weight.NOTE, Path()).level is Level.INFORMATION
 
 
 @pytest.mark.parametrize(

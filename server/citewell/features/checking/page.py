@@ -16,7 +16,8 @@ from citewell.model.words import VERDICTS, assurance, words_of
 from citewell.sources.registry import source_titles
 
 _STYLE = """
-:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}
+:root{color-scheme:light dark;background:Canvas;color:CanvasText}
+:root{font-family:system-ui,sans-serif;line-height:1.5}
 body{max-width:54rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 article{border-left:.35rem solid #888;padding:.1rem 0 .1rem 1rem;margin:1.4rem 0;break-inside:avoid}
 .fabricated,.not-in-venue{border-color:#c0392b}.wrong-detail{border-color:#d68910}

@@ -246,6 +246,18 @@ def uncited_sentences(document: Document) -> Iterator[Uncited]:
         offset = following
 
 
+def following_citation(document: Document, found: Uncited, sentences: int) -> bool:
+    """Whether one of the next sentences, also of the next paragraph, has a citation."""
+    after = [one.span.start for one in document.citations if one.span.start > found.at]
+    if not after or after[0] > found.at + REACH:
+        return False
+    between = document.text[found.at + 1 : after[0]]
+    stops = [
+        sentence_end(document, stop.start() + found.at + 1) for stop in _STOP.finditer(between)
+    ]
+    return len({stop for stop in stops if stop is not None and stop < after[0]}) < sentences
+
+
 def _without_citation(document: Document, at: int) -> Uncited | None:
     """The sentence that ends at an offset; None if it is short or cites something."""
     sentence = context_at(document, at).sentence

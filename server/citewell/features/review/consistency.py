@@ -44,7 +44,7 @@ _SEPARATE = re.compile(
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"(?<![\w\\])[A-Za-z]*[a-z\d]?[A-Z][\w]*[A-Z]\w*|(?<![\w\\])[a-z]+[A-Z]\w*")
-_INITIALS = re.compile(r"(?:(?:[^\W\d_a-z]\.?|[^\W\d_a-z]\w\.)[\s~-]*)+")
+_INITIALS = re.compile(r"(?!.*[^\W\d_]{4})(?:(?:[^\W\d_a-z]\.?|[^\W\d_a-z]\w\.)[\s~-]*)+")
 _LINK = re.compile(r"https?://(?:dx\.)?doi\.org/", re.IGNORECASE)
 _OLD_LINK = re.compile(r"http://(?:dx\.)?doi\.org/|https://dx\.doi\.org/", re.IGNORECASE)
 
@@ -296,18 +296,22 @@ def _arxiv(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
         published = bool(place.strip()) and not re.search(r"arxiv|corr\b", place, re.IGNORECASE)
         if published or not (entry.body.arxiv or "arxiv" in place.lower()):
             continue
-        field = "eprint" if entry.get("eprint") else "journal" if entry.get("journal") else "url"
+        journal = entry.get("journal")
+        # A journal with the number is what is printed.
+        shown = not entry.get("eprint") or re.search(r"\d{4}", journal)
+        field = "journal" if journal and shown else "eprint" if entry.get("eprint") else "url"
         kinds[f"@{entry.type} with {field}"].append(entry)
-    if len(kinds) < 2:
+    if len(kinds) < 2 or sum(map(len, kinds.values())) < FEWEST:
         return
     usual = max(kinds, key=lambda kind: len(kinds[kind]))
     others = [entry for kind, those in kinds.items() if kind != usual for entry in those]
     total = len(others) + len(kinds[usual])
+    counts = sorted(((len(those), kind) for kind, those in kinds.items()), key=lambda one: -one[0])
+    ways = ", ".join(f"{count} as {kind}" for count, kind in counts)
     yield Inconsistency(
         code="arxiv-kinds",
         span=others[0].key_span,
-        message=f"{total} preprints on arXiv are entered in {len(kinds)} ways, mostly as {usual} "
-        f"({len(kinds[usual])}).",
+        message=f"{total} preprints on arXiv are entered in {len(kinds)} ways: {ways}.",
         keys=tuple(one.key for one in others),
     )
 

@@ -24,6 +24,7 @@ from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Document, Format, Level, Span
 from citewell.model.titles import fold_name, normalise_title
 from citewell.model.venues import venue_ids
+from citewell.verification.likeness import are_versions
 
 NAME = re.compile(
     r"(?<![\w\\@/.-])(?=[\w+-]*[A-Z][\w+-]*[A-Z]|[\w+-]*[A-Za-z][\w+-]*\d|[A-Z][a-z]+[A-Z])"
@@ -100,6 +101,20 @@ def uncited_names(
     ]
 
 
+def cited_names(document: Document) -> Iterator[tuple[str, int]]:
+    """The names in a document beside which a citation stands, each with its place; the first use of
+    a name comes last."""
+    starts = [citation.span.start for citation in document.citations]
+    for match in [*NAME.finditer(_prose(document))][::-1]:
+        if _is_cited(document.text, match.end(), starts):
+            yield alias_name(match[0]), match.start()
+
+
+def names_in(text: str) -> list[str]:
+    """The names in plain text, in the form of `cited_names`."""
+    return [alias_name(match[0]) for match in NAME.finditer(text)]
+
+
 def listed_references(documents: Iterable[Document]) -> str:
     """The lists of references that documents hold themselves: `thebibliography`, or the section of
     a Markdown file."""
@@ -108,10 +123,11 @@ def listed_references(documents: Iterable[Document]) -> str:
 
 def is_listed(work: Work, entries: Iterable[BibEntry], listed: str) -> bool:
     """Whether a paper with these entries, and the normalised text of its own lists, has a work
-    among its references, under whatever key."""
+    among its references, under whatever key and in whatever version."""
     title = normalise_title(work.title)
     return f" {title} " in f" {listed} " or any(
-        same_work(entry, work) or _is_of(entry, work) for entry in entries
+        same_work(entry, work) or _is_of(entry, work) or _is_version(entry, work)
+        for entry in entries
     )
 
 
@@ -178,6 +194,13 @@ def name_diagnostics(
 
 def _is_of(entry: BibEntry, work: Work) -> bool:
     return normalise_title(entry.get("title")) == normalise_title(work.title)
+
+
+def _is_version(entry: BibEntry, work: Work) -> bool:
+    ours, theirs = entry.body.authors[:1], work.authors[:1]
+    return bool(ours and theirs) and are_versions(
+        entry.get("title"), work.title, ours[0], theirs[0]
+    )
 
 
 def _is_another(use: NameUse, work: Work, documents: Mapping[Path, Document]) -> bool:

@@ -10,11 +10,12 @@ from citewell.features.checking.report import Weight
 from citewell.features.review.report import Review, ReviewFinding, figure_rows
 
 _STYLE = """
-:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}
+:root{color-scheme:light dark;background:Canvas;color:CanvasText}
+:root{font-family:system-ui,sans-serif;line-height:1.5}
 body{max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 h1,h2{line-height:1.2}ul{list-style:none;padding:0}
 li{border-left:.35rem solid #7f8c8d;padding:.1rem 0 .1rem 1rem;margin:.8rem 0;break-inside:avoid}
-li.blocking{border-color:#c0392b}li.correct{border-color:#d68910}
+nav li{border:0;margin:0;padding:0}li.blocking{border-color:#c0392b}li.correct{border-color:#d68910}
 table{border-collapse:collapse}th,td{padding:.15rem 1rem .15rem 0;text-align:left}
 th{font-weight:600;vertical-align:top}svg{max-width:100%;height:auto}
 code{font-size:.9em}p{margin:.2rem 0}

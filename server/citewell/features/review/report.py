@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -73,15 +73,17 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(place + 1 for place, char in enumerate(text) if char == "\n")]
 
 
-def located(one: Diagnostic, path: str, text: str, weight: Weight) -> ReviewFinding:
-    """A diagnostic of a file as a finding."""
+def located(one: Diagnostic, path: str, text: str, weight: Weight, folder: Path) -> ReviewFinding:
+    """A diagnostic of a file as a finding of a review of `folder`."""
     starts = _line_starts(text)
     line = bisect_right(starts, one.span.start)
     end = one.span.end if one.span.end > one.span.start else one.span.start + 40
     subject = one.data.get("work") or one.data.get("sentence") or text[one.span.start : end]
     words = " ".join(subject.split())
     level = Level.INFORMATION if one.level is Level.HINT else one.level
-    name = f"{one.code}\n{PurePath(path).name}\n{one.data.get('key', '')}\n{words}"
+    name = (
+        f"{one.code}\n{shown_path(path, str(folder / 'any'))}\n{one.data.get('key', '')}\n{words}"
+    )
     return ReviewFinding(
         path=path,
         line=line,

@@ -316,7 +316,7 @@ class ReviewTask:
         for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
             # What is cited at a place is reported at its entry.
             if one.code != FABRICATED:
-                yield located(one, str(path), source.text, self._weight(one, source))
+                yield located(one, str(path), source, self._weight(one, source))
 
     def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
         if one.code not in CODES:

@@ -190,6 +190,11 @@ _WORDS = r"[ \t]*citewell:[ \t]*(?P<what>ignore-file|ignore)\b(?P<codes>[^\n}>]*
 _LATEX = re.compile(rf"(?<!\\)%+{_WORDS}")
 _BIB = re.compile(rf"(?:%+|@comment[ \t]*\{{){_WORDS}\}}?", re.IGNORECASE)
 _MARKDOWN = re.compile(rf"<!--{_WORDS}-?-?>")
+_FORMS = {
+    Format.LATEX: "% citewell: {}",
+    Format.MARKDOWN: "<!-- citewell: {} -->",
+    Format.BIBTEX: "% citewell: {}",
+}
 _CODE = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 _REASON = re.compile(r"[:(]|--|—|–")
 
@@ -232,6 +237,11 @@ def ignored_in(text: str, kind: Format, bib: BibFile | None = None) -> list[Igno
             end = max(end, entries[place].end)
         found.append(Ignored(Span(start, end), codes))
     return found
+
+
+def silencing_comment(one: Diagnostic, kind: Format) -> str:
+    """The comment that silences a finding; one without a place of its own, in the whole file."""
+    return _FORMS[kind].format(f"ignore{'' if one.span.end else '-file'} {one.code}")
 
 
 def _line_end(text: str, at: int) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95702,
-    "server: files": 418,
+    "server: lines": 95857,
+    "server: files": 419,
     "corpus tools and lab: lines": 24955,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 15,

@@ -29,7 +29,7 @@ from citewell.features.checking.check import (
     question,
     question_digest,
 )
-from citewell.features.checking.codes import CodeSelection
+from citewell.features.checking.codes import OWN, CodeSelection
 from citewell.features.checking.lint import is_distributed
 from citewell.features.checking.lint_rule import LintPaper, level_of
 from citewell.features.checking.report import POLICIES, Policy, Weight
@@ -182,6 +182,17 @@ class ReviewTask:
             policy=self._policy.name,
             problems=problems,
         )
+
+    def own_findings(self) -> dict[Path, tuple[str, tuple[Diagnostic, ...]]]:
+        """The findings of each file that only a review makes, with the text that was read; without
+        suggestions, which have no place. For after the run."""
+        return {
+            path: (
+                source.text,
+                tuple(o for o in self._more.get(path, ()) if o.code in OWN and o.span.end),
+            )
+            for path, source in self._sources.items()
+        }
 
     def _used(self) -> Iterator[tuple[BibFile, LintPaper, list[BibEntry]]]:
         """Each bibliography with its papers, and the entries that these use."""

@@ -90,7 +90,7 @@ def test_an_editor_can_cite_an_uncited_name_behind_it(bib: str, work: tuple[str,
     project = paper_of(main_tex=text, refs_bib=bib)
     editor = cast(Any, SimpleNamespace(encoding=types.PositionEncodingKind.Utf16))
     found = Review(findings=tuple(findings_of("names", project)))
-    (row,) = Reviewer(editor, cast(Any, None), cast(Any, None))._rows(found, project)
+    (row,) = Reviewer(editor, *[cast(Any, None)] * 3)._rows(found, project)
     assert (row["cite"]["work"], row["cite"]["key"]) == work
     assert row["cite"]["position"] == {"line": 2, "character": len("ä \\textsc{OrchNet")}
     assert msgspec.convert(row["cite"], InsertPaperArguments).uri == row["uri"]

@@ -17,8 +17,9 @@ import click
 import msgspec
 
 from citewell.cli.app import root
-from citewell.features.checking.codes import CODES, PARTS, meaning_of, part_of
+from citewell.features.checking.codes import CODES, meaning_of, part_of
 from citewell.llm.providers import PROVIDERS
+from citewell.model.words import PARTS
 from citewell.options.folders import CACHE_VARIABLE, DATA_VARIABLE, STORED
 from citewell.options.values import (
     Setting,

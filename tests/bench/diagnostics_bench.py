@@ -46,12 +46,15 @@ def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
     from citewell.lsp.protocol.open_document import LineIndex
+    from citewell.lsp.state.memory import ReviewedFiles
     from citewell.lsp.state.reports import DiagnosticsBuilder, ReportRequest, subject_of
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)
     options = Options()
-    wanted = ReportRequest(options.diagnostics, options.features, "utf-16", 0, None, True, True)
+    wanted = ReportRequest(
+        options.diagnostics, options.features, "utf-16", 0, None, ReviewedFiles(), True, True
+    )
     reports, papers = DiagnosticsBuilder(), ProjectCache()
     gc.set_threshold(20_000, 20, 50)  # as the server does
 

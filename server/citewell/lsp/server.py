@@ -41,7 +41,14 @@ from citewell.lsp.requests.citing import CitationService
 from citewell.lsp.requests.code_action import providers
 from citewell.lsp.requests.diagnostics import Diagnostics, pull_handlers
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.memory import Cards, EditQueue, PickerHistory, SearchPrefetch, ShownLists
+from citewell.lsp.state.memory import (
+    Cards,
+    EditQueue,
+    PickerHistory,
+    ReviewedFiles,
+    SearchPrefetch,
+    ShownLists,
+)
 from citewell.lsp.state.zotero import Zotero
 from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
 from citewell.options import Options
@@ -66,6 +73,8 @@ class EditorSession:
         """The open documents and their projects, in their current state."""
         self.checks = ReferenceChecks(editor, self.buffers, self.engine, self.background)
         """The checks of references."""
+        self.reviewed = ReviewedFiles()
+        """The findings of reviews."""
         self.applier = EditApplier(editor, self.buffers, self.projects)
         """Edits of the author's files, through the editor."""
         self.obstacles = Obstacles(editor, self.buffers.allow)
@@ -213,6 +222,7 @@ def features(
         offering=providers(
             buffers,
             checks,
+            session.reviewed,
             engine=engine,
             zotero=zotero,
             citing=citing,
@@ -243,7 +253,7 @@ def features(
             commands.handlers(editor, engine, zotero, inserter),
             picker_commands.handlers(editor, picker),
             explore.handlers(editor, explore.Explorer(editor, picker)),
-            review.handlers(editor, projects, engine),
+            review.handlers(editor, projects, engine, session.reviewed),
             code_action.handlers(editor, buffers, actions),
             online.handlers(editor, buffers, projects, consent, engine=engine, checks=checks),
             fetch.fetch_handlers(
@@ -280,6 +290,7 @@ class Server(LanguageServer):
             self.session.buffers,
             self.session.projects,
             checks=self.session.checks,
+            reviewed=self.session.reviewed,
             refresher=self.session.refresher,
             background=self.session.background,
         )

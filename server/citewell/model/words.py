@@ -57,6 +57,16 @@ MARKED = VerdictWords(
 )
 """For a reference with a mark that answers the findings against it; the verdict stays."""
 
+PARTS = {
+    "keys": "Keys and places",
+    "references": "References",
+    "names": "Names without a citation",
+    "sentences": "Sentences without a citation",
+    "suggestions": "Works that the references suggest",
+    "consistency": "Consistency of the bibliography",
+}
+"""The title of each part of a review, in the order of a report."""
+
 
 def words_of(check: Check) -> VerdictWords:
     """The words for the outcome of a check: its verdict, and the author's mark if there is one.

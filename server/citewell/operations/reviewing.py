@@ -9,12 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from citewell.documents.project.paper_project import TextProject
-from citewell.features.checking.codes import PARTS, CodeSelection
+from citewell.features.checking.codes import CodeSelection
 from citewell.features.checking.report import POLICIES
 from citewell.features.review.figures import ReviewFigures
 from citewell.features.review.report import Review, ReviewFinding, renamed
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
+from citewell.model.words import PARTS
 from citewell.operations.filling import MainName, OtherFiles, Text
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
 from citewell.usecases.find import suffix_of

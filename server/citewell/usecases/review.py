@@ -28,7 +28,7 @@ from citewell.features.checking.check import (
     question,
     question_digest,
 )
-from citewell.features.checking.codes import CodeSelection
+from citewell.features.checking.codes import OWN, CodeSelection
 from citewell.features.checking.lint import is_distributed
 from citewell.features.checking.lint_rule import LintPaper, level_of
 from citewell.features.checking.report import POLICIES, Policy, Weight
@@ -169,6 +169,17 @@ class ReviewTask:
             problems=problems,
         )
 
+    def own_findings(self) -> dict[Path, tuple[str, tuple[Diagnostic, ...]]]:
+        """The findings of each file that only a review makes, with the text that was read; without
+        suggestions, which have no place. For after the run."""
+        return {
+            path: (
+                source.text,
+                tuple(o for o in self._more.get(path, ()) if o.code in OWN and o.span.end),
+            )
+            for path, source in self._sources.items()
+        }
+
     def _used(self) -> Iterator[tuple[BibFile, LintPaper, list[BibEntry]]]:
         """Each bibliography with its papers, and the entries that these use and read."""
         for path, bib in self._bibs.items():
@@ -282,7 +293,7 @@ class ReviewTask:
         for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
             # What is cited at a place is reported at its entry.
             if one.code != FABRICATED:
-                yield located(one, str(path), source.text, self._weight(one, source), self._folder)
+                yield located(one, str(path), source, self._weight(one, source), self._folder)
 
     def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
         if one.code not in CODES:

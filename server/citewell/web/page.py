@@ -87,11 +87,20 @@ class _StaticFile:
 
 
 def words_module() -> bytes:
-    """The module with the words of the page."""
-    from citewell.model.words import VERDICTS
+    """The module with the words of the page, and the suffixes of a paper's files."""
+    from citewell.model.flavours import CSL_SUFFIXES, FLAVOURS, PAPER_SUFFIXES
+    from citewell.model.words import PARTS, VERDICTS
 
-    verdicts = {verdict.value: words for verdict, words in VERDICTS.items()}
-    return b"export const VERDICTS = " + msgspec.json.encode(verdicts) + b";\n"
+    tables = {
+        "VERDICTS": {verdict.value: words for verdict, words in VERDICTS.items()},
+        "PARTS": PARTS,
+        "PAPER_SUFFIXES": PAPER_SUFFIXES,
+        "SUFFIXES": [*(end for one in FLAVOURS for end in one.suffixes), ".bbl", *CSL_SUFFIXES],
+    }
+    return b"".join(
+        b"export const %s = %s;\n" % (name.encode(), msgspec.json.encode(table))
+        for name, table in tables.items()
+    )
 
 
 def static_files() -> dict[str, bytes]:

@@ -22,10 +22,16 @@ VIEWS = {
     "/?view=paper&id=fx:1": "aside .tag",
     "/?view=passage": ".passage",
     "/?view=check": ".drop",
+    "/?view=review": ".drop",
     "/?view=map&id=fx:1&id=fx:2&id=fx:3": ".map svg",
     "/?view=kept": "h1",
     "/?view=library": ".chart",
 }
+
+
+PAPER = (
+    "\\documentclass{article}\n\\begin{document}\nAs some say \\cite{roe,doe}.\n\\end{document}\n"
+)
 
 
 def violations(page: Any, axe: str) -> list[str]:
@@ -49,6 +55,11 @@ def fill_in(page: Any) -> None:
         page.get_by_label("Paste BibTeX").fill(BIB)
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.locator(".reference")).to_be_visible()
+    if "view=review" in page.url:
+        paper = {"name": "paper.tex", "mimeType": "text/x-tex", "buffer": PAPER.encode()}
+        page.locator("#folder").evaluate("(field) => (field.webkitdirectory = false)")
+        page.get_by_label("Choose the folder").set_input_files(paper)
+        page.get_by_role("button", name="Silence").first.click()
 
 
 @pytest.mark.parametrize("window", WINDOWS)

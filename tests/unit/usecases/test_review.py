@@ -90,7 +90,7 @@ def test_an_editor_can_cite_an_uncited_name_behind_it(bib: str, work: tuple[str,
     project = paper_of(main_tex=text, refs_bib=bib)
     editor = cast(Any, SimpleNamespace(encoding=types.PositionEncodingKind.Utf16))
     found = Review(findings=tuple(findings_of("names", project)))
-    (row,) = Reviewer(editor, cast(Any, None), cast(Any, None))._rows(found, project)
+    (row,) = Reviewer(editor, *[cast(Any, None)] * 3)._rows(found, project)
     assert (row["cite"]["work"], row["cite"]["key"]) == work
     assert row["cite"]["position"] == {"line": 2, "character": len("ä \\textsc{OrchNet")}
     assert msgspec.convert(row["cite"], InsertPaperArguments).uri == row["uri"]
@@ -271,8 +271,30 @@ def test_what_blocks_is_an_error_for_a_pull_request() -> None:
     assert (found.level, found.weight) == ("error", "blocking")
     policy = Policy(blocking=frozenset({"sentence-uncited"}))
     one = Diagnostic(code="sentence-uncited", span=Span(0, 0), message="A", level=Level.INFORMATION)
-    assert located(one, "main.tex", text, policy.weight_of([one.code]), Path()).level is Level.ERROR
-    assert located(one, "main.tex", text, Weight.NOTE, Path()).level is Level.INFORMATION
+    source = paper_of(main_tex=text, refs_bib=ENTRY).root_document
+    assert (
+        located(one, "main.tex", source, policy.weight_of([one.code]), Path()).level is Level.ERROR
+    )
+    assert located(one, "main.tex", source, Weight.NOTE, Path()).level is Level.INFORMATION
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "files"),
+    [
+        ("name-uncited", "main_tex", {"main_tex": f"{HEAD}Use OrchNet.\n{END}", "refs_bib": ENTRY}),
+        ("name-uncited", "main_md", {"main_md": "# Trees\n\nUse OrchNet.\n"}),
+        ("unused-entry", "refs_bib", {"main_tex": f"{HEAD}Trees.\n{END}", "refs_bib": ENTRY}),
+    ],
+)
+def test_the_comment_of_a_finding_silences_it(code: str, name: str, files: dict[str, str]) -> None:
+    (one,) = review_of(code, **files)
+    assert one.path.endswith(name.replace("_", "."))
+    lines = files[name].splitlines()
+    if one.silence.startswith("<"):
+        lines[one.line - 1] += f" {one.silence}"
+    else:
+        lines.insert(one.line - 1, one.silence)
+    assert review_of(code, **files | {name: "\n".join(lines) + "\n"}) == []
 
 
 @pytest.mark.parametrize(

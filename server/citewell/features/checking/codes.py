@@ -11,18 +11,8 @@ from citewell.features.checking.lint import ANY_SYNTAX, RULES, SYNTAX
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.model import CitewellError, Problem
 from citewell.model.check import Verdict
-from citewell.model.words import VERDICTS
+from citewell.model.words import PARTS, VERDICTS
 from citewell.verification.finding import MEANINGS
-
-PARTS = {
-    "keys": "Keys and places",
-    "references": "References",
-    "names": "Names without a citation",
-    "sentences": "Sentences without a citation",
-    "suggestions": "Works that the references suggest",
-    "consistency": "Consistency of the bibliography",
-}
-"""The title of each part, in the order of a report."""
 
 OWN = {
     "name-uncited": ("names", "A name stands for a work that most papers with the name cite, and "

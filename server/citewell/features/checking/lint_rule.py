@@ -12,7 +12,7 @@ import msgspec
 
 from citewell.documents.keys.table import folds_case, reads_biblatex
 from citewell.documents.project.paper_project import Project
-from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib import BibEntry, BibFile, TextEdit
 from citewell.model.cancel import cooperative
 from citewell.model.document import Diagnostic, Document, Format, Level, RelatedLocation, Span
 
@@ -190,6 +190,11 @@ _WORDS = r"[ \t]*citewell:[ \t]*(?P<what>ignore-file|ignore)\b(?P<codes>[^\n}>]*
 _LATEX = re.compile(rf"(?<!\\)%+{_WORDS}")
 _BIB = re.compile(rf"(?:%+|@comment[ \t]*\{{){_WORDS}\}}?", re.IGNORECASE)
 _MARKDOWN = re.compile(rf"<!--{_WORDS}-?-?>")
+_FORMS = {
+    Format.LATEX: "% citewell: {}",
+    Format.MARKDOWN: "<!-- citewell: {} -->",
+    Format.BIBTEX: "% citewell: {}",
+}
 _CODE = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 _REASON = re.compile(r"[:(]|--|—|–")
 
@@ -232,6 +237,35 @@ def ignored_in(text: str, kind: Format, bib: BibFile | None = None) -> list[Igno
             end = max(end, entries[place].end)
         found.append(Ignored(Span(start, end), codes))
     return found
+
+
+def silencing_comment(one: Diagnostic, kind: Format) -> str:
+    """The comment that silences a finding; one without a place of its own, in the whole file."""
+    return _FORMS[kind].format(f"ignore{'' if one.span.end else '-file'} {one.code}")
+
+
+def silencing_edit(one: Diagnostic, source: Document | BibFile) -> TextEdit | None:
+    """The edit that silences a finding by a comment: above its line or entry, in Markdown at the
+    end of the line. None in front matter, which has no such comments."""
+    text, at = source.text, one.span.start
+    start = text.rfind("\n", 0, at) + 1
+    if isinstance(source, BibFile):
+        entry = next((e for e in source.entries if e.start <= at < e.end), None)
+        at = start if entry is None else entry.start
+    elif source.format is Format.MARKDOWN:
+        front = source.front_matter
+        if front is not None and front.start <= at < front.end:
+            return None
+        end = start + len(text[start : _line_end(text, at)].rstrip())
+        return TextEdit(Span(end, end), f" {silencing_comment(one, source.format)}")
+    else:
+        at = start + len(text[start:at]) - len(text[start:at].lstrip())
+    kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
+    ending = "\r\n" if "\r\n" in text else "\n"
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    before, indent = (ending, "") if line.strip() else ("", line)
+    comment = silencing_comment(one, kind)
+    return TextEdit(Span(at, at), f"{before}{comment}{ending}{indent}")
 
 
 def _line_end(text: str, at: int) -> int:

@@ -13,12 +13,15 @@ from typing import Any
 import msgspec
 
 from citewell import __version__
-from citewell.features.checking.codes import PARTS, part_of
+from citewell.features.checking.codes import part_of
+from citewell.features.checking.lint_rule import silencing_comment
 from citewell.features.checking.report import LocatedDiagnostic, Weight
 from citewell.features.citing.hover import shown_path
 from citewell.features.review.figures import ReviewFigures
 from citewell.model import CitewellError, Problem
-from citewell.model.document import Diagnostic, Level
+from citewell.model.bib import BibFile
+from citewell.model.document import Diagnostic, Document, Format, Level
+from citewell.model.words import PARTS
 
 _ORDER = (Weight.BLOCKING, Weight.CORRECT, Weight.NOTE)
 
@@ -35,6 +38,8 @@ class ReviewFinding(LocatedDiagnostic, frozen=True, kw_only=True):
     """Id of the work that it names."""
     hint: str = ""
     """Advice, where the message gives none."""
+    silence: str = ""
+    """The comment that silences it."""
     fingerprint: str
     """Stays when lines move: names the finding in a baseline."""
 
@@ -73,14 +78,18 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(place + 1 for place, char in enumerate(text) if char == "\n")]
 
 
-def located(one: Diagnostic, path: str, text: str, weight: Weight, folder: Path) -> ReviewFinding:
+def located(
+    one: Diagnostic, path: str, source: Document | BibFile, weight: Weight, folder: Path
+) -> ReviewFinding:
     """A diagnostic of a file as a finding of a review of `folder`."""
+    text = source.text
     starts = _line_starts(text)
     line = bisect_right(starts, one.span.start)
     end = one.span.end if one.span.end > one.span.start else one.span.start + 40
     subject = one.data.get("work") or one.data.get("sentence") or text[one.span.start : end]
     words = " ".join(subject.split())
     level = Level.INFORMATION if one.level is Level.HINT else one.level
+    kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
     name = (
         f"{one.code}\n{shown_path(path, str(folder / 'any'))}\n{one.data.get('key', '')}\n{words}"
     )
@@ -96,6 +105,7 @@ def located(one: Diagnostic, path: str, text: str, weight: Weight, folder: Path)
         key=one.data.get("key", ""),
         work=one.data.get("work", ""),
         hint=one.data.get("hint", ""),
+        silence=silencing_comment(one, kind),
         fingerprint=hashlib.sha256(name.encode()).hexdigest()[:24],
     )
 

@@ -15,6 +15,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.protocol.progress import Report, on_thread, with_progress
 from citewell.lsp.registry import Command, Handlers
+from citewell.lsp.state.memory import ReviewedFiles
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 REVIEW = "citewell.review"
 
 
-def handlers(editor: Editor, projects: Projects, engine: WorkerEngine) -> Handlers:
+def handlers(
+    editor: Editor, projects: Projects, engine: WorkerEngine, reviewed: ReviewedFiles
+) -> Handlers:
     """The command that reviews the paper of a document."""
-    reviewer = Reviewer(editor, projects, engine)
+    reviewer = Reviewer(editor, projects, engine, reviewed)
 
     async def review(uri: Any = None) -> dict[str, Any]:
         if not isinstance(uri, str):
@@ -45,11 +48,13 @@ class Reviewer(Struct, frozen=True, eq=False):
     editor: Editor
     projects: Projects
     engine: WorkerEngine
+    reviewed: ReviewedFiles
 
     async def review(self, uri: str) -> dict[str, Any]:
         """The findings as `rows` with their places, by part, the `figures` as rows of two texts,
         and a `summary`; no rows for a file that is not open, or where the author cancelled. The row
-        of an uncited name has the arguments of `citewell.insertPaper` that cite it there."""
+        of an uncited name has the arguments of `citewell.insertPaper` that cite it there. What only
+        a review finds is underlined from now on."""
         from citewell.features.review.report import figure_rows
         from citewell.usecases.review import ReviewTask
 
@@ -69,6 +74,7 @@ class Reviewer(Struct, frozen=True, eq=False):
         found = await with_progress(self.editor, "reviewing the paper", job)
         if found is None:
             return {"rows": []}
+        self.reviewed.take(task.own_findings())
         self.editor.show_problems(found.problems, again=True)
         counts = ", ".join(f"{count} {weight.value}" for weight, count in found.weights.items())
         return {

@@ -41,9 +41,10 @@ from citewell.lsp.requests.placeholder_actions import (
     SupportActions,
     UncitedActions,
 )
+from citewell.lsp.requests.review_actions import ReviewActions
 from citewell.lsp.requests.undefined_actions import MissingEntriesActions, UndefinedKeyActions
 from citewell.lsp.state.checking import ReferenceChecks
-from citewell.lsp.state.memory import RETRIES, EditQueue
+from citewell.lsp.state.memory import RETRIES, EditQueue, ReviewedFiles
 from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 
@@ -60,6 +61,7 @@ KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
 def providers(
     buffers: Buffers,
     checks: ReferenceChecks,
+    reviewed: ReviewedFiles,
     *,
     engine: WorkerEngine,
     zotero: Zotero,
@@ -73,6 +75,7 @@ def providers(
         BibPathActions(),
         PlaceholderActions(engine, checks, citing, show_problems),
         UncitedActions(engine, citing),
+        ReviewActions(buffers, reviewed, citing),
         VerificationActions(checks, buffers, engine),
         BibliographyActions(engine),
         SupportActions(engine),

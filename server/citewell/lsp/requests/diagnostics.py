@@ -23,6 +23,7 @@ from citewell.lsp.protocol.editor import Editor, Refresher
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registry import Command, Handlers, Request
 from citewell.lsp.state.checking import Entries, ReferenceChecks
+from citewell.lsp.state.memory import ReviewedFiles
 from citewell.lsp.state.report_wire import answer, as_json, gone, item, unchanged
 
 if TYPE_CHECKING:
@@ -103,13 +104,16 @@ class DiagnosticsPass:
         editor: Editor,
         buffers: Buffers,
         projects: Projects,
+        *,
         checks: ReferenceChecks,
+        reviewed: ReviewedFiles,
         background: Executor,
     ) -> None:
         self._editor = editor
         self._buffers = buffers
         self._projects = projects
         self._checks = checks
+        self._reviewed = reviewed
         self._background = background
         self._reports: DiagnosticsBuilder | None = None
 
@@ -156,7 +160,8 @@ class DiagnosticsPass:
             options=options.diagnostics,
             features=options.features,
             encoding=self._editor.encoding,
-            generation=self._checks.generation,
+            generation=self._checks.generation + self._reviewed.generation,
+            reviewed=self._reviewed,
             check_of=self._checks.telling if self._checks.knows_any else None,
             tags=flags.diagnostic_tags,
             related=flags.related_information,
@@ -231,6 +236,7 @@ class Diagnostics:
         projects: Projects,
         *,
         checks: ReferenceChecks,
+        reviewed: ReviewedFiles,
         refresher: Refresher,
         background: Executor,
     ) -> None:
@@ -258,8 +264,11 @@ class Diagnostics:
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were last validated."""
         self._checks.on_news = self._news
+        reviewed.on_news = lambda: self.touch("")
         buffers.watchers.append(self.touch)
-        self._reporter = DiagnosticsPass(editor, buffers, projects, checks, background)
+        self._reporter = DiagnosticsPass(
+            editor, buffers, projects, checks=checks, reviewed=reviewed, background=background
+        )
         self._publisher = Publisher(editor, buffers, self._reporter)
 
     # -- life cycle -----------------------------------------------------------------------------

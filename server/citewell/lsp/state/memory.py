@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import threading
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
@@ -20,6 +22,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_body import BibBody
+from citewell.model.document import Diagnostic, Document, Span
 from citewell.model.feedback import Feedback, Named, PaperName, Through, name_of, passed_over
 
 if TYPE_CHECKING:
@@ -66,6 +69,64 @@ class ShownLists:
                 if candidate.work is not None and candidate.work.id == work_id:
                     return candidate.work
         return None
+
+
+# The findings of reviews, for as long as the text at their places stays.
+
+
+class ReviewedFiles:
+    """Findings of the last review of each file that nothing else underlines, where they stand now.
+    For any thread."""
+
+    def __init__(self) -> None:
+        self.on_news: Callable[[], None] = lambda: None
+        self.generation = 0
+        """Increases with each review."""
+        self._found: dict[Path, tuple[str, tuple[Diagnostic, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, found: Mapping[Path, tuple[str, tuple[Diagnostic, ...]]]) -> None:
+        """Store the findings of a review by file, with the text that it read."""
+        with self._lock:
+            self._found.update(found)
+            self.generation += 1
+        self.on_news()
+
+    def of(self, source: Document | BibFile) -> tuple[Diagnostic, ...]:
+        """The findings in the current text of a file."""
+        path = Path(source.path)
+        with self._lock:
+            if path not in self._found:
+                return ()
+            text, found = self._found[path]
+            if text != source.text:
+                found = tuple(_moved(found, text, source.text))
+                self._found[path] = source.text, found
+            return found
+
+
+def _moved(found: Sequence[Diagnostic], old: str, new: str) -> Iterator[Diagnostic]:
+    """The findings in a changed text, without those at which it changed."""
+    start = _common(old, new)
+    end = len(old) - _common(old[start:][::-1], new[start:][::-1])
+    for one in found:
+        if one.span.end < start:
+            yield one
+        elif one.span.start > end:
+            shift = len(new) - len(old)
+            yield replace(one, span=Span(one.span.start + shift, one.span.end + shift))
+
+
+def _common(one: str, other: str) -> int:
+    """The length of the common beginning of two texts."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 # Feedback to the engine on accepted suggestions.

@@ -105,10 +105,14 @@ def _related(related: Iterable[RelatedLocation], index_of: IndexOf) -> Iterable[
 
 @cache
 def _link(code: str) -> _Link | None:
-    """The section of docs/diagnostics.md, beside the package or, when installed, in it."""
-    for page in (_PACKAGE / "docs" / "diagnostics.md", _PACKAGE.parents[1] / "docs/diagnostics.md"):
-        if page.is_file():
-            return _Link(f"{from_fs_path(str(page))}#{code}")
+    """The section of docs/diagnostics.md or docs/review.md, beside the package or, when installed,
+    in it."""
+    from citewell.features.checking.codes import OWN
+
+    name, section = ("review.md", "codes") if code in OWN else ("diagnostics.md", code)
+    for folder in (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs"):
+        if (folder / name).is_file():
+            return _Link(f"{from_fs_path(str(folder / name))}#{section}")
     return None
 
 

@@ -15,11 +15,13 @@ from msgspec import Struct
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking import check
 from citewell.features.checking.check import CheckOf, diagnose
+from citewell.features.checking.codes import CODES as REVIEW_CODES
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint_rule import unknown_codes
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.registry import left_diagnostics
+from citewell.lsp.state.memory import ReviewedFiles
 from citewell.lsp.state.report_wire import Report, encoded, result_id
 from citewell.model import Problem
 from citewell.model.bib import BibFile
@@ -36,8 +38,8 @@ CODES = (*LINT_CODES, *check.CODES)
 def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
     """The names in `diagnostics.severity` that are no codes, each with the nearest one."""
     problems = []
-    for name in unknown_codes(options.severity, CODES):
-        close = nearest(name, CODES)
+    for name in unknown_codes(options.severity, REVIEW_CODES):
+        close = nearest(name, REVIEW_CODES)
         hint = f'Did you mean "{close}"?' if close else "See docs/diagnostics.md for the codes."
         problems.append(Problem("diagnostic-unknown", f'Unknown diagnostic code "{name}".', hint))
     return problems
@@ -53,8 +55,9 @@ class ReportRequest(Struct, frozen=True, eq=False):
     features: FeatureOptions
     encoding: str
     generation: int
-    """Increases with new checks."""
+    """Increases with new checks, and with each review."""
     check_of: CheckOf | None
+    reviewed: ReviewedFiles
     tags: bool
     related: bool
 
@@ -143,7 +146,7 @@ class DiagnosticsBuilder:
     ) -> Report:
         kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
         options = left_diagnostics(wanted.features, wanted.options, kind)
-        found = diagnose(source, projects, options, wanted.check_of)
+        found = diagnose(source, projects, options, wanted.check_of, wanted.reviewed.of(source))
         if index is None:
             found = [one for one in found if one.level is not Level.HINT]
         indexes: dict[Path, LineIndex | None] = {}

@@ -10,6 +10,7 @@ const VIEWS = {
   paper: ["Paper", () => import("./record.js")],
   passage: ["Passage", () => import("./passage.js")],
   check: ["Check", () => import("./check.js")],
+  review: ["Review", () => import("./review.js")],
   map: ["Map", () => import("./map.js")],
   kept: ["Kept papers", () => import("./kept.js")],
   library: ["Library", () => import("./library.js")],

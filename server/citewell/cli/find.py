@@ -19,6 +19,7 @@ from citewell.cli.terminal import (
     console,
     echo,
     echo_exact,
+    no_model,
     own_bibs,
     show_cost,
     show_problems,
@@ -107,6 +108,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option("--pick", is_flag=True, help="Let the language model put a paper first.")
+@no_model
 @click.option("--explain", is_flag=True, help="Show how TEXT was understood.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the retrievers and ranks of each paper.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
@@ -127,6 +129,7 @@ def find(
     file: IO[str] | None,
     online: bool,
     pick: bool,
+    no_model: bool,
     explain: bool,
     verbose: bool,
     bibtex: bool,
@@ -178,6 +181,7 @@ def find(
                 year_from=query.year_from,
                 year_to=query.year_to,
                 pick=pick,
+                model=not no_model,
             )
             for who in dict.fromkeys(one.who for one in answers if one.who):
                 echo(who, err=True)

@@ -163,12 +163,13 @@ class Library(Closing):
         year_from: int | None = None,
         year_to: int | None = None,
         pick: bool = False,
+        model: bool = True,
     ) -> Found:
         """The best papers for a title, a topic, a sentence or an identifier.
 
         Filters work without words; `kind` is an entry type, "survey", "dataset" or "benchmark". A
         paper without a stated language passes `language` unless `strict_language`. With `pick` the
-        language model chooses one, which comes first.
+        language model chooses one, which comes first; without `model` nothing is sent to it.
         """
         return self.find_many(
             [text],
@@ -181,6 +182,7 @@ class Library(Closing):
             year_from=year_from,
             year_to=year_to,
             pick=pick,
+            model=model,
         )[0]
 
     def find_many(
@@ -189,13 +191,14 @@ class Library(Closing):
         """Return the answer of `find` to each text, in order, in one pass over the index; `filters`
         are those of `find`. An online library asks the sources for one text after the other."""
         queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
+        depth = self.options.llm.pick_depth if pick else 0
         if not self.online and len(queries) > 1:
-            return find_in_one_pass(self.engine, queries, limit, pick=pick)
+            return find_in_one_pass(self.engine, queries, limit, pick=depth)
         found: list[Found] = []
         for query in queries:
             if self.online:
                 self.engine.wait_online(query, SOURCES_SECONDS)
-            found += find_papers(self.engine, [query], limit, pick=pick)
+            found += find_papers(self.engine, [query], limit, pick=depth)
         return found
 
     def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:
@@ -232,13 +235,15 @@ class Library(Closing):
         seconds: float = ONLINE_SECONDS,
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
+        model: bool = True,
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> FillPlan:
         """Plan a citation for every placeholder of a paper and its files; nothing is written.
 
-        See `FillTask`; an online library asks the allowed sources for what it answers badly, for
-        at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
+        Without `model` nothing is sent to the language model. See `FillTask`; an online library
+        asks the allowed sources for what it answers badly, for at most `seconds`. Raises
+        `CitewellError` for a file that is no LaTeX and no Markdown.
         """
         paper = Path(paper)
         if format_of(paper) in (None, Format.BIBTEX):
@@ -253,6 +258,7 @@ class Library(Closing):
             seconds=seconds,
             choices=choices,
             choose=choose,
+            model=model,
         )
 
         def plan() -> FillPlan:

@@ -100,9 +100,9 @@ def test_arxiv_is_asked_for_words_within_categories_and_years(
     done = run("fetch", "arxiv", *arguments)
     assert done.returncode == 0, done.stderr
     assert "230 works fetched from arxiv" in done.stdout
-    asked = [dict(parse_qsl(urlsplit(one).query)) for one in server.requests if "/query" in one]
-    assert [one["start"] for one in asked] == ["0", "100", "200"]
-    assert {one["search_query"] for one in asked} == {
+    queries = [dict(parse_qsl(urlsplit(one).query)) for one in server.requests if "/query" in one]
+    assert [one["start"] for one in queries] == ["0", "100", "200"]
+    assert {one["search_query"] for one in queries} == {
         "all:tree AND all:growth AND (cat:cs.CL) AND submittedDate:[200001010000 TO 210012312359]"
     }
     with library(environment) as found:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from citewell.documents.bib.edit import new_bib_text
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
 
 LOADING_SECONDS = 120.0
 """Seconds that the first search waits for models being loaded."""
+BUILT = ".built"
+"""Folder next to the libraries for works from Python."""
 SOURCES_SECONDS = 30.0
 """Seconds that `find` waits for the sources; later answers are left out."""
 
@@ -222,6 +225,33 @@ class Library(Closing):
         """Store those of the works that came from a source, so that they are found without network
         from then on (`sources.keep`); return problems."""
         return self.engine.keep([work.id for work in works])
+
+    def build(
+        self, works: Iterable[Work], progress: Progress = no_progress, cancel: Cancel | None = None
+    ) -> int:
+        """Build the library from these works and its other sources; return its number of works.
+
+        They replace the works of an earlier call, and are stored next to the library. Only `id` and
+        `title` are needed. Raises `Cancelled`, and `CitewellError` if it cannot be built.
+        """
+        from citewell.corpus.layout import library_path
+        from citewell.model.system.files import write_atomically
+        from citewell.usecases.library_fetch import Built, run_command
+
+        own = self.options.library
+        path = library_path(own.path, own.name)
+        file = path.parent / BUILT / f"{own.name}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = [
+            msgspec.json.encode(
+                {**msgspec.to_builtins(one), "authors": [author.display for author in one.authors]}
+            )
+            for one in works
+        ]
+        write_atomically(file, b"\n".join((*lines, b"")))
+        self.close()
+        arguments = ["library", "add", "--json", "--format", "records", "--", str(file)]
+        return run_command(self.options, arguments, Built, progress, cancel).works
 
     # -- fill ----------------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96035,
+    "server: lines": 96038,
     "server: files": 418,
-    "corpus tools and lab: lines": 25092,
+    "corpus tools and lab: lines": 25164,
     "corpus tools and lab: files": 134,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,

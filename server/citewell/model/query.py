@@ -188,6 +188,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     year: int | None = None
     doi: str = ""
     arxiv: str = ""
+    grade: float = 1.0
+    """How relevant it is, where a data set grades its answers: from above 0, such as 1 to 4."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

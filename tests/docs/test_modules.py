@@ -6,10 +6,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96038,
+    "server: lines": 96101,
     "server: files": 418,
-    "corpus tools and lab: lines": 25164,
-    "corpus tools and lab: files": 134,
+    "corpus tools and lab: lines": 25246,
+    "corpus tools and lab: files": 135,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,
     "most files in one folder": 30,

@@ -203,6 +203,28 @@ def test_ndcg_weighs_answers_by_the_grades_of_trec_judgements(citewell, tmp_path
     assert result.runs[0].figure("recall@5").by_question.mean == 1.0
 
 
+def test_a_pool_is_graded_and_read_back_as_questions(citewell, tmp_path):
+    (tmp_path / "queries.txt").write_text("dropout in deep networks\n\nbeam search\n")
+    methods = ("--methods", "bm25", "--methods", "pipeline")
+    out = citewell("eval", "pool", "queries.txt", *methods)
+    assert out.exit_code == 0, out.output
+    head, *rows = [line.split("\t") for line in out.stdout.splitlines()]
+    assert head == ["query_id", "query", "id", "title", "year", "abstract", "grade"]
+    assert {row[0] for row in rows} == {"q1", "q3"}
+    assert 10 <= len(rows) <= 40 and len({(row[0], row[2]) for row in rows}) == len(rows)
+    grades = {"Dropout Regularises Deep Networks": "3", "Beam Search Revisited": "1"}
+    graded = [[*row[:-1], grades.get(row[3], "0") if row[0] == "q1" else ""] for row in rows]
+    text = "\n".join("\t".join(row) for row in [head, *graded])
+    (tmp_path / "pool.tsv").write_text(text + "\n", encoding="utf-8")
+    out = citewell("eval", "--data", "pool.tsv", "--method", "pipeline", "--json", "r.json")
+    assert out.exit_code == 0, out.output
+    result = results.load(Path("r.json"))
+    (item,) = result.items
+    assert (result.data.schema, item.id, item.held) == ("pool", "q1", len(set(item.grades)))
+    assert result.data.counts["queries without a right answer"] == 1
+    assert citewell("eval", "pool").exit_code == 2
+
+
 def test_the_list_names_data_sets_schemas_and_methods(citewell):
     out = citewell("eval", "--list")
     assert out.exit_code == 0

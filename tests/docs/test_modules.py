@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96101,
+    "server: lines": 95966,
     "server: files": 418,
     "corpus tools and lab: lines": 25246,
     "corpus tools and lab: files": 135,

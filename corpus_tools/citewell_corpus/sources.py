@@ -41,6 +41,8 @@ class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
     """ISO 639-1 codes of the languages to read; empty: all."""
     strict_language: bool = False
     """Works without a stated language are left out, too."""
+    with_abstract: bool = False
+    """Works without an abstract are left out."""
 
     @property
     def filters(self) -> str:
@@ -50,6 +52,7 @@ class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
                 *(f" {kind}" for kind in self.kinds),
                 *(f" language={code}" for code in self.languages),
                 " strict" if self.languages and self.strict_language else "",
+                " abstract" if self.with_abstract else "",
             )
         )
 
@@ -60,8 +63,9 @@ class FileSource(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.languages and work.language not in self.languages:
             if work.language:
                 return f"language {work.language}"
-            return "no language stated" if self.strict_language else ""
-        return ""
+            if self.strict_language:
+                return "no language stated"
+        return "no abstract" if self.with_abstract and not work.abstract else ""
 
 
 class _Sources(msgspec.Struct):

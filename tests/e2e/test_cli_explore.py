@@ -221,6 +221,19 @@ def test_papers_linked_to_several_come_first(run: Run) -> None:
     assert "record-unknown" in none.stderr
 
 
+def test_a_paper_that_cites_one_held_work_is_linked_to_it(run: Run, tmp_path: Path) -> None:
+    record = json.loads(records("a")) | {
+        "paperId": "h", "title": "Tea Cosies in Winter",
+        "references": [{"paperId": "g", "title": TITLES["g"]}],
+    }  # fmt: skip
+    (tmp_path / "more.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert run("library", "add", "more.jsonl").returncode == 0
+    found = run("related", "s2:g", "--direction", "cited_by")
+    assert "s2:h" in [line.split("\t")[0] for line in found.stdout.splitlines()], found.stderr
+    found = run("related", "s2:h", "--direction", "cites")
+    assert [line.split("\t")[0] for line in found.stdout.splitlines()] == ["s2:g"]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from tests.fakes.bulk import BulkServer
@@ -89,6 +90,25 @@ def test_every_source_is_fetched_page_by_page_and_built(
         work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
     assert work.year == 2007
     assert work.authors[0].family == "Hazel"
+
+
+def test_arxiv_is_asked_for_words_within_categories_and_years(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    server.count, server.page = 230, 100
+    arguments = ("--query", "tree growth", "--category", "cs.CL", "--since", "2000")
+    done = run("fetch", "arxiv", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "230 works fetched from arxiv" in done.stdout
+    queries = [dict(parse_qsl(urlsplit(one).query)) for one in server.requests if "/query" in one]
+    assert [one["start"] for one in queries] == ["0", "100", "200"]
+    assert {one["search_query"] for one in queries} == {
+        "all:tree AND all:growth AND (cat:cs.CL) AND submittedDate:[200001010000 TO 210012312359]"
+    }
+    with library(environment) as found:
+        work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
+    assert (work.arxiv, work.year, work.authors[0].family) == ("2001.00007", 2007, "Hazel")
+    assert work.keywords == ("cs.CL",) and work.abstract == "On trees."
 
 
 def test_retracted_papers_are_reported_offline_once_their_list_was_fetched(

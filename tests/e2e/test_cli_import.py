@@ -158,6 +158,16 @@ def test_only_works_in_the_wanted_languages_are_read(run: Run, tmp_path: Path) -
     assert run("build", "--strict-language").returncode == 2
 
 
+def test_works_without_an_abstract_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    text = LANGUAGES.replace("LA  - English", "AB  - Rooms are noisy.")
+    (tmp_path / "refs.ris").write_text(text, encoding="utf-8")
+    done = run("add", "refs.ris", "--with-abstract")
+    assert "1 records (2 left out (no abstract))" in done.stdout, done.stdout + done.stderr
+    assert "Nothing has changed." in run("build").stdout
+    assert "3 papers in " in run("build", "--any-abstract").stdout
+    assert "1 papers in " in run("build", "--with-abstract").stdout
+
+
 def test_a_search_by_kind_and_language(run: Run, tmp_path: Path) -> None:
     (tmp_path / "refs.ris").write_text(LANGUAGES, encoding="utf-8")
     assert run("add", "refs.ris").returncode == 0

@@ -112,3 +112,49 @@ def test_papers_of_sources_can_be_kept_and_rejected(env: dict[str, str], sources
         *_, rejected = library.explore(ExploreQuery(text=text, rejected=(paper.id,)))
     assert kept.papers[0].work.id == paper.id
     assert paper.id not in [one.work.id for one in rejected.papers]
+
+
+def test_conditions_are_the_sources_own_filters_and_no_words(
+    env: dict[str, str], sources: Any
+) -> None:
+    text = "language understanding by Devlin since 2018"
+    found = explored(env, sources, ["arxiv", "crossref", "semantic-scholar"], text=text)
+    (crossref,) = [one for one in sources.of("crossref") if "query.author" in dict(one.params)]
+    sent = dict(crossref.params)
+    assert sent["query.bibliographic"] == "language understanding"
+    assert sent["query.author"] == "Devlin"
+    assert sent["filter"] == "from-pub-date:2018,until-pub-date:2100"
+    (arxiv,) = sources.of("arxiv")
+    assert dict(arxiv.params)["search_query"] == (
+        'all:language AND all:understanding AND au:"Devlin" AND '
+        "submittedDate:[201801010000 TO 210012312359]"
+    )
+    (scholar, *_) = [one for one in sources.of("semantic-scholar") if "/search" in one.path]
+    assert dict(scholar.params)["query"] == "language understanding Devlin"
+    assert dict(scholar.params)["year"] == "2018-2100"
+    (record,) = [one for one in found.passes if one.name == "sources"]
+    assert "crossref: language understanding by Devlin from 2018 to 2100" in record.queries
+
+
+def test_papers_of_sources_are_judged_by_title_and_abstract_like_the_rest(
+    env: dict[str, str], sources: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title = "Attention for neural machine translation of rare words"
+    others = [
+        f"Attention, gardeners: kettle {n} has a neural translation for its washing machine"
+        for n in range(15)
+    ]
+    records = [
+        {"id": f"2501.{n:05}", "title": one, "authors": ["Ada Example"],
+         "published": "2025-01-01T00:00:00Z", "summary": ""}
+        for n, one in enumerate([*others, title])
+    ]  # fmt: skip
+    monkeypatch.setitem(sources.records, "arxiv", records)
+    text = "attention for neural machine translation"
+    found = explored(env, sources, ["arxiv"], text=text)
+    places = {one.work.title: place for place, one in enumerate(found.papers)}
+    assert len(of_sources(found)) == 16
+    assert all(places[title] < places[one] for one in others)
+    relevance = {one.work.title: one.relevance for one in found.papers}
+    assert relevance[title] is not None and relevance[title] > (relevance[others[-1]] or 0.0)
+    assert not [one.title for one in of_sources(found) if relevance[one.title] is None]

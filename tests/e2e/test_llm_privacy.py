@@ -163,6 +163,29 @@ def test_the_named_server_alone_is_asked_and_nothing_of_the_text_stays(
         assert "sk-very-secret" not in text
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fill", "main.tex", "--dry-run", "--unattended", "--no-model"),
+        ("find", "Zwiebelkuchen attention", "--pick", "--no-model"),
+        ("explore", "Zwiebelkuchen attention", "--rounds", "1", "--overview", "--no-model"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_flag_keeps_every_request_from_the_model(
+    watched: Callable[..., dict[str, Any]], chat: Any, arguments: tuple[str, ...]
+) -> None:
+    server = chat.ChatServer(lambda request: chat.Reply("{}"))
+    seen = watched(
+        "--set", "llm.rerank=listwise", "--set", "llm.reformulate=true", "--set", "llm.verify=true",
+        *arguments, CITEWELL_LLM_PROVIDER="llamacpp", CITEWELL_LLM_MODEL="scripted",
+        CITEWELL_LLM_BASE_URL=server.url,
+    )  # fmt: skip
+    server.close()
+    assert not server.requests and seen["connect"] == [], seen["err"]
+    assert seen["out"]
+
+
 @pytest.mark.parametrize("choice", ["2", "none"])
 def test_what_the_model_says_beside_its_choice_reaches_the_terminal_as_a_quotation(
     watched: Callable[..., dict[str, Any]], chat: Any, choice: str

@@ -12,7 +12,7 @@ from tests.e2e.test_front_ends import BIB, CHECKED, PAPER, citewell
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-FIND, FIND_ONE, EXPLORE, FILL, CHOOSE, CHECK, ERROR = EXAMPLES
+FIND, FIND_ONE, EXPLORE, FILL, CHOOSE, CHECK, BUILD, ERROR = EXAMPLES
 
 
 def output(env: dict[str, str], folder: Path, program: str) -> str:
@@ -113,3 +113,14 @@ def test_importing_the_package_sets_the_switches_and_imports_nothing_else() -> N
     )
     # The switches of the dependencies are set before any of them can be imported.
     assert run.stdout.strip() == "['citewell', 'citewell.privacy']"
+
+
+def test_a_library_is_built_from_works(env: dict[str, str], folder: Path) -> None:
+    own = env | {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
+    assert output(own, folder, BUILD).split() == ["2", "lab:1"]
+    fewer = BUILD.replace('citewell.Work(id="lab:2"', 'citewell.Work(id="lab:3"')
+    assert output(own, folder, fewer).split() == ["2", "lab:1"]
+    ids = [line.split("\t")[0] for line in citewell(
+        own, folder, "--set", "library.name=lab", "explore", "teapots kettles"
+    ).stdout.splitlines()]  # fmt: skip
+    assert set(ids) & {"lab:1", "lab:2", "lab:3"} == {"lab:1", "lab:3"}

@@ -172,6 +172,14 @@ class BulkServer:
         return {"result": {"hits": counts | ({"hit": hits} if hits else {})}}
 
     def _arxiv(self, path: str, query: dict[str, str]) -> Any:
+        if path == "/query":
+            start, size = int(query["start"]), self.page or int(query["max_results"])
+            entries = "".join(map(_arxiv_entry, range(start, min(self.count, start + size))))
+            return (
+                '<feed xmlns="http://www.w3.org/2005/Atom" '
+                'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">'
+                f"<opensearch:totalResults>{self.count}</opensearch:totalResults>{entries}</feed>"
+            ).encode()
         start = int(query.get("resumptionToken", "r0")[1:])
         size = self.page or 1000
         end = min(self.count, start + size)
@@ -266,6 +274,14 @@ def _openalex_work(i: int) -> dict[str, Any]:
         "is_paratext": False,
         "abstract_inverted_index": {"Trees": [0], "grow": [1], f"slowly{i}": [2]},
     }
+
+
+def _arxiv_entry(i: int) -> str:
+    return (
+        f"<entry><id>http://arxiv.org/abs/2001.{i:05d}v2</id><title>{_title(i)}</title>"
+        f"<published>20{i % 20:02d}-01-02T03:04:05Z</published><summary>On trees.</summary>"
+        f"<author><name>Ann {NAMES[i % 10]}</name></author><category term='cs.CL'/></entry>"
+    )
 
 
 def _arxiv_record(i: int) -> str:

@@ -234,6 +234,19 @@ def _spoilt(fault: Fault, data: bytes) -> bytes:
 # -- what each source says ------------------------------------------------------------------
 
 
+_FILTERS = re.compile(
+    r"submittedDate:\[[^]]*\]|PUB_YEAR:\[[^]]*\]|publicationYear:\[[^]]*\]|\d+:\d+\[dp\]|"
+    r"date \d+->\d+|py:\d+-\d+|(?:au|AUTH|creators\.name):\"[^\"]*\"|[\w ]+\[au\]"
+)
+"""Filters inside the words of a search."""
+
+
+def _within(years: str, year: int) -> bool:
+    """Whether a filter admits a year: the first four digits of its last two numbers bound it."""
+    low, high = (int(one[:4]) for one in re.findall(r"\d{4,}", years)[-2:])
+    return low <= year <= high
+
+
 def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
@@ -242,7 +255,7 @@ def _search(
     records: list[dict[str, Any]], title: Callable[[dict[str, Any]], str], text: str, limit: int
 ) -> list[dict[str, Any]]:
     """Records that share words of their title with the text, most first; at least half of them."""
-    query_words = _words(text)
+    query_words = _words(_FILTERS.sub(" ", text))
     scored = []
     for number, record in enumerate(records):
         known = _words(title(record))
@@ -272,7 +285,13 @@ def _crossref(fake: FakeSources, path: str, params: dict[str, str], logged: Logg
                 return Reply({"status": "ok", "message": record}, headers=limits)
         return Reply(b"Resource not found.", 404, {**limits, "content-type": "text/plain"})
     rows = int(params.get("rows", "20"))
-    if "filter" in params:
+    if "from-pub-date" in params.get("filter", ""):
+        found = _search(records, _crossref_title, params["query.bibliographic"], rows)
+        items = [
+            record for record in found
+            if _within(params["filter"], record["issued"]["date-parts"][0][0])
+        ]  # fmt: skip
+    elif "filter" in params:
         wanted = {part.removeprefix("doi:") for part in params["filter"].lower().split(",")}
         items = [record for record in records if record["DOI"].lower() in wanted]
     else:
@@ -363,7 +382,9 @@ def _arxiv(fake: FakeSources, path: str, params: dict[str, str], logged: Logged)
         wanted = params["id_list"].split(",")
         return _atom([record for record in records if record["id"] in wanted])
     text = re.sub(r"\b(?:ti|all):|\bAND\b", " ", params.get("search_query", ""))
-    return _atom(_search(records, lambda r: r["title"], text, int(params.get("max_results", "10"))))
+    found = _search(records, lambda r: r["title"], text, int(params.get("max_results", "10")))
+    years = re.search(r"submittedDate:\[[^]]*\]", text)
+    return _atom([r for r in found if not years or _within(years[0], int(r["published"][:4]))])
 
 
 def _dblp(fake: FakeSources, path: str, params: dict[str, str], logged: Logged) -> Reply:

@@ -101,7 +101,7 @@ def fetch_into(
         shutil.rmtree(path)
     from citewell_corpus.fetching.feeds import feed_named
 
-    feed = feed_named(source)
+    feed = feed_named(source, selection)
     folder = FetchFolder(path, feed.extension)
     # An estimate leaves nothing behind.
     with nullcontext() if flags.get("dry_run") else private_writes(library.parent):

@@ -55,6 +55,7 @@ def fetch_command(
     kinds: tuple[str, ...],
     languages: tuple[str, ...],
     strict_language: bool,
+    with_abstract: bool | None,
     **flags: Any,
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
@@ -72,7 +73,13 @@ def fetch_command(
     from citewell_corpus.sources import FileSource, source_at
 
     options = options_of(ctx)
-    chosen = filtered(FileSource(path="", format=""), kinds, languages, strict=strict_language)
+    chosen = filtered(
+        FileSource(path="", format=""),
+        kinds,
+        languages,
+        strict=strict_language,
+        with_abstract=with_abstract,
+    )
     fields = set(Selection.__struct_fields__) - {"works", "most"}
     selection = Selection(**{field: flags.pop(field) for field in fields})
     flags |= {"dry_run": dry_run, "as_json": as_json}

@@ -93,14 +93,15 @@ def add(
     kinds: tuple[str, ...],
     languages: tuple[str, ...],
     strict_language: bool,
+    with_abstract: bool | None,
     name: str,
     as_json: bool,
 ) -> None:
     """Add papers and build, from files or folders.
 
     Formats are detected from the content (`citewell library formats`). Adding a source again
-    updates it. Bad records are counted and skipped. --kind and --language also apply to later
-    builds.
+    updates it. Bad records are counted and skipped. --kind, --language and --with-abstract also
+    apply to later builds.
 
     `zotero:` is the library of a running Zotero with Better BibTeX, `zotero:NAME` one of its
     collections, `zotero:2/NAME` a collection of group 2. `starter` shows whether the starter
@@ -127,7 +128,13 @@ def add(
         for path in paths
     ]
     sources = [
-        filtered(source_at(path, format_name), kinds, languages, strict=strict_language)
+        filtered(
+            source_at(path, format_name),
+            kinds,
+            languages,
+            strict=strict_language,
+            with_abstract=with_abstract,
+        )
         for path in named
     ]
     ctx.exit(build_and_show(options, name, as_json, online=online, add=sources))
@@ -168,14 +175,15 @@ def build(
     kinds: tuple[str, ...],
     languages: tuple[str, ...],
     strict_language: bool,
+    with_abstract: bool | None,
     name: str,
     as_json: bool,
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Adds the vectors of configured encoders. --kind and --language become the filters of all
-    sources; `any` removes them. An interrupted build with --input continues with the remaining
-    files.
+    Adds the vectors of configured encoders. --kind, --language and --with-abstract become the
+    filters of all sources; `any` removes them. An interrupted build with --input continues with
+    the remaining files.
 
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
@@ -184,7 +192,7 @@ def build(
     from citewell_corpus.sources import read_sources, source_at
 
     options = options_of(ctx)
-    filters = bool(kinds or languages or strict_language)
+    filters = bool(kinds or languages or strict_language) or with_abstract is not None
     if address and not inputs:
         if fresh and not is_server(address):
             raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
@@ -204,7 +212,8 @@ def build(
     if filters:
         known = {**read_sources(path), **{source.path: source for source in add}}
         add = [
-            filtered(source, kinds, languages, strict=strict_language) for source in known.values()
+            filtered(source, kinds, languages, strict=strict_language, with_abstract=with_abstract)
+            for source in known.values()
         ]
     jobs = jobs or (available_cores() if inputs else 1)
     how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs, "ray": ray}

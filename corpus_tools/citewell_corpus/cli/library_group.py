@@ -233,7 +233,8 @@ ANY = "any"
 
 
 def record_filters(command: Any) -> Any:
-    """The options `--kind`, `--language` and `--strict-language`, as decorators."""
+    """The options `--kind`, `--language`, `--strict-language` and `--with-abstract`, as
+    decorators."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         click.option(
             "--kind",
@@ -254,6 +255,11 @@ def record_filters(command: Any) -> Any:
             is_flag=True,
             help="With --language: leave out works without a stated language.",
         ),
+        click.option(
+            "--with-abstract/--any-abstract",
+            default=None,
+            help="Leave out works without an abstract, or read them again.",
+        ),
     )
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -269,12 +275,19 @@ def language_of(name: str) -> str:
 
 
 def filtered(
-    source: FileSource, kinds: Sequence[str], languages: Sequence[str], *, strict: bool
+    source: FileSource,
+    kinds: Sequence[str],
+    languages: Sequence[str],
+    *,
+    strict: bool,
+    with_abstract: bool | None = None,
 ) -> FileSource:
     """The source with these filters; `ANY` among the values removes one, none leaves it as it is.
 
     Raises `click.UsageError` for an unknown language.
     """
+    if with_abstract is not None:
+        source = replace(source, with_abstract=with_abstract)
     if kinds:
         wanted = {kind.lower() for kind in kinds}
         source = replace(source, kinds=() if ANY in wanted else tuple(sorted(wanted)))

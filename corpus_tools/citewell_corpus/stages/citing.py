@@ -101,8 +101,8 @@ MAX_COUNTED = 40_000
 """Maximum papers of one source with only a citation count: the most cited ones."""
 PASSAGES_PER_PAPER = 16
 FEWEST = 3
-"""Minimum resolved references of a record for its list to count; the author's own papers always
-count."""
+"""Minimum resolved references of a record for its list to be evidence of its topic. A shorter one
+only links papers, and is kept where there is room; the author's own papers always count."""
 _BATCH = 512
 _NO_KEY = 1 << 64
 """Above every title key."""
@@ -207,6 +207,7 @@ class _List(msgspec.Struct):
     key: int
     frame: int
     cited: list[int]
+    links_only: bool
 
 
 def gather(
@@ -230,7 +231,8 @@ def gather(
     for frame, citing in enumerate(_frames(parts, FRAMES, PaperCitations)):
         if frame not in frames:
             continue
-        about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
+        topic = CitingPaper(title=citing.title, abstract=citing.abstract)
+        about.append(Query() if kept[frames[frame]].links_only else Query(paper=topic))
         for at, sentence in citing.passages:
             (cited_key,) = titles.of([citing.cited[at]])
             if not cited_key or len(passages) >= room[1]:
@@ -292,7 +294,8 @@ class _TitleKeys:
 
 
 def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list[_List]:
-    """At most `most` citing papers, in the order of the source.
+    """At most `most` citing papers, in the order of the source; those that only link papers fill
+    what the others leave.
 
     Title keys are hashes, so those with the smallest ones are a reproducible sample. Memory is
     bounded: a paper with a key above those of enough others is dropped.
@@ -304,16 +307,22 @@ def _sampled_lists(parts: Sequence[Path], titles: _TitleKeys, most: int) -> list
         if not own or own > highest:
             continue
         cited = list(dict.fromkeys(k for k in titles.of(citing.cited) if k))
-        enough = bool(cited) and (bool(citing.passages) or len(cited) >= FEWEST)
+        links_only = not citing.passages and len(cited) < FEWEST
         held = lists.get(own)
-        if enough and (held is None or len(held.cited) < len(cited)):
-            lists[own] = _List(own, frame, cited)
+        if cited and (held is None or len(held.cited) < len(cited)):
+            lists[own] = _List(own, frame, cited, links_only)
         if len(lists) > 2 * max(most, 1):
-            lists = {key: lists[key] for key in sorted(lists)[:most]}
-            highest = max(lists, default=0)
-    kept = [lists[key] for key in sorted(lists)[:most]]
+            best = _best(lists, most)
+            lists = {one.key: one for one in best}
+            if not any(one.links_only for one in best):
+                highest = max(lists, default=0)
+    kept = _best(lists, most)
     kept.sort(key=lambda one: one.frame)
     return kept
+
+
+def _best(lists: dict[int, _List], most: int) -> list[_List]:
+    return sorted(lists.values(), key=lambda one: (one.links_only, one.key))[:most]
 
 
 def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int]:

@@ -62,20 +62,23 @@ class Beir:
             if not search.text.strip():
                 reading.bad("The query is empty.", number, queries)
                 continue
-            ids = tuple(f"{self.prefix}:{document}" for document in relevant)
+            targets = tuple(
+                Target(ids=(f"{self.prefix}:{document}",), grade=grade)
+                for document, grade in relevant.items()
+            )
             questions.append(
                 Question(
                     id=search.id,
                     query=Query(text=search.text),
-                    gold=ids,
+                    gold=tuple(one.ids[0] for one in targets),
                     paper=search.id,
-                    targets=tuple(Target(ids=(one,)) for one in ids),
+                    targets=targets,
                 )
             )
         return reading.data_set(
             self.name,
             questions,
-            ("Relevance is taken as yes or no: a judgement above zero is a right answer.",),
+            ("A judgement above zero is a right answer; nDCG weighs it by its grade.",),
             lambda: self.works(path),
             name=path.resolve().name,
             split=split,
@@ -94,19 +97,22 @@ class Beir:
                     provenance=(Provenance(source=self.prefix, source_id=one.id),),
                 )
 
-    def _judgements(self, path: Path, reading: DataSetReading) -> tuple[dict[str, list[str]], str]:
+    def _judgements(
+        self, path: Path, reading: DataSetReading
+    ) -> tuple[dict[str, dict[str, float]], str]:
+        """The grade of each relevant document, by query, and the split."""
         file = _qrels(path)
-        out: dict[str, list[str]] = {}
+        out: dict[str, dict[str, float]] = {}
         rows: Iterator[_Judgement]
-        if ".tsv" in file.name:
+        if ".jsonl" not in file.name:
             rows = _tsv(file, reading)
         else:
             rows = (row for _, row in source.records(file, _Judgement, reading))
         for row in rows:
             reading.count("judgements")
-            if row.score > 0 and row.document not in out.setdefault(row.query, []):
-                out[row.query].append(row.document)
-        return {query: documents for query, documents in out.items() if documents}, _stem(file.name)
+            if row.score > 0:
+                out.setdefault(row.query, {}).setdefault(row.document, row.score)
+        return out, _stem(file.name)
 
 
 def _stem(name: str) -> str:
@@ -130,7 +136,12 @@ def _part(path: Path, name: str) -> Path:
 def _qrels(path: Path) -> Path:
     """The judgements of the test split, else of dev, else the first found."""
     folder = path / "qrels"
-    files = [*folder.glob("*.tsv*"), *folder.glob("*.jsonl*"), *folder.glob("*.parquet")]
+    files = [
+        *folder.glob("*.tsv*"),
+        *folder.glob("*.txt"),
+        *folder.glob("*.jsonl*"),
+        *folder.glob("*.parquet"),
+    ]
     files += [*path.glob("qrels.tsv*"), *path.glob("qrels.jsonl*"), *path.glob("qrels.parquet")]
     order = {"test": 0, "dev": 1, "valid": 2}
     for file in sorted(files, key=lambda file: (order.get(_stem(file.name), 3), file.name)):
@@ -141,21 +152,15 @@ def _qrels(path: Path) -> Path:
 
 
 def _readable(file: Path) -> Path:
-    if file.suffix == ".parquet":
-        raise refuse(
-            "data-set-parquet",
-            f"{file.name} is a Parquet file, which Citewell does not read.",
-            "Write it as JSON Lines, for example with `datasets`: "
-            f"load_dataset(...).to_json({_stem(file.name) + '.jsonl'!r}).",
-            file,
-        )
+    source.refuse_parquet(file)
     return file
 
 
 def _tsv(file: Path, reading: DataSetReading) -> Iterator[_Judgement]:
     for number, line in source.lines(file):
         reading.count("records")
-        row = next(csv.reader([line.decode("utf-8", "replace")], delimiter="\t"), [])
+        text = line.decode("utf-8", "replace")
+        row = next(csv.reader([text], delimiter="\t"), []) if "\t" in text else text.split()
         if number == 1 and row[:2] == ["query-id", "corpus-id"]:
             continue
         if len(row) == 4:  # the TREC form: query, iteration, document, relevance

@@ -13,6 +13,7 @@ from citewell_lab.datasets.contract import DataSet, Schema, refuse
 from citewell_lab.datasets.hatten import Hatten
 from citewell_lab.datasets.literature import AutoScholar, SparBench
 from citewell_lab.datasets.litsearch import LitSearch, LitSearchMteb
+from citewell_lab.datasets.pool import Pool
 from citewell_lab.datasets.references import Hallmark, WrittenReferences
 from citewell_lab.datasets.scholarcopilot import ScholarCopilot
 
@@ -28,6 +29,7 @@ SCHEMAS: tuple[Schema, ...] = (
     Hallmark(),
     WrittenReferences(),
     Beir(),
+    Pool(),
 )
 """In the order of detection: the first match wins."""
 

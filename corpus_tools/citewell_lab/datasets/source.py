@@ -144,11 +144,28 @@ def peek(path: Path) -> Peek:
         )
     try:
         with open_bytes(path) as stream:
+            refuse_parquet(path, stream)
             return _peek_stream(path, stream)
     except (OSError, EOFError) as error:
         raise refuse(
             "data-set-unreadable", f"The file cannot be read: {error}.", "Check it.", path
         ) from error
+
+
+def refuse_parquet(path: Path, stream: BinaryIO | None = None) -> None:
+    """Raise `DataSetError` with the way to convert it for a Parquet file."""
+    is_parquet = path.suffix == ".parquet"
+    if stream is not None and stream.seekable():
+        is_parquet = stream.read(4) == b"PAR1"
+        stream.seek(0)
+    if is_parquet:
+        raise refuse(
+            "data-set-parquet",
+            f"{path.name} is a Parquet file, which Citewell does not read.",
+            "Write it as JSON Lines, for example with `datasets`: "
+            f"load_dataset(...).to_json({path.name.split('.')[0] + '.jsonl'!r}).",
+            path,
+        )
 
 
 def _peek_stream(path: Path, stream: BinaryIO) -> Peek:

@@ -88,6 +88,7 @@ def _evaluate(
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
     beside = {question.id: gold.beside(question) for question in questions}
+    grades = {question.id: gold.grades(question) for question in questions}
     questions = sample(questions, right, plan.limit, plan.seed)
     if plan.limit:
         sampled = f"a random sample of {plan.limit:,} answerable questions, seed {plan.seed}"
@@ -103,6 +104,7 @@ def _evaluate(
             tags=question.tags,
             grouped=bool(beside[question.id]),
             members=members.get(question.id, 0),
+            grades=_grades(grades[question.id], right[question.id]),
         )
         for question in questions
     )
@@ -131,7 +133,7 @@ def _evaluate(
             try:
                 for setting in settings:
                     run = _MethodRun(engine, method, changed, setting, plan, reporter)
-                    runs.append(run.score(scorer, held, unheld, right, beside))
+                    runs.append(run.score(scorer, held, unheld, right, beside, grades))
             finally:
                 if engine is not base:
                     engine.close()
@@ -161,6 +163,15 @@ def _texts(plan: EvaluationPlan, options: Options, opened: ExitStack) -> TextLib
     if not any(method.baseline for method in plan.methods):
         return None
     return opened.enter_context(closing(TextLibrary(options)))
+
+
+def _grades(grades: dict[str, float], right: Sequence[frozenset[str]]) -> tuple[float, ...]:
+    """The grades of the answers that the library holds, in order, then of the others."""
+    held = frozenset[str]().union(*right)
+    return (
+        *(max(grades[one] for one in ids if one in grades) for ids in right if grades),
+        *(grade for one, grade in grades.items() if one not in held),
+    )
 
 
 def _sizes(
@@ -229,6 +240,7 @@ class _MethodRun(Struct, frozen=True):
         unheld: Sequence[Question],
         right: dict[str, list[frozenset[str]]],
         beside: dict[str, list[frozenset[str]]],
+        grades: dict[str, dict[str, float]],
     ) -> MethodRun:
         questions = list(held)
         if unheld and self.plan.abstain and self._states_confidence(held):
@@ -238,8 +250,8 @@ class _MethodRun(Struct, frozen=True):
         if not answers.emitted:
             raise self._offers_nothing(answers)
         judged = {
-            question.id: judge(question, right[question.id], offered, beside[question.id])
-            for question, offered in zip(questions, answers.offered, strict=True)
+            one.id: judge(one, right[one.id], offered, beside[one.id], grades[one.id])
+            for one, offered in zip(questions, answers.offered, strict=True)
         }
         of_held = queries[: len(held)]
         tier = self.method.tier

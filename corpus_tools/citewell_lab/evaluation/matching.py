@@ -68,6 +68,18 @@ class Gold:
                 sets.append(ids)
         return sets
 
+    def grades(self, question: Question) -> dict[str, float]:
+        """The grade of each right answer by library id, and of those that the library lacks by
+        their names; empty where all are alike."""
+        targets = targets_of(question)
+        if len({target.grade for target in targets}) < 2:
+            return {}
+        return {
+            one: target.grade
+            for target in targets
+            for one in self._found[target] or (f"missing {target.ids}{target.titles}",)
+        }
+
     def beside(self, question: Question) -> list[frozenset[str]]:
         """One set of library ids per other work of the question's citation that it holds."""
         known = self.of(question)
@@ -114,10 +126,12 @@ def judge(
     right: Sequence[frozenset[str]],
     offered: Offered,
     beside: Sequence[frozenset[str]] = (),
+    grades: Mapping[str, float] | None = None,
 ) -> Judged:
     """The ranks of the right answers in the list; each counts once, at its first copy.
 
-    `beside`: one set of ids per other work of the same citation.
+    `beside`: one set of ids per other work of the same citation. `grades` of answers by id, if they
+    differ.
     """
     year = question.year
     past: list[int] | None = None
@@ -135,6 +149,7 @@ def judge(
     return Judged(
         id=question.id,
         ranks=ranks,
+        grades=tuple(grades[offered.ids[rank - 1]] for rank in ranks) if grades else (),
         past=tuple(past) if past is not None else None,
         grouped=None if grouped == ranks else grouped,
         members=tuple(_ranks(offered.ids, [*right, *beside])) if beside else (),

@@ -177,7 +177,7 @@ def _deep(
 ) -> SearchMethod:
     """An explicit act under changed settings: a model picks in it where one is named and may."""
     changed = SearchMethod(name, description, changes).options(options)
-    return SearchMethod(name, description, changes, "deep", picks(changed))
+    return SearchMethod(name, description, changes, "deep", bool(picks(changed)))
 
 
 def gains(chosen: Sequence[SearchMethod]) -> tuple[tuple[str, str], ...]:

@@ -46,6 +46,8 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     members: int = 0
     """Papers of the citation that the library holds; 0 but for the first question of a citation
     of several."""
+    grades: tuple[float, ...] = ()
+    """Grades of the right answers, if they differ, those that the library holds first."""
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,6 +56,8 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     ranks: tuple[int, ...] = ()
     """1-based ranks of the right answers found, rising."""
+    grades: tuple[float, ...] = ()
+    """Grades of these answers, if the data set grades its answers."""
     past: tuple[int, ...] | None = None
     """`ranks` without papers newer than the citing one; None: year unknown."""
     grouped: tuple[int, ...] | None = None

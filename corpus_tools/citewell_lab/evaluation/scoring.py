@@ -54,15 +54,24 @@ def reciprocal_rank(ranks: Sequence[int], cutoff: int) -> float:
     return 1.0 / ranks[0] if ranks and ranks[0] <= cutoff else 0.0
 
 
-def ndcg(ranks: Sequence[int], right: int, k: int = 10) -> float:
-    """Normalised discounted gain with gain 1 and discount log2(1 + rank).
+def ndcg(
+    ranks: Sequence[int],
+    right: int,
+    k: int = 10,
+    grades: Sequence[float] = (),
+    ideal: Sequence[float] = (),
+) -> float:
+    """Normalised discounted gain with discount log2(1 + rank), and as gain the grade of an answer:
+    `grades` are those of `ranks`, and `ideal` those of all answers; 1 without.
 
-    Järvelin and Kekäläinen 2002. The ideal list holds min(right, k) answers at its head.
+    Järvelin and Kekäläinen 2002. The ideal list holds the k best answers at its head.
     """
     if not right:
         return 0.0
-    gain = sum(1.0 / math.log2(1 + rank) for rank in ranks if rank <= k)
-    return gain / sum(1.0 / math.log2(1 + rank) for rank in range(1, min(right, k) + 1))
+    gains = zip(ranks, grades or [1.0] * len(ranks), strict=True)
+    best = sorted(ideal or [1.0] * right, reverse=True)[:k]
+    gain = sum(one / math.log2(1 + rank) for rank, one in gains if rank <= k)
+    return gain / sum(one / math.log2(1 + rank) for rank, one in enumerate(best, 1))
 
 
 def average_precision(ranks: Sequence[int], right: int, k: int = 10) -> float:
@@ -82,15 +91,23 @@ def set_scores(ranks: Sequence[int], size: int, right: int) -> tuple[float, floa
     return precision, share, 2 * precision * share / (precision + share)
 
 
-def score(name: str, ranks: Sequence[int], right: int, depth: int) -> float:
-    """The metric called `name`. MRR is cut off at `depth`, the length of the lists asked for."""
+def score(
+    name: str,
+    ranks: Sequence[int],
+    right: int,
+    depth: int,
+    grades: Sequence[float] = (),
+    ideal: Sequence[float] = (),
+) -> float:
+    """The metric called `name`. MRR is cut off at `depth`, the length of the lists asked for; nDCG
+    weighs answers by their grades."""
     kind, _, cutoff = name.partition("@")
     if kind == "recall":
         return recall(ranks, right, int(cutoff))
     if kind == "mrr":
         return reciprocal_rank(ranks, int(cutoff) if cutoff else depth)
     if kind == "ndcg":
-        return ndcg(ranks, right, int(cutoff))
+        return ndcg(ranks, right, int(cutoff), grades, ideal)
     if kind == "map":
         return average_precision(ranks, right, int(cutoff))
     raise ValueError(f"there is no metric {name!r}")
@@ -160,7 +177,9 @@ class Scorer:
         elif scope == "citation":
             ranks = one.members
         right = {"all": item.answers, "citation": item.members}.get(scope, item.held)
-        return score(name, ranks, right, self.depth)
+        if not item.grades or ranks is not one.ranks:
+            return score(name, ranks, right, self.depth)
+        return score(name, ranks, right, self.depth, one.grades, item.grades[:right])
 
     def newer_in_ten(self, judged: Mapping[str, Judged]) -> float | None:
         """Share of the first ten papers that are newer than the citing paper."""

@@ -11,7 +11,17 @@ import click
 from msgspec.structs import replace
 
 from citewell.cli.find import TypedWordsCommand, reasoned, show_table, tabbed
-from citewell.cli.terminal import BIB, FINDINGS, OK, Session, console, echo, own_bibs, show_problems
+from citewell.cli.terminal import (
+    BIB,
+    FINDINGS,
+    OK,
+    Session,
+    console,
+    echo,
+    no_model,
+    own_bibs,
+    show_problems,
+)
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -71,6 +81,7 @@ def _exports(command: Any) -> Any:
     help="A .bib with keys for --keep and --reject (repeatable). Default: the only .bib here.",
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
+@no_model
 @click.option(
     "--overview", is_flag=True,
     help="Group the first 100 papers by theme.",
@@ -142,7 +153,8 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         if asks or flags["rejected"] or low is not None or high is not None:
             raise click.UsageError("--again repeats the saved question; give no other one.")
         online = saved.request.online or flags["online"]
-        return replace(saved.request, online=online, overview=flags["overview"])
+        model = saved.request.model and not flags["no_model"]
+        return replace(saved.request, online=online, model=model, overview=flags["overview"])
     if not asks:
         raise click.UsageError("Missing argument 'TEXT...'.")
     return ExploreQuery(
@@ -157,6 +169,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         rounds=flags["rounds"],
         order=flags["order"],
         online=flags["online"],
+        model=not flags["no_model"],
         overview=flags["overview"],
     )
 

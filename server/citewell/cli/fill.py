@@ -17,6 +17,7 @@ from citewell.cli.terminal import (
     OK,
     Session,
     console,
+    no_model,
     show_cost,
     show_problems,
     write_json,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --online, time limit for the sources; 0: none.",
 )
+@no_model
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
 def fill(
@@ -81,6 +83,7 @@ def fill(
     count: int,
     online: bool,
     seconds: float,
+    no_model: bool,
     as_json: bool,
 ) -> None:
     """Fill every citation placeholder of a paper.
@@ -118,6 +121,7 @@ def fill(
             count=count,
             seconds=seconds or float("inf"),
             choose=choose,
+            model=not no_model,
             progress=bar,
         )
         stack.close()

@@ -19,6 +19,7 @@ from citewell.cli.terminal import (
     console,
     echo,
     echo_exact,
+    no_model,
     own_bibs,
     show_cost,
     show_problems,
@@ -31,7 +32,7 @@ from citewell.model.venues import shown_venue
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.model import Problem, Query, SearchResult, Work
+    from citewell.model import Query, SearchResult, Work
     from citewell.model.query import Direction
     from citewell.options.tree import BibOptions
     from citewell.usecases.find import Found, Neighbour
@@ -107,6 +108,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
 )  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option("--pick", is_flag=True, help="Let the language model put a paper first.")
+@no_model
 @click.option("--explain", is_flag=True, help="Show how TEXT was understood.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the retrievers and ranks of each paper.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
@@ -127,6 +129,7 @@ def find(
     file: IO[str] | None,
     online: bool,
     pick: bool,
+    no_model: bool,
     explain: bool,
     verbose: bool,
     bibtex: bool,
@@ -178,6 +181,7 @@ def find(
                 year_from=query.year_from,
                 year_to=query.year_to,
                 pick=pick,
+                model=not no_model,
             )
             for who in dict.fromkeys(one.who for one in answers if one.who):
                 echo(who, err=True)
@@ -194,9 +198,7 @@ def find(
         failed, cited = SearchResult(problems=(error.problem,)), {}
         answers = [Found(query=replace(query, text=one), result=failed) for one in texts]
     if as_json:
-        results = [
-            _to_json(one.result, _keys(one.result, options.bib), one.problems) for one in answers
-        ]
+        results = [_to_json(one, _keys(one.result, options.bib)) for one in answers]
         write_json(results if file else results[0])
     elif bibtex:
         echo_exact(entries)
@@ -204,7 +206,8 @@ def find(
     for one, found in zip(texts, answers, strict=True):
         if explain:
             understood = understood_text(found.result.understood)
-            echo(understood or "Understood: words alone.", err=True)
+            more = [f"Also searched for: {other}" for other in found.queries[1:]]
+            echo("\n".join((understood or "Understood: words alone.", *more)), err=True)
         if not (as_json or bibtex):
             _show_found(found, cited, options.bib, f"# {one}" if file else "", verbose=verbose)
         show_problems(found.problems, error=_is_broken(found.result))
@@ -274,12 +277,11 @@ def _keys(result: SearchResult, options: BibOptions) -> list[str]:
     return keys
 
 
-def _to_json(
-    result: SearchResult, keys: Sequence[str], problems: Sequence[Problem]
-) -> dict[str, Any]:
+def _to_json(found: Found, keys: Sequence[str]) -> dict[str, Any]:
     """The result for programs: `hits` and `problems` are always present."""
     import msgspec
 
+    result = found.result
     return {
         "hits": [
             {
@@ -292,7 +294,8 @@ def _to_json(
             for hit, key in zip(result.hits, keys, strict=True)
         ],
         "understood": msgspec.to_builtins(result.understood),
-        "problems": msgspec.to_builtins(tuple(dict.fromkeys(problems))),
+        "problems": msgspec.to_builtins(tuple(dict.fromkeys(found.problems))),
+        "queries": found.queries,
         "variant": result.variant,
         "timings": result.timings,
     }

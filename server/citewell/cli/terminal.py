@@ -184,6 +184,11 @@ def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
         show_problem(problem, error=error)
 
 
+no_model = click.option(
+    "--no-model", is_flag=True, help="Send nothing to the language model."
+)  # fmt: skip
+
+
 def show_cost(budget: Budget) -> None:
     """Print the cost of the language model for this command and this day; nothing if it was not
     used."""

@@ -267,7 +267,8 @@ class Cascade:
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
         judged = None
-        if tier == "deep" and self._llm_stage is not None and self._options.llm.rerank != "none":
+        reranks = tier == "deep" and query.model and self._options.llm.rerank != "none"
+        if reranks and self._llm_stage is not None:
             head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
             judged = self._llm_stage.reorder(query, ordering, self._library.works(head), cancel)
             ordering = judged.ordering

@@ -209,6 +209,11 @@ class Engine(Protocol):
         from 0; -1 where a work has no vector. The same works always give the same groups."""
         ...
 
+    def likeness(self, query: Query, ids: Sequence[str]) -> list[float]:
+        """How like a query the title and abstract of each work are: the cosine of their dense
+        vectors, in order; 0 where one has no vector."""
+        ...
+
     def check(
         self,
         claims: Sequence[Claim],

@@ -350,6 +350,9 @@ class LocalEngine:
     def cluster(self, ids: Sequence[str], most: int) -> list[int]:
         return self._groups.of(ids, most)
 
+    def likeness(self, query: Query, ids: Sequence[str]) -> list[float]:
+        return self._groups.likeness(query, ids)
+
     def check(
         self,
         claims: Sequence[Claim],

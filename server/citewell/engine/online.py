@@ -19,7 +19,7 @@ from citewell.model.installing import install_command
 from citewell.model.query import Direction
 from citewell.options import Options
 from citewell.options.online import SourceOptions
-from citewell.sources.contract import Answer, SourceQuery
+from citewell.sources.contract import Answer, Conditions, SourceQuery
 from citewell.sources.registry import allowed
 from citewell.sources.service import ONLINE_SECONDS, SourceAnswers, Sources, TimeBudget
 
@@ -86,10 +86,15 @@ class Online:
         return self._submit(lambda sources: sources.search(text, limit, budget))
 
     def search_each(
-        self, texts: Mapping[str, str], limit: int, budget: TimeBudget, cancel: Cancel
+        self,
+        texts: Mapping[str, str],
+        where: Conditions,
+        limit: int,
+        budget: TimeBudget,
+        cancel: Cancel,
     ) -> list[Answer]:
         """Search each named source for its own text. Raises only `Cancelled`."""
-        return self.wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
+        return self.wait(lambda sources: sources.search_each(texts, where, limit, budget), cancel)
 
     def links(
         self, wanted: Sequence[SourceQuery], limit: int, budget: TimeBudget, cancel: Cancel

@@ -25,7 +25,7 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.attributes import passes
 from citewell.sources.combine import MergedRecords, merge, same_works
-from citewell.sources.contract import Answer, Matched, SourceQuery
+from citewell.sources.contract import Answer, Conditions, Matched, SourceQuery, bare_words
 from citewell.sources.registry import fields_of, keywords_of, source_named, sources_for, words_of
 from citewell.sources.service import TimeBudget, failures
 
@@ -334,15 +334,20 @@ class SourceSearch:
     def search(
         self, query: Query, around: Sequence[Work], seconds: float | None, cancel: Cancel
     ) -> SourcesFound:
-        """Search the sources of the question's field. Raises `Cancelled`."""
-        texts = self._texts(query.text, around)
+        """Search the sources of the question's field for its topic, with its authors and years as
+        their filters. Raises `Cancelled`."""
+        typed = query.typed_query
+        names = [" ".join(bare_words(name)) for name in (query.author, *typed.authors)]
+        where = Conditions(query.year_from, query.year_to, tuple(filter(None, names)))
+        texts = self._texts(typed.topic or query.text, around)
         budget = TimeBudget(SECONDS if seconds is None else seconds)
-        answers = self._online.search_each(texts, LIMIT, budget, cancel)
+        answers = self._online.search_each(texts, where, LIMIT, budget, cancel)
+        words = (*where.people("by {}"), *where.years("from {} to {}"))
         merged = [one.work for one in fused(answers)]
         self._offered.remember(merged)
         return SourcesFound(
             works=tuple(self._held(work) or work for work in merged),
-            queries=tuple(texts.items()),
+            queries=tuple((name, " ".join((text, *words))) for name, text in texts.items()),
             problems=tuple(one.problem for one in failures(answers)),
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from citewell.corpus.library import Library
 from citewell.engine.lookup import LookUp
 from citewell.engine.retrievers import Opened
+from citewell.model import Query
 from citewell.retrieval.dense import DenseRetriever
 
 # Clustering of vectors: spherical k-means from a fixed start.
@@ -91,6 +92,21 @@ class PaperGroups:
         dense = self._opened.of(DenseRetriever)
         if dense is None or not ids:
             return [-1] * len(ids)
+        found: list[int] = clusters(self._vectors(dense, ids), most).tolist()
+        return found
+
+    def likeness(self, query: Query, ids: Sequence[str]) -> list[float]:
+        """The cosine of each paper with a query; 0 without a vector."""
+        dense = self._opened.of(DenseRetriever)
+        if dense is None or not ids:
+            return [0.0] * len(ids)
+        vectors = self._vectors(dense, ids)
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-9)
+        found: list[float] = (vectors @ dense.encoder.encode_queries([query])[0] / lengths).tolist()
+        return found
+
+    def _vectors(self, dense: DenseRetriever, ids: Sequence[str]) -> NDArray[np.float32]:
+        """The vector of each paper, or a row of zeros."""
         rows = np.full(len(ids), -1, np.int64)
         if self._library is not None:
             rows = np.asarray(self._library.rows_of(ids), np.int64)
@@ -103,5 +119,4 @@ class PaperGroups:
         texts = [("", "") if work is None else (work.title, work.abstract) for work in works]
         if texts:
             vectors[missing] = dense.encoder.encode_papers(texts)
-        found: list[int] = clusters(vectors, most).tolist()
-        return found
+        return vectors

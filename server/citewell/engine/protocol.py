@@ -348,6 +348,12 @@ class RemoteEngine:
         failed=lambda problem, arguments: [-1] * len(arguments.ids),
         retried=True,
     )
+    likeness = Method(
+        Engine.likeness,
+        "quick",
+        failed=lambda problem, arguments: [0.0] * len(arguments.ids),
+        retried=True,
+    )
     check = Method(
         Engine.check,
         lambda arguments: "online" if arguments.online else "check",

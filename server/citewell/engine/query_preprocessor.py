@@ -338,7 +338,7 @@ class QueryExpansion:
         if self._by_rules and self._signals is not None:
             found += variants(query, self._shares)
             made_by += ["rules"] if found else []
-        if self._llm_stage is None or tier != "deep":
+        if self._llm_stage is None or tier != "deep" or not query.model:
             return ExpandedQueries(tuple(found), tuple(made_by))
         rewritten = self._llm_stage.rewrite(query, cancel)
         bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")

@@ -92,7 +92,6 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
         "abstracts",
         "forms",
         "style",
-        "choose",
     },
     asks=may_search,
     answer={
@@ -241,7 +240,6 @@ async def search_papers(
         "order",
         "abstracts",
         "online",
-        "model",
     },
     defaults={"k": 20},
     asks=may_search,

@@ -55,7 +55,7 @@ SHOWN = 5
 @tool(
     fill,
     title="Fill placeholders",
-    only={"choices", "threshold", "online"},
+    only={"choices", "threshold", "online", "choose"},
     words={
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
         "The others with words, as in \\cite<words>, take their best paper, if certain enough.",
@@ -100,6 +100,7 @@ async def fill_document(
             tools.options,
             threshold=call.arguments["threshold"],
             online=online,
+            model=call.arguments["choose"],
             choices={n: tools.work(name) if name else None for n, name in choices.items()},
         )
     )

@@ -158,6 +158,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache
     guessed: bool = False
     """Whether the words were derived, for example from a key, rather than typed."""
 
+    model: bool = True
+    """Whether the language model may be asked about it, if one is configured."""
     unfinished: bool = False
     """Whether the author may still be typing the last word of `text`: it is completed if it is no
     word yet. An editor that asks at every letter sets it; `fill` does not."""
@@ -186,6 +188,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     year: int | None = None
     doi: str = ""
     arxiv: str = ""
+    grade: float = 1.0
+    """How relevant it is, where a data set grades its answers: from above 0, such as 1 to 4."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,7 +17,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.operations.finding import NO_PLACE, FindRequest, found_places
 from citewell.operations.operation import LONG_SECONDS, Nothing, Service, operation, public_problems
-from citewell.operations.papers import Count, Markup, StyleName, fields_of
+from citewell.operations.papers import Choose, Count, Markup, StyleName, fields_of
 from citewell.usecases.find import (
     MAX_PASSAGE,
     Found,
@@ -38,9 +38,7 @@ class CitationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     markup: Markup = "auto"
     k: Annotated[Count, Meta(description="Citations for each place.")] = 5
     style: StyleName = ""
-    use_llm_reranker: Annotated[
-        bool, Meta(description="Let the language model choose, if one is configured.")
-    ] = True
+    use_llm_reranker: Choose = True
 
 
 class FormattedReference(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.overview import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Service, operation, public_problems
-from citewell.operations.papers import Id, Paper, fields_of, with_citations
+from citewell.operations.papers import Choose, Id, Paper, fields_of, with_citations
 from citewell.operations.searching import AuthorName, VenueName, Year, years_of
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.contract import reason_text
@@ -56,10 +56,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         bool,
         Meta(description="Also list what the sources answer, if the settings let searches ask."),
     ] = True
-    model: Annotated[
-        bool,
-        Meta(description="Let the language model take part, if the settings name one."),
-    ] = True
+    choose: Choose = True
     overview: Annotated[
         bool, Meta(description="Say what the first 100 papers of the last list are about.")
     ] = False
@@ -160,6 +157,7 @@ def passes_of(
     names = {*contract.ExploreQuery.__struct_fields__} & {*request.__struct_fields__}
     wanted: dict[str, Any] = {name: getattr(request, name) for name in names}
     wanted["online"] = request.online and bool(sources.allow) and sources.search
+    wanted["model"] = request.choose
     query = contract.ExploreQuery(text=request.query, count=request.k, **wanted)
     return explore(service.engine, query, cancel=cancel)
 

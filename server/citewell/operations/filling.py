@@ -16,7 +16,7 @@ from citewell.features.text.evidence import what_it_says, who_chose
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.operations.operation import LONG_SECONDS, Service, operation, public_problems
-from citewell.operations.papers import MAX_FILE, Confidence, Paper, found_paper
+from citewell.operations.papers import MAX_FILE, Choose, Confidence, Paper, found_paper
 from citewell.usecases.fill import FillPlan, FillTask, PlaceholderFill, with_unattended
 from citewell.usecases.find import Status, status_of, suffix_of
 
@@ -86,6 +86,7 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             "stay open. Otherwise nothing is sent anywhere."
         ),
     ] = False
+    choose: Choose = True
     offsets: Unit = "code-points"
     texts: Annotated[bool, Meta(description="Include the complete changed files.")] = False
 
@@ -185,6 +186,7 @@ def fill(service: Service, request: FillRequest, cancel: Cancel) -> FillAnswer:
         threshold=request.threshold,
         online=request.online,
         choices=choices,
+        model=request.choose,
     )
     plan = task.run(project, service.progress, cancel)
     status = status_of(plan.results)

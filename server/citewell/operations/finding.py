@@ -27,6 +27,7 @@ from citewell.operations.papers import (
     PASSAGE,
     SUFFIXES,
     BibText,
+    Choose,
     Confidence,
     Count,
     Forms,
@@ -79,9 +80,7 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     forms: Forms = ()
     style: StyleName = ""
-    choose: Annotated[
-        bool, Meta(description="Let the language model choose, if one is configured.")
-    ] = True
+    choose: Choose = True
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -172,17 +171,17 @@ def found_places(
 ) -> list[Found]:
     """The papers for each query, or each place of the passage. `suffix` is that of the paper's
     file, if it has one."""
-    pick = request.choose and picks(service.options)
+    pick = picks(service.options) if request.choose else 0
     if request.queries:
         known = paper or CitingPaper()
-        queries = [
-            in_sentence(Query(text=text, paper=known), service.options) for text in request.queries
-        ]
+        bare = (Query(text=text, paper=known, model=request.choose) for text in request.queries)
+        queries = [in_sentence(one, service.options) for one in bare]
         return find_in_one_pass(service.engine, queries, request.k, pick=pick, cancel=cancel)
     suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
+    queries = passage_queries(request.text, suffix, service.options, paper)
     return find_papers(
         service.engine,
-        passage_queries(request.text, suffix, service.options, paper),
+        [msgspec.structs.replace(one, model=request.choose) for one in queries],
         request.k,
         pick=pick,
         progress=service.progress,
@@ -327,7 +326,8 @@ def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
         works = {work.id: work for work in all_named(service.engine, request.candidates)}
         result = SearchResult(hits=tuple(Hit(work, 0.0) for work in works.values()))
     else:
-        result = service.engine.find(query, request.k, tier="deep", cancel=cancel)
+        depth = max(request.k, picks(service.options))
+        result = service.engine.find(query, depth, tier="deep", cancel=cancel)
         if not result.hits:
             unsure = status_of([result]) == "not_checked"
             problems += [*result.problems, *result.dropped]
@@ -336,7 +336,8 @@ def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
                 problems=public_problems(problems),
             )
     may = service.options.llm.pick or service.options.llm.provider == "none"
-    found = choose(service.engine, query, result, pick=may, cancel=cancel)
+    count = len(request.candidates) or request.k
+    found = choose(service.engine, query, result, count, pick=int(may), cancel=cancel)
     problems += found.problems if may else (*found.problems, _MAY_NOT)
     picked = found.picked or Picked(work=result.hits[0].work.id)
     papers = tuple(found_paper(hit) for hit in found.hits)

@@ -36,6 +36,9 @@ Markup = Annotated[
     Literal["auto", "latex", "markdown"],
     Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),
 ]
+Choose = Annotated[
+    bool, Meta(description="Ask the configured language model; false: send it nothing.")
+]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS, description="Number of papers.")]
 Id = Annotated[
     str, Meta(min_length=1, max_length=MAX_ID, description="An id, a DOI or an arXiv id.")

@@ -333,7 +333,11 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     ] = 2000
     reformulate: Annotated[
         Literal["none", "rules"],
-        about("Also search for the rarest words of the passage and for its expanded acronyms."),
+        about(
+            "Also search for the rarest words of the passage, for expanded acronyms, and for "
+            "typed words in the terms of papers. [Measured](llm.md#measure-it): recall@10 .425 "
+            "instead of .420 for passages, .422 instead of .420 for typed questions."
+        ),
     ] = "none"
     fusion: Annotated[Literal["rrf", "max"], about("Fusion method.")] = "rrf"
     rrf_k: Annotated[int, about("The constant k of reciprocal rank fusion.", ge=0, le=100_000)] = 60

@@ -178,7 +178,8 @@ def title_name(title: str) -> str:
     return b" ".join(parts).decode() if 0 < len(parts) <= 3 else ""
 
 
-# Further queries for the same place, by rules: distinctive words alone, and expanded acronyms.
+# Further queries for the same place, by rules: expanded acronyms, distinctive words alone, and for
+# typed words alone the terms that papers use.
 #
 # A word is specific to a degree between 0 (in at least one title of a hundred) and 1 (in at most
 # one of ten thousand), linear in the logarithm of its share of the library's titles. The keyword
@@ -192,6 +193,91 @@ SPECIFIC = 1e-4
 KEYWORDS = 12
 TWICE = 0.75
 """Minimum specificity of a keyword that is repeated in the query."""
+
+ACRONYMS = {
+    short: long
+    for short, _, long in (
+        line.strip().partition(" ")
+        for line in """
+        AMR abstract meaning representation
+        ASR automatic speech recognition
+        BERT bidirectional encoder representations from transformers
+        CNN convolutional neural network
+        CRF conditional random field
+        DP differential privacy
+        EEG electroencephalography
+        GAN generative adversarial network
+        GCN graph convolutional network
+        GNN graph neural network
+        GWAS genome wide association study
+        HCI human computer interaction
+        HMM hidden Markov model
+        ICL in context learning
+        LDA latent Dirichlet allocation
+        LLM large language model
+        LLMS large language models
+        LSTM long short term memory
+        MCMC Markov chain Monte Carlo
+        MDP Markov decision process
+        MOE mixture of experts
+        MRI magnetic resonance imaging
+        NAS neural architecture search
+        NER named entity recognition
+        NERF neural radiance field
+        NLI natural language inference
+        NLP natural language processing
+        NMT neural machine translation
+        OCR optical character recognition
+        ODE ordinary differential equation
+        PCA principal component analysis
+        PDE partial differential equation
+        PEFT parameter efficient fine tuning
+        PPO proximal policy optimization
+        QA question answering
+        RAG retrieval augmented generation
+        RCT randomized controlled trial
+        RL reinforcement learning
+        RLHF reinforcement learning from human feedback
+        RNN recurrent neural network
+        SGD stochastic gradient descent
+        SLAM simultaneous localization and mapping
+        SMT statistical machine translation
+        SRL semantic role labeling
+        SVM support vector machine
+        TTS text to speech
+        VAE variational autoencoder
+        VLM vision language model
+        VQA visual question answering
+        WSD word sense disambiguation
+        """.strip().splitlines()
+    )
+}
+"""Long forms of acronyms that are typed without a text that explains them."""
+_LEAST_WORDS = 3
+_QUESTION = re.compile(
+    r"^(?:(?:how|what|which|why|when|where) (?:do|does|did|can|could|should|to|is|are|was|were)|"
+    r"(?:can|could|is|are|does|do) (?:there |we |you |i )?|what|which)\s+"
+    r"(?:(?:i|we|you|one|people|the|best ways? to|there)\s+)*",
+    re.IGNORECASE,
+)
+"""The beginning of a question."""
+_TERMS = tuple(
+    (re.compile(rf"\b{plain_words}\b", re.IGNORECASE), term)
+    for plain_words, term in (
+        (r"(?:make|making) (.{3,40}?) (?:smaller|lighter)", r"compression of \1"),
+        (r"(?:make|making) (.{3,40}?) (?:faster|cheaper)", r"efficient \1"),
+        (r"(?:make|making) (.{3,40}?) (?:fairer|less biased)", r"bias mitigation in \1"),
+        (r"(?:make|making) (.{3,40}?) (?:safer|safe)", r"safety of \1"),
+        (r"(?:make|making) things up", "hallucination"),
+        (r"ma(?:ke|king) (.{3,40}?) (?:better|more accurate)", r"improving \1"),
+        (r"fake news", "misinformation detection"),
+        (r"chat ?bots?", "dialogue systems"),
+        (r"little (?:training )?data", "low resource few shot learning"),
+        (r"(?:without|no) (?:labels|labelled data|labeled data)", "unsupervised learning"),
+        (r"self[- ]driving cars?", "autonomous driving"),
+    )
+)
+"""Everyday words, and the terms of papers for them."""
 
 Shares = Callable[[Sequence[str]], Sequence[float]]
 """Maps words to their shares of the library's titles."""
@@ -208,8 +294,8 @@ def specificity(share: float) -> float:
 
 def variants(query: Query, shares: Shares) -> list[Query]:
     """The further queries; none if they would be equal to the first."""
-    found = [one for one in (_written_out(query), _keywords(query, shares)) if one is not None]
-    return [one for one in found if one != query]
+    made = (_written_out(query), _in_terms(query), _keywords(query, shares))
+    return [one for one in made if one is not None and one != query]
 
 
 def _written_out(query: Query) -> Query | None:
@@ -218,6 +304,11 @@ def _written_out(query: Query) -> Query | None:
     known = query.acronyms
     if not known and (names := acronyms_in(f"{text} {sentence}")):
         known = written_out(" ".join((query.paper.abstract, *query.before, sentence)), names)
+    if not sentence:
+        named = {short for short, _ in known}
+        bare = (word.strip("()[],.;:?") for word in text.split())
+        long_forms = ((word, ACRONYMS.get(word.upper(), "")) for word in bare)
+        known = (*known, *(one for one in long_forms if one[1] and one[0] not in named))
     for short, long in known:
         text = _expanded(text, short, long)
         sentence = _expanded(sentence, short, long)
@@ -231,10 +322,20 @@ def _expanded(text: str, short: str, long: str) -> str:
         return text
     words = text.split(" ")
     for place, word in enumerate(words):
-        if word.strip("()[],.;:") == short:
+        if word.strip("()[],.;:?") == short:
             words[place] = f"{word} {long}"
             return " ".join(words)
     return text
+
+
+def _in_terms(query: Query) -> Query | None:
+    """The typed words without the form of a question, in the terms of papers."""
+    if query.sentence or len(query.text.split()) < _LEAST_WORDS:
+        return None
+    text = _QUESTION.sub("", query.text).strip(" ?.")
+    for pattern, term in _TERMS:
+        text = pattern.sub(term, text)
+    return msgspec.structs.replace(query, text=text) if text and text != query.text else None
 
 
 def _keywords(query: Query, shares: Shares) -> Query | None:

@@ -87,6 +87,30 @@ class SourceQuery(msgspec.Struct, frozen=True, kw_only=True):
     year: int | None = None
 
 
+class Conditions(msgspec.Struct, frozen=True):
+    """Conditions of a search, for the filters that a source has."""
+
+    year_from: int | None = None
+    year_to: int | None = None
+    authors: tuple[str, ...] = ()
+    """Names, of letters and digits only."""
+
+    def years(self, form: str) -> tuple[str, ...]:
+        """The filter of this form, which takes the first and the last year; none without years."""
+        if self.year_from is None and self.year_to is None:
+            return ()
+        return (form.format(self.year_from or FIRST_YEAR, self.year_to or LAST_YEAR),)
+
+    def people(self, form: str) -> tuple[str, ...]:
+        """A filter of this form for each author."""
+        return tuple(form.format(name) for name in self.authors)
+
+
+NO_CONDITIONS = Conditions()
+FIRST_YEAR, LAST_YEAR = 1500, 2100
+"""Years before and after all papers, for a range without one of its ends."""
+
+
 def of_works(source: str, works: tuple[Work, ...] | list[Work]) -> Matched | NoMatch:
     """`Matched`, or `NoMatch` for an empty list."""
     return Matched(source, tuple(works)) if works else NoMatch(source)
@@ -226,13 +250,14 @@ class Source:
             return answer
         return of_works(self.name, resembling(wanted.title, answer.works))
 
-    async def search(self, text: str, limit: int = 20) -> Answer:
-        """Records for words, in the source's own order."""
+    async def search(self, text: str, limit: int = 20, where: Conditions = NO_CONDITIONS) -> Answer:
+        """Records for words, in the source's own order, with the conditions as far as the source
+        has filters for them."""
         if "search" not in self.can:
             return self.unable("does not support search")
         if not text.strip():
             return NoMatch(self.name)
-        answer = await self._search(text.strip()[:300], limit)
+        answer = await self._search(text.strip()[:300], limit, where)
         return Matched(self.name, answer.works[:limit]) if isinstance(answer, Matched) else answer
 
     async def references(self, kind: str, value: str, limit: int = 100) -> Answer:
@@ -255,8 +280,8 @@ class Source:
     async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(wanted.title, MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(text, limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        return await self._query(" ".join((text, *where.authors)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         """The records for words, used for matching and searching unless a source distinguishes

@@ -15,6 +15,7 @@ from citewell.model.query import Direction
 from citewell.sources.contract import (
     Answer,
     Ask,
+    Conditions,
     Failed,
     Fetch,
     NoMatch,
@@ -239,7 +240,11 @@ class Sources:
         )
 
     async def search_each(
-        self, texts: Mapping[str, str], limit: int, budget: TimeBudget | None = None
+        self,
+        texts: Mapping[str, str],
+        where: Conditions,
+        limit: int,
+        budget: TimeBudget | None = None,
     ) -> list[Answer]:
         """The answers of the named sources to their own texts, queried concurrently."""
         return list(
@@ -248,7 +253,7 @@ class Sources:
                     self._within(
                         budget,
                         self.by_name[name],
-                        partial(self.by_name[name].search, text, limit),
+                        partial(self.by_name[name].search, text, limit, where),
                         _itself,
                     )
                     for name, text in texts.items()

@@ -259,10 +259,12 @@ class FillTask:
         seconds: float = ONLINE_SECONDS,
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
+        model: bool = True,
     ) -> None:
         """With `online`, the allowed sources are queried if the library's results are poor, for at
         most `seconds` in each `search`. `choices` are made beforehand, by the number of a
         placeholder counted from 1; None leaves it open. `choose` is called for each of the others.
+        Without `model` nothing is sent to the language model.
         """
         self._engine = engine
         self._options = options
@@ -274,9 +276,10 @@ class FillTask:
         self._choose = choose
         self._chosen: dict[PlaceId, tuple[Hit | None, str]] | None = None
         """The choices with the reasons of open ones, from the first plan on."""
-        self._picks = picks(options)
-        self._verifies = self._picks and options.llm.verify
-        self._stages = 1 + self._picks + self._verifies
+        self._model = model
+        self._depth = picks(options) if model else 0
+        self._verifies = bool(self._depth) and options.llm.verify
+        self._stages = 1 + bool(self._depth) + self._verifies
         self._found: dict[Query, Found] = {}
         """Keyed by the query without its paper: new entries alone are no reason to search again."""
         self._supported: dict[tuple[str, str], Supported] = {}
@@ -321,15 +324,16 @@ class FillTask:
         for start in range(0, len(queries), SLICE):
             _check(cancel)
             progress(SEARCHING, start, total)
-            part = queries[start : start + SLICE]
-            results += self._engine.find_batch(part, self._count, tier="deep", cancel=cancel)
+            part = [replace(one, model=self._model) for one in queries[start : start + SLICE]]
+            depth = max(self._count, self._depth)
+            results += self._engine.find_batch(part, depth, tier="deep", cancel=cancel)
         if self._online:
             self._ask_sources(queries, results, left, progress, cancel)
         for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
-            if self._picks:
+            if self._depth:
                 progress(ASKING, number, total)
-            pick = self._picks and query in left
-            found = choose(self._engine, query, result, pick=pick, cancel=cancel)
+            pick = self._depth if query in left else 0
+            found = choose(self._engine, query, result, self._count, pick=pick, cancel=cancel)
             self._found[_bare(query)] = found
 
     def _ask_sources(
@@ -356,7 +360,7 @@ class FillTask:
             joined = self._engine.ask_sources(
                 [queries[number] for number in part],
                 [results[number] for number in part],
-                self._count,
+                max(self._count, self._depth),
                 seconds=max(0.0, end - time.monotonic()),
                 cancel=cancel,
             )

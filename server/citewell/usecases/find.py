@@ -124,23 +124,23 @@ def find_papers(
     queries: Sequence[Query],
     count: int,
     *,
-    pick: bool,
+    pick: int,
     tier: Tier = "deep",
     progress: Progress = no_progress,
     cancel: Cancel | None = None,
 ) -> list[Found]:
-    """The best `count` papers for each query, in order. With `pick` the language model chooses
-    among the papers of each. Raises only `Cancelled`."""
+    """The best `count` papers for each query, in order. The language model chooses among the best
+    `pick` of each, unless that is 0. Raises only `Cancelled`."""
     total = len(queries) * (2 if pick else 1)
     results: list[SearchResult] = []
     for number, query in enumerate(queries):
         progress(SEARCHING, number, total)
-        results.append(engine.find(query, count, tier=tier, cancel=cancel))
+        results.append(engine.find(query, max(count, pick), tier=tier, cancel=cancel))
     found: list[Found] = []
     for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
         if pick:
             progress(ASKING, number, total)
-        found.append(choose(engine, query, result, pick=pick, cancel=cancel))
+        found.append(choose(engine, query, result, count, pick=pick, cancel=cancel))
     return found
 
 
@@ -149,24 +149,30 @@ def find_in_one_pass(
     queries: Sequence[Query],
     count: int,
     *,
-    pick: bool,
+    pick: int,
     cancel: Cancel | None = None,
 ) -> list[Found]:
     """Return what `find_papers` does, faster for many queries and without progress."""
-    results = engine.find_batch(queries, count, tier="deep", cancel=cancel)
+    results = engine.find_batch(queries, max(count, pick), tier="deep", cancel=cancel)
     return [
-        choose(engine, query, result, pick=pick, cancel=cancel)
+        choose(engine, query, result, count, pick=pick, cancel=cancel)
         for query, result in zip(queries, results, strict=True)
     ]
 
 
 def choose(
-    engine: Engine, query: Query, result: SearchResult, *, pick: bool, cancel: Cancel | None = None
+    engine: Engine,
+    query: Query,
+    result: SearchResult,
+    count: int,
+    *,
+    pick: int,
+    cancel: Cancel | None = None,
 ) -> Found:
-    """The results for a query, after the language model's choice if it is to `pick` and the first
-    paper is not certain. Raises only `Cancelled`."""
+    """The first `count` results for a query, after the language model's choice if it is to `pick`
+    and the first paper is not certain. Raises only `Cancelled`."""
     picked = None
-    if pick and result.hits and not is_named_whole(query, result.hits):
+    if pick and query.model and result.hits and not is_named_whole(query, result.hits):
         picked = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
         if picked.by == "model":
             result = msgspec.structs.replace(
@@ -174,6 +180,8 @@ def choose(
                 hits=chosen_first(result.hits, picked),
                 variant=f"{result.variant}+{picked.program}",
             )
+    if len(result.hits) > count:
+        result = msgspec.structs.replace(result, hits=result.hits[:count])
     confidence = confidence_of(query, result.hits)
     return Found(query=query, result=result, confidence=confidence, picked=picked)
 

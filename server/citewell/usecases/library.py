@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from citewell.documents.bib.edit import new_bib_text
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
 
 LOADING_SECONDS = 120.0
 """Seconds that the first search waits for models being loaded."""
+BUILT = ".built"
+"""Folder next to the libraries for works from Python."""
 SOURCES_SECONDS = 30.0
 """Seconds that `find` waits for the sources; later answers are left out."""
 
@@ -163,12 +166,13 @@ class Library(Closing):
         year_from: int | None = None,
         year_to: int | None = None,
         pick: bool = False,
+        model: bool = True,
     ) -> Found:
         """The best papers for a title, a topic, a sentence or an identifier.
 
         Filters work without words; `kind` is an entry type, "survey", "dataset" or "benchmark". A
         paper without a stated language passes `language` unless `strict_language`. With `pick` the
-        language model chooses one, which comes first.
+        language model chooses one, which comes first; without `model` nothing is sent to it.
         """
         return self.find_many(
             [text],
@@ -181,6 +185,7 @@ class Library(Closing):
             year_from=year_from,
             year_to=year_to,
             pick=pick,
+            model=model,
         )[0]
 
     def find_many(
@@ -189,13 +194,14 @@ class Library(Closing):
         """Return the answer of `find` to each text, in order, in one pass over the index; `filters`
         are those of `find`. An online library asks the sources for one text after the other."""
         queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
+        depth = self.options.llm.pick_depth if pick else 0
         if not self.online and len(queries) > 1:
-            return find_in_one_pass(self.engine, queries, limit, pick=pick)
+            return find_in_one_pass(self.engine, queries, limit, pick=depth)
         found: list[Found] = []
         for query in queries:
             if self.online:
                 self.engine.wait_online(query, SOURCES_SECONDS)
-            found += find_papers(self.engine, [query], limit, pick=pick)
+            found += find_papers(self.engine, [query], limit, pick=depth)
         return found
 
     def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:
@@ -220,6 +226,33 @@ class Library(Closing):
         from then on (`sources.keep`); return problems."""
         return self.engine.keep([work.id for work in works])
 
+    def build(
+        self, works: Iterable[Work], progress: Progress = no_progress, cancel: Cancel | None = None
+    ) -> int:
+        """Build the library from these works and its other sources; return its number of works.
+
+        They replace the works of an earlier call, and are stored next to the library. Only `id` and
+        `title` are needed. Raises `Cancelled`, and `CitewellError` if it cannot be built.
+        """
+        from citewell.corpus.layout import library_path
+        from citewell.model.system.files import write_atomically
+        from citewell.usecases.library_fetch import Built, run_command
+
+        own = self.options.library
+        path = library_path(own.path, own.name)
+        file = path.parent / BUILT / f"{own.name}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = [
+            msgspec.json.encode(
+                {**msgspec.to_builtins(one), "authors": [author.display for author in one.authors]}
+            )
+            for one in works
+        ]
+        write_atomically(file, b"\n".join((*lines, b"")))
+        self.close()
+        arguments = ["library", "add", "--json", "--format", "records", "--", str(file)]
+        return run_command(self.options, arguments, Built, progress, cancel).works
+
     # -- fill ----------------------------------------------------------------------------------
 
     def fill(
@@ -232,13 +265,15 @@ class Library(Closing):
         seconds: float = ONLINE_SECONDS,
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
+        model: bool = True,
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> FillPlan:
         """Plan a citation for every placeholder of a paper and its files; nothing is written.
 
-        See `FillTask`; an online library asks the allowed sources for what it answers badly, for
-        at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
+        Without `model` nothing is sent to the language model. See `FillTask`; an online library
+        asks the allowed sources for what it answers badly, for at most `seconds`. Raises
+        `CitewellError` for a file that is no LaTeX and no Markdown.
         """
         paper = Path(paper)
         if format_of(paper) in (None, Format.BIBTEX):
@@ -253,6 +288,7 @@ class Library(Closing):
             seconds=seconds,
             choices=choices,
             choose=choose,
+            model=model,
         )
 
         def plan() -> FillPlan:

@@ -91,7 +91,9 @@ class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.source}: {self.works:,} works, about {size:,} MB and {minutes:,} min"
 
 
-class _Built(msgspec.Struct, frozen=True):
+class Built(msgspec.Struct, frozen=True):
+    """The library after a build."""
+
     works: int = 0
 
 
@@ -105,7 +107,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """In all runs of the same request."""
     done: bool
     problem: Problem | None = None
-    built: _Built = _Built()
+    built: Built = Built()
 
     @property
     def works(self) -> int:
@@ -151,7 +153,7 @@ def measure(options: Options, request: FetchRequest, cancel: Cancel | None = Non
     `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer."""
     _see_permission(options, request)
     arguments = ["library", "fetch", "--dry-run", "--json", *request.arguments]
-    return _run(options, arguments, FetchSize, no_progress, cancel)
+    return run_command(options, arguments, FetchSize, no_progress, cancel)
 
 
 def fetch(
@@ -165,7 +167,7 @@ def fetch(
     _see_permission(options, request)
     progress(FETCHING, 0, 100)
     arguments = ["library", "fetch", "--yes", "--json", *request.arguments]
-    return _run(options, arguments, Fetched, progress, cancel)
+    return run_command(options, arguments, Fetched, progress, cancel)
 
 
 FEWEST_REFERENCES, LEAST_HELD = 10, 0.3
@@ -195,7 +197,7 @@ def suggestions(options: Options, paper: Path, cancel: Cancel | None = None) -> 
     """Requests in words for works that a paper or `.bib` cites and the library lacks, the most
     useful one first. Queries no source. Raises as `measure` does."""
     arguments = ["library", "coverage", "--json", "--", str(paper)]
-    found = _run(options, arguments, _Coverage, no_progress, cancel)
+    found = run_command(options, arguments, _Coverage, no_progress, cancel)
     return [command.removeprefix(_PREFIX) for command in found.commands]
 
 
@@ -214,7 +216,7 @@ def _see_permission(options: Options, request: FetchRequest) -> None:
         raise CitewellError(Problem("sources-off", message, hint))
 
 
-def _run(
+def run_command(
     options: Options, arguments: list[str], kind: type[T], progress: Progress, cancel: Cancel | None
 ) -> T:
     """Run a command to its end; return its JSON as a `kind`."""

@@ -56,6 +56,7 @@ def hostile_records() -> list[dict[str, Any]]:
             "year": 2001,
             "venue": text[:60],
             "abstract": text,
+            "keywords": ["striped fish", text[:200]],
             "url": "javascript:alert(4)",
             "kind": "article",
             "source": "hostile",

@@ -41,6 +41,13 @@ def test_hostile_records_stay_text(open_page: Any, url: str, width: int) -> None
         assert page.locator("a[href^='javascript:'], main img, main script, main b").count() == 0
 
 
+def test_a_keyword_of_a_record_finds_the_papers_that_have_it(open_page: Any, url: str) -> None:
+    page, _ = open_page(url, "/?view=paper&id=evil:markup")
+    page.get_by_role("link", name="striped fish", exact=True).click()
+    settled(page)
+    expect(page.locator(".paper")).to_have_count(4)
+
+
 def test_the_page_waits_for_a_server_that_is_gone(
     open_page: Any, page_env: dict[str, str], serving: Any
 ) -> None:

@@ -115,8 +115,9 @@ def test_openalex_records_tell_what_papers_cite_and_how_often_they_are_cited(
     assert report.sources[0].lists == 4
     library = opened()
     priors = part_of(library, works)
-    # One reference is too few to say anything; one that no record names is left out.
+    # A reference that no record names is left out; one alone links, and says nothing of a topic.
     assert lists_of(priors) == {
+        title_key(WORKS[3]): keys(WORKS[1]),
         title_key(WORKS[2]): keys(WORKS[1], WORKS[3], WORKS[5]),
         title_key(WORKS[4]): keys(WORKS[1], WORKS[2], WORKS[3]),
         title_key(WORKS[5]): keys(WORKS[1], WORKS[3], WORKS[4]),

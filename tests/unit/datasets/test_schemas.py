@@ -146,6 +146,11 @@ def test_a_parquet_part_is_refused_with_the_way_to_convert_it(beir, tmp_path):
     with pytest.raises(CitewellError) as caught:
         list(open_data(folder).works())
     assert "to_json" in caught.value.problem.hint
+    (tmp_path / "questions.parquet").write_bytes(b"PAR1 and more")
+    with pytest.raises(CitewellError) as caught:
+        open_data(tmp_path / "questions.parquet")
+    assert caught.value.problem.code == "data-set-parquet"
+    assert "questions.jsonl" in caught.value.problem.hint
 
 
 def test_litsearch_query_records_have_their_kind_as_tags(write_lines):

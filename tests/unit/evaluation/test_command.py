@@ -1,6 +1,7 @@
 """`citewell eval` as a user runs it, on a real small library."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,57 @@ def test_the_data_sets_own_corpus_becomes_a_library_that_is_built_once(
     before = (made / "library" / "CURRENT").read_bytes()
     citewell(*flags)
     assert (made / "library" / "CURRENT").read_bytes() == before
+
+
+def test_ndcg_weighs_answers_by_the_grades_of_trec_judgements(citewell, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "cache_folder", lambda: tmp_path / "cache")
+    folder = tmp_path / "graded"
+    (folder / "qrels").mkdir(parents=True)
+    corpus = [
+        {"_id": "d1", "title": "How do glaciers flow", "text": "How do glaciers flow downhill."},
+        {"_id": "d2", "title": "Rivers of Ice", "text": "Glaciers are rivers."},
+        {"_id": "d3", "title": "Towers of Sand", "text": "Dunes wander."},
+    ]
+    queries = [{"_id": "q1", "text": "how do glaciers flow"}]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    judgements = "q1 0 d1 1\nq1 0 d2 4\nq1 0 d3 0\n"
+    (folder / "qrels" / "test.txt").write_text(judgements, encoding="utf-8")
+    flags = ("--own-corpus", "--method", "bm25", "--depth", 10, "--json", "r.json")
+    out = citewell("eval", "--data", folder, *flags)
+    assert out.exit_code == 0, out.output
+    result = results.load(Path("r.json"))
+    (item,) = result.items
+    assert sorted(item.grades) == [1, 4]
+    (one,) = result.runs[0].judged
+    assert (one.ranks, one.grades) == ((1, 2), (1, 4))
+    ideal = 4 + 1 / math.log2(3)
+    ndcg = result.runs[0].figure("ndcg@10").by_question.mean
+    assert ndcg == pytest.approx((1 + 4 / math.log2(3)) / ideal)
+    assert result.runs[0].figure("recall@5").by_question.mean == 1.0
+
+
+def test_a_pool_is_graded_and_read_back_as_questions(citewell, tmp_path):
+    (tmp_path / "queries.txt").write_text("dropout in deep networks\n\nbeam search\n")
+    methods = ("--methods", "bm25", "--methods", "pipeline")
+    out = citewell("eval", "pool", "queries.txt", *methods)
+    assert out.exit_code == 0, out.output
+    head, *rows = [line.split("\t") for line in out.stdout.splitlines()]
+    assert head == ["query_id", "query", "id", "title", "year", "abstract", "grade"]
+    assert {row[0] for row in rows} == {"q1", "q3"}
+    assert 10 <= len(rows) <= 40 and len({(row[0], row[2]) for row in rows}) == len(rows)
+    grades = {"Dropout Regularises Deep Networks": "3", "Beam Search Revisited": "1"}
+    graded = [[*row[:-1], grades.get(row[3], "0") if row[0] == "q1" else ""] for row in rows]
+    text = "\n".join("\t".join(row) for row in [head, *graded])
+    (tmp_path / "pool.tsv").write_text(text + "\n", encoding="utf-8")
+    out = citewell("eval", "--data", "pool.tsv", "--method", "pipeline", "--json", "r.json")
+    assert out.exit_code == 0, out.output
+    result = results.load(Path("r.json"))
+    (item,) = result.items
+    assert (result.data.schema, item.id, item.held) == ("pool", "q1", len(set(item.grades)))
+    assert result.data.counts["queries without a right answer"] == 1
+    assert citewell("eval", "pool").exit_code == 2
 
 
 def test_the_list_names_data_sets_schemas_and_methods(citewell):

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
@@ -82,6 +83,18 @@ def test_the_text_of_a_record_cannot_become_markup():
     assert "javascript" not in work_card(evil)
     assert "https" not in work_card(evil)
     assert fenced("```\nout") == "````bibtex\n```\nout\n````"
+
+
+def test_cards_show_keywords_and_the_authors_own_first():
+    work = replace(WORK, keywords=("graph *theory*", *(f"k{n}" for n in range(20))))
+    card = work_card(work)
+    assert "\n\nKeywords: graph \\*theory\\*, k0, k1, " in card
+    assert ", k10, ...\n" in card and "k11" not in card
+    (own,) = parse_bib("@misc{k, title={T}, keywords={walks; to read}}").entries
+    (bare,) = parse_bib("@misc{k, title={T}}").entries
+    assert "Keywords: walks, to read" in entry_card(own, known=EntryFacts(record=work))
+    assert "Keywords: graph" in entry_card(bare, known=EntryFacts(record=work))
+    assert "Keywords" not in entry_card(bare) + work_card(WORK)
 
 
 def test_a_retracted_paper_says_so():

@@ -102,6 +102,42 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
     assert "chosen" not in place and len(model.requests) == before
 
 
+def test_without_choose_nothing_is_sent_to_the_model(
+    http_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    pytest.importorskip("dspy")
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
+    llm = LlmOptions(
+        provider="llamacpp", model="scripted", base_url=model.url, daily_tokens=0, daily_cost=0.0,
+        rerank="pointwise", reformulate=True, verify=True,
+    )  # fmt: skip
+    options = replace(http_options, llm=llm)
+    engine = LocalEngine.open(options)
+    client = client_of(options, engine)
+    document = {"path": "main.md", "text": "Attention [@?attention] helps.", "threshold": 0}
+    question = {"query": "attention in translation", "overview": True}
+    bodies: list[tuple[str, dict[str, Any]]] = [
+        ("find", {"text": PASSAGE}), ("find", {"queries": ["attention", "graphs"]}),
+        ("fill", document), ("explore", question),
+    ]  # fmt: skip
+    for name, body in bodies:
+        assert client.post(f"/v1/{name}", json={**body, "choose": False}).status_code == 200
+        assert not model.requests, name
+    for name, body in bodies:
+        assert client.post(f"/v1/{name}", json=body).status_code == 200
+        assert model.requests, f"{name} asks it by default"
+        model.requests.clear()
+    engine.close()
+
+
+def test_the_model_chooses_from_its_own_number_of_papers(asked_model: Any, model: Any) -> None:
+    for k in (1, 2, 12):
+        (place,) = asked_model.post("/v1/find", json={"text": PASSAGE, "k": k}).json()["places"]
+        assert len(place["papers"]) == k
+        assert "[8]" in str(model.requests[-1]) and "[9]" not in str(model.requests[-1])
+    assert asked_model.post("/v1/pick", json={"text": PASSAGE, "k": 2}).json()["of"] == 8
+
+
 @pytest.mark.parametrize("choice", ["2", "none"])
 def test_what_the_model_says_is_quoted_and_names_nothing_else(
     asked_model: Any, model: Any, chat: Any, choice: str

@@ -105,6 +105,22 @@ async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
     assert second["paper"]["id"] == "fx:1"
 
 
+async def test_without_choose_nothing_is_sent_to_the_model(
+    engine: LocalEngine, options: Options, model: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "main.tex").write_text(f"\\begin{{document}}\n{PASSAGE}\n\\end{{document}}\n")
+    for name, arguments in (
+        ("find_citations", {"text": PASSAGE}),
+        ("fill_document", {"path": "main.tex"}),
+        ("explore_papers", {"query": "attention in translation"}),
+    ):
+        await call_tool(engine, options, name, tmp_path, choose=False, **arguments)
+        assert not model.requests, name
+        await call_tool(engine, options, name, tmp_path, **arguments)
+        assert model.requests, f"{name} asks it by default"
+        model.requests.clear()
+
+
 async def test_what_the_model_says_of_an_abstract_comes_with_the_citation(
     engine: LocalEngine, options: Options, model: Any, chat: Any, tmp_path: Path
 ) -> None:

@@ -51,6 +51,18 @@ def test_an_acronym_that_the_passage_writes_out_is_found_there() -> None:
     assert "NER named entity recognition is old" in variants(query, shares)[0].sentence
 
 
+def test_typed_words_are_put_in_the_terms_of_papers() -> None:
+    texts = {
+        "how to make language models smaller?": "compression of language models",
+        "What are the best ways to detect fake news": "detect misinformation detection",
+        "gnn for molecules": "gnn graph neural network for molecules",
+        "RAG": "RAG retrieval augmented generation",
+    }
+    for text, term in texts.items():
+        assert [one.text for one in variants(Query(text=text), shares)] == [term]
+    assert variants(Query(sentence="We make models smaller [CITATION]."), shares) == []
+
+
 def test_what_is_written_out_in_the_sentence_is_not_said_again() -> None:
     query = Query(sentence="Graph attention networks (GAT) [CITATION].")
     assert all("(GAT) graph" not in one.sentence for one in variants(query, shares))

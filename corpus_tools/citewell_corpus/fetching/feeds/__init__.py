@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from citewell_corpus.fetching.contract import Feed
+from citewell_corpus.fetching.contract import Feed, Selection
 
 FEEDS: dict[str, str] = {
     "openalex": "openalex:OpenAlexFeed",
@@ -18,8 +18,13 @@ FEEDS: dict[str, str] = {
 """Name -> module and class, in display order."""
 
 
-def feed_named(name: str) -> Feed:
-    """The feed of a source."""
-    module, _, kind = FEEDS[name].partition(":")
+SEARCHED = {"arxiv": "arxiv:ArxivSearchFeed"}
+"""The feeds for words, of sources whose bulk interface takes none."""
+
+
+def feed_named(name: str, selection: Selection) -> Feed:
+    """The feed of a source for a selection."""
+    feeds = SEARCHED if selection.query and name in SEARCHED else FEEDS
+    module, _, kind = feeds[name].partition(":")
     feed: Feed = getattr(import_module(f"citewell_corpus.fetching.feeds.{module}"), kind)()
     return feed

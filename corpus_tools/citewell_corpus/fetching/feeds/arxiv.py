@@ -1,4 +1,7 @@
-"""arXiv by category and date, over OAI-PMH. https://info.arxiv.org/help/oa/"""
+"""arXiv by category and date over OAI-PMH, and by words over its search.
+
+https://info.arxiv.org/help/oa/ and https://info.arxiv.org/help/api/
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy, parse_xml
+from citewell.model.identifiers import arxiv_id
+from citewell.model.names import split_authors
+from citewell.sources.adapters.arxiv import Arxiv
+from citewell.sources.contract import (
+    LAST_YEAR,
+    Ask,
+    Conditions,
+    NonsenseError,
+    Source,
+    SourcePolicy,
+    bare_words,
+    parse_xml,
+)
 from citewell_corpus.fetching.contract import BaseFeed, FetchedPage, Selection
 
 if TYPE_CHECKING:
@@ -14,6 +29,9 @@ if TYPE_CHECKING:
 
 _OAI = "{http://www.openarchives.org/OAI/2.0/}"
 _ARXIV = "{http://arxiv.org/OAI/arXiv/}"
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_ENTRY = "{http://arxiv.org/schemas/atom}"
+_OPENSEARCH = "{http://a9.com/-/spec/opensearch/1.1/}"
 _NAME_PARTS = ("keyname", "forenames", "suffix")
 
 
@@ -39,8 +57,8 @@ class ArxivFeed(BaseFeed):
     name = "arxiv"
     source = _ArxivOai
     format = "arxiv"
-    fields = frozenset({"categories", "since", "until"})
-    needs = frozenset({"categories"})
+    fields = frozenset({"categories", "query", "since", "until"})
+    needs = frozenset({"categories", "query"})
     page_size = 1000
 
     def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
@@ -79,6 +97,76 @@ class ArxivFeed(BaseFeed):
         return FetchedPage(
             records=tuple(records), cursor=f"{index} {token}" if token else following, total=total
         )
+
+
+class ArxivSearchFeed(BaseFeed):
+    """The search, a hundred papers a page; the lines are those of `ArxivFeed`."""
+
+    name = "arxiv"
+    source = Arxiv
+    format = "arxiv"
+    fields = frozenset({"categories", "query", "since", "until"})
+    needs = frozenset({"query"})
+    page_size = 100
+
+    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
+        """The papers with all words, in one of the categories; the cursor is a number of papers."""
+        wanted = [f"all:{word}" for word in bare_words(selection.query)]
+        if selection.categories:
+            wanted.append(f"({' OR '.join(f'cat:{name}' for name in selection.categories)})")
+        where = Conditions(selection.since, selection.until)
+        wanted += where.years("submittedDate:[{}01010000 TO {}12312359]")
+        if changed_since:
+            since = changed_since.replace("-", "")
+            wanted.append(f"submittedDate:[{since}0000 TO {LAST_YEAR}12312359]")
+        params = (
+            ("search_query", " AND ".join(wanted)),
+            ("start", cursor or "0"),
+            ("max_results", str(self.page_size)),
+            ("sortBy", "submittedDate"),
+            ("sortOrder", "ascending"),
+        )
+        return Ask(path="/query", params=params, accept="*/*")
+
+    def page(self, selection: Selection, cursor: str, body: bytes) -> FetchedPage:
+        """The papers of an answer."""
+        root = parse_xml(body)
+        total = (root.findtext(f"{_OPENSEARCH}totalResults") or "").strip()
+        if root.tag != f"{_ATOM}feed" or not total.isdigit():
+            raise NonsenseError("the body is not an Atom feed with a total")
+        entries = root.findall(f"{_ATOM}entry")
+        end = int(cursor or 0) + len(entries)
+        return FetchedPage(
+            records=tuple(map(_entry_line, entries)),
+            cursor=str(end) if entries and end < int(total) else "",
+            total=int(total),
+        )
+
+
+def _entry_line(entry: Element) -> bytes:
+    def text(name: str) -> str:
+        found = entry.find(name)
+        return "" if found is None else " ".join("".join(found.itertext()).split())
+
+    names = (author.findtext(f"{_ATOM}name") or "" for author in entry.iter(f"{_ATOM}author"))
+    created = text(f"{_ATOM}published")[:10]
+    return msgspec.json.encode(
+        {
+            "id": arxiv_id(text(f"{_ATOM}id")),
+            "title": text(f"{_ATOM}title"),
+            "authors_parsed": [
+                [one.family, one.given, one.suffix]
+                for name in names
+                for one in split_authors(" ".join(name.split()))
+            ],
+            "categories": " ".join(one.get("term", "") for one in entry.iter(f"{_ATOM}category")),
+            "abstract": text(f"{_ATOM}summary"),
+            "doi": text(f"{_ENTRY}doi"),
+            "journal-ref": text(f"{_ENTRY}journal_ref"),
+            "update_date": text(f"{_ATOM}updated")[:10] or created,
+            "versions": [{"created": created}],
+        }
+    )
 
 
 def _set(category: str) -> str:

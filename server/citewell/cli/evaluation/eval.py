@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from citewell.cli.evaluation.questions import (
     CORPORA,
@@ -27,11 +28,21 @@ from citewell.cli.evaluation.tasks import (
     evaluate_replay,
     evaluate_typed,
     holds_references,
+    pooled,
     show_explore,
     show_replay,
     show_typed,
 )
-from citewell.cli.terminal import FINDINGS, OK, Bars, Session, console, save_report, show_problems
+from citewell.cli.terminal import (
+    FINDINGS,
+    OK,
+    Bars,
+    Session,
+    console,
+    echo_exact,
+    save_report,
+    show_problems,
+)
 
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
@@ -42,6 +53,10 @@ if TYPE_CHECKING:
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
+POOL = "pool"
+"""Stands for a paper, and has a pool made."""
+POOLED = 10
+"""Papers of each method in a pool."""
 RETRIEVER_MS = 600_000
 """Time limit of a retriever in a measurement."""
 
@@ -60,7 +75,10 @@ RETRIEVER_MS = 600_000
     type=click.Choice(MODES),
     help="Methods to measure. Default: all; for papers, pipeline; for paperet, text-baselines.",
 )
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
+@click.option(
+    "--method", "--methods", "methods", multiple=True, metavar="NAME",
+    help="One method (repeatable).",
+)  # fmt: skip
 @click.option(
     "--without",
     multiple=True,
@@ -124,6 +142,9 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
 
     PAPERS are .tex or Markdown files: each citation in them is removed and searched for. Without
     PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the library.
+
+    `citewell eval pool QUERIES` writes the first ten papers (--depth) of the methods for each line
+    of the file QUERIES as a table, to be graded in its column `grade` and read with --data.
     """
     session: Session = ctx.obj
     if flags["listing"]:
@@ -134,6 +155,14 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
         _compare_files(pair, flags["seed"])
         return
     papers: tuple[Path, ...] = flags["papers"]
+    if papers[:1] == (Path(POOL),) and not Path(POOL).exists():
+        if len(papers) != 2:
+            raise click.UsageError("`citewell eval pool` takes one file of queries.")
+        given = ctx.get_parameter_source("depth") is ParameterSource.COMMANDLINE
+        depth = flags["depth"] if given else POOLED
+        options = _measured(session.load().options)
+        echo_exact(pooled(papers[1], _methods(options, flags, own=False), options, depth))
+        return
     if flags["half_typed"] and not flags["typed"]:
         raise click.UsageError("--half-typed requires --typed.")
     if flags["own_corpus"] and papers:
@@ -154,16 +183,12 @@ def _refuse_page(flags: dict[str, Any], *, has_page: bool = False) -> None:
         raise click.UsageError("--html has no page for this; write the figures with --json.")
 
 
-def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
-    import msgspec
+def _measured(options: Options) -> Options:
+    """The settings for a measurement."""
     from msgspec.structs import replace
 
-    from citewell_lab.evaluation import page, results, table
-    from citewell_lab.evaluation.evaluate import evaluate
-
-    options = session.load(papers[0] if papers else None).options
     # The user's own history must not influence the figures.
-    options = replace(
+    return replace(
         options,
         learning=replace(options.learning, enabled=False),
         # The user's accepted papers belong to no data set.
@@ -171,6 +196,15 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         # A busy machine must not influence the figures either.
         retrieval=replace(options.retrieval, timeout_ms=RETRIEVER_MS),
     )
+
+
+def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
+    import msgspec
+
+    from citewell_lab.evaluation import page, results, table
+    from citewell_lab.evaluation.evaluate import evaluate
+
+    options = _measured(session.load(papers[0] if papers else None).options)
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a folder, not a file.")

@@ -1,5 +1,5 @@
 """Tasks of `citewell eval` beyond citing sentences: typed words (`--typed`), papers replayed in
-order (`--replay`), literature searches (`--mode explore`), and checks of references.
+order (`--replay`), literature searches (`--mode explore`), pools, and checks of references.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import click
 from citewell.cli.terminal import OK, Session, console, save_results, show_problems
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
 
-    from citewell.model import Question
+    from citewell.model import Question, Work
     from citewell.options import Options
     from citewell_corpus.processes import Progress
     from citewell_lab.evaluation.explore import PassOutcome
+    from citewell_lab.evaluation.methods import SearchMethod
     from citewell_lab.evaluation.references import ReferenceEvaluation, ReferenceFigures
     from citewell_lab.evaluation.replay import LearningFigures, ReplayedCitation
     from citewell_lab.evaluation.results import DataInfo, Setting
@@ -268,6 +271,32 @@ def show_explore(answers: list[PassOutcome], info: DataInfo, flags: dict[str, An
     out.print(f"Listed papers without a record: {unbacked}.")
     save_results(flags, {"data": info, "lines": lines, "answers": answers})
     return unbacked
+
+
+def pooled(path: Path, methods: list[SearchMethod], options: Options, depth: int) -> str:
+    """The pool of the first `depth` papers of each method, for each line of a file."""
+    from citewell.model import Query
+    from citewell.usecases.find import in_sentence
+    from citewell_lab.datasets.pool import pool_text
+    from citewell_lab.evaluation.evaluate import open_engine
+
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    texts = {f"q{number}": line for number, line in enumerate(lines, 1) if line}
+    if not texts:
+        raise click.UsageError(f"{path} has no line with words.")
+    queries = [in_sentence(Query(text=text), options) for text in texts.values()]
+    found: dict[str, list[Work]] = {name: [] for name in texts}
+    for method in methods:
+        if method.baseline:
+            continue
+        engine = open_engine(method.options(options))
+        try:
+            results = engine.find_batch(queries, depth, tier=method.tier, explained=0)
+        finally:
+            engine.close()
+        for papers, result in zip(found.values(), results, strict=True):
+            papers += (hit.work for hit in result.hits)
+    return pool_text(texts, found)
 
 
 def holds_references(name: str, schema: str) -> bool:

@@ -22,6 +22,7 @@ from citewell.model.document import Document, KeyUse, Placeholder, Span
 from citewell.model.venues import shown_venue
 from citewell.model.words import certainty, words_of
 from citewell.sources.registry import source_titles, titles_of_work
+from citewell.sources.values import keywords
 
 # A paper as a Markdown card for a hover or beside a completion list.
 
@@ -33,6 +34,7 @@ _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
 _ANTHOLOGY = re.compile(
     r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
 )
+MAX_KEYWORDS = 12
 MAX_PLACES = 6
 MAX_FINDINGS = 4
 
@@ -73,6 +75,7 @@ def work_card(
         parts.append("**This paper was retracted.**")
     if work.abstract:
         parts.append(escape(shorten(work.abstract, MAX_ABSTRACT)))
+    parts.append(_keyword_line(work.keywords))
     if text := quoted(evidence):
         parts.append(f"> {escape(text)}")
     # The matching sentence is quoted above.
@@ -101,8 +104,17 @@ def entry_card(entry: BibEntry, path: str = "", known: EntryFacts | None = None)
     abstract = entry.get("abstract") or (record.abstract if record is not None else "")
     if abstract and known.abstract:
         parts.append(escape(shorten(abstract, MAX_ABSTRACT)))
+    theirs = () if record is None else record.keywords
+    parts.append(_keyword_line(keywords(entry.get("keywords")) or theirs))
     parts.append(_standing(entry, path, known))
     return "\n\n".join(part for part in parts if part)
+
+
+def _keyword_line(found: Sequence[str]) -> str:
+    if not found:
+        return ""
+    more = ", ..." if len(found) > MAX_KEYWORDS else ""
+    return f"Keywords: {', '.join(escape(one) for one in found[:MAX_KEYWORDS])}{more}"
 
 
 def _summary(entry: BibEntry) -> str:

@@ -135,9 +135,11 @@ def _has_moved(proof: Evidence) -> bool:
 # The language model's choice among papers, as displayed.
 
 
-def picks(options: Options) -> bool:
-    """Whether a language model chooses: it is configured, and enabled for this."""
-    return options.llm.provider != "none" and options.llm.pick
+def picks(options: Options) -> int:
+    """Number of papers that the language model chooses from; 0 if none is configured, or not
+    enabled for this."""
+    own = options.llm
+    return own.pick_depth if own.provider != "none" and own.pick else 0
 
 
 def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:

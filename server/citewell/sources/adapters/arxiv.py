@@ -13,6 +13,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Failed,
     Matched,
     NoMatch,
@@ -71,9 +72,11 @@ class Arxiv(Source):
         words = " ".join(bare_words(wanted.title))
         return await self._query(f'ti:"{words}"', MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        words = bare_words(text)[:12]
-        return await self._query(" AND ".join(f"all:{word}" for word in words), limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        wanted = [f"all:{word}" for word in bare_words(text)[:12]]
+        wanted += where.people('au:"{}"')
+        wanted += where.years("submittedDate:[{}01010000 TO {}12312359]")
+        return await self._query(" AND ".join(wanted), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("search_query", text), ("max_results", str(limit)))

@@ -13,6 +13,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Matched,
     NonsenseError,
     Source,
@@ -72,6 +73,16 @@ class Crossref(Source):
     async def _match(self, wanted: SourceQuery) -> Answer:
         words = [wanted.title, *wanted.authors, str(wanted.year or "")]
         return await self._query(" ".join(word for word in words if word), MATCHES)
+
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        params = (
+            ("query.bibliographic", text),
+            *((("query.author", " ".join(where.authors)),) if where.authors else ()),
+            *(("filter", one) for one in where.years("from-pub-date:{},until-pub-date:{}")),
+            ("rows", str(limit)),
+            ("select", _SELECT),
+        )
+        return await self.works(Ask(path="/works", params=params), decode_list)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("query.bibliographic", text), ("rows", str(limit)), ("select", _SELECT))

@@ -14,6 +14,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Source,
     SourcePolicy,
     SourceQuery,
@@ -62,8 +63,11 @@ class DataCite(Source):
         words = " ".join(bare_words(wanted.title))
         return await self._query(f'titles.title:"{words}"', MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" AND ".join(bare_words(text)[:12]), limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        filters = (
+            *where.people('creators.name:"{}"'), *where.years("publicationYear:[{} TO {}]")
+        )  # fmt: skip
+        return await self._query(" AND ".join((*bare_words(text)[:12], *filters)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("query", text), ("page[size]", str(limit)), ("disable-facets", "true"))

@@ -12,6 +12,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Source,
     SourcePolicy,
     SourceQuery,
@@ -50,9 +51,11 @@ class EuropePmc(Source):
     async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(f'TITLE:"{" ".join(bare_words(wanted.title))}"', MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
         # Its fields and operators are words in capitals and colons: both are removed.
-        return await self._query(" ".join(bare_words(text.lower())), limit)
+        filters = (*where.people('AUTH:"{}"'), *where.years("PUB_YEAR:[{} TO {}]"))
+        words = " ".join(bare_words(text.lower()))
+        return await self._query(" AND ".join((words, *filters)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (

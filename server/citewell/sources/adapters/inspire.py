@@ -14,6 +14,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Source,
     SourcePolicy,
     SourceQuery,
@@ -70,8 +71,9 @@ class Inspire(Source):
     async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._query(f't "{" ".join(bare_words(wanted.title))}"', MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" and ".join(bare_words(text)[:12]), limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        filters = (*where.people("a {}"), *where.years("date {}->{}"))
+        return await self._query(" and ".join((*bare_words(text)[:12], *filters)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("q", text), ("size", str(limit)), ("fields", _FIELDS))

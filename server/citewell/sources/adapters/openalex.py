@@ -12,6 +12,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Failed,
     Matched,
     NoMatch,
@@ -80,8 +81,16 @@ class OpenAlex(Source):
     async def _match(self, wanted: SourceQuery) -> Answer:
         return await self._filtered(f"title.search:{_plain(wanted.title)}", MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        params = (("search", _plain(text)), ("per_page", str(limit)), ("select", _SELECT))
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        filters = ",".join(
+            (*where.people("raw_author_name.search:{}"), *where.years("publication_year:{}-{}"))
+        )
+        params = (
+            ("search", _plain(text)),
+            *((("filter", filters),) if filters else ()),
+            ("per_page", str(limit)),
+            ("select", _SELECT),
+        )
         return await self.works(Ask(path="/works", params=params), decode_list)
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:

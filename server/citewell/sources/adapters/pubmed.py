@@ -13,6 +13,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Failed,
     NoMatch,
     NonsenseError,
@@ -61,8 +62,9 @@ class PubMed(Source):
         words = " ".join(bare_words(wanted.title))
         return await self._query(f"{words}[title]", MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" ".join(bare_words(text)), limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        filters = (*where.people("{}[au]"), *where.years("{}:{}[dp]"))
+        return await self._query(" AND ".join((" ".join(bare_words(text)), *filters)), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("db", "pubmed"), ("retmode", "json"), ("retmax", str(limit)), ("term", text))

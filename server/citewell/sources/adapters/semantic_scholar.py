@@ -14,6 +14,7 @@ from citewell.sources import values
 from citewell.sources.contract import (
     Answer,
     Ask,
+    Conditions,
     Failed,
     Matched,
     NoMatch,
@@ -77,8 +78,13 @@ class SemanticScholar(Source):
         ask = Ask(path="/paper/search/match", params=params, absent=True)
         return await self.works(ask, decode_list)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        params = (("query", text), ("limit", str(limit)), ("fields", _FIELDS))
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        params = (
+            ("query", " ".join((text, *where.authors))),
+            *(("year", years) for years in where.years("{}-{}")),
+            ("limit", str(limit)),
+            ("fields", _FIELDS),
+        )
         return await self.works(Ask(path="/paper/search", params=params), decode_list)
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:

@@ -13,6 +13,7 @@ from citewell.sources.contract import (
     MATCHES,
     Answer,
     Ask,
+    Conditions,
     Source,
     SourcePolicy,
     SourceQuery,
@@ -50,8 +51,10 @@ class ZbMath(Source):
             text += f' & au:"{" ".join(bare_words(wanted.authors[0]))}"'
         return await self._query(text, MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(" & ".join(f"any:{word}" for word in bare_words(text)), limit)
+    async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
+        wanted = [f"any:{word}" for word in bare_words(text)]
+        wanted += (*where.people('au:"{}"'), *where.years("py:{}-{}"))
+        return await self._query(" & ".join(wanted), limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("search_string", text), ("page", "0"), ("results_per_page", str(limit)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import math
 import time
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, islice, pairwise, takewhile
 
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import EVERY
 from citewell.features.text.evidence import reason, why
-from citewell.model import CitewellError, SearchResult, Work
+from citewell.model import CitewellError, Query, SearchResult, Work
 from citewell.model.query import Direction, TypedQuery, Understood
 from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
@@ -368,7 +369,8 @@ class ResultList:
         editions = {group[0].id: tuple(group[1:]) for group in listed}
         wanted = preferences(understood.query, self._request.order)
         now = datetime.date.today().year
-        chances, relevant = self._judged(ids)
+        question = understood.query.topic or self._request.text
+        chances, relevant = self._judged(ids, Query(text=question))
         tiers, most = self._tiers(others), self._conditions.most
         best = _best(others, chances)
         room = self.count - len(chosen)
@@ -430,7 +432,7 @@ class ResultList:
             words |= counted
         return found, words
 
-    def _judged(self, ids: Sequence[str]) -> tuple[dict[str, float], float]:
+    def _judged(self, ids: Sequence[str], question: Query) -> tuple[dict[str, float], float]:
         """The probability that each paper answers the question, and the cut; empty if the papers
         are not judged."""
         if self.asks_nothing or "judge" in self._request.without:
@@ -446,10 +448,30 @@ class ResultList:
         chances = judge.chances(self._lists, ids)
         if chances is None:
             return {}, 1.0
-        # The passes have too little evidence about papers missing from the library to judge them.
         held = self._held()
-        pairs = zip(ids, chances, strict=True)
-        return {name: chance for name, chance in pairs if name in held}, judge.cut
+        known = {name: chance for name, chance in zip(ids, chances, strict=True) if name in held}
+        others = [name for name in ids if name not in held]
+        return known | self._estimated(known, others, question), judge.cut
+
+    def _estimated(
+        self, known: Mapping[str, float], others: Sequence[str], question: Query
+    ) -> dict[str, float]:
+        """The probability of papers that only sources returned, which no ranker has read: title and
+        abstract give one a place among the papers that the words found in the library, by its
+        likeness to the question, and it has the probability of that place. `known` has those of
+        the library's papers. Empty without vectors."""
+        found = {name for one in self._lists if one.name == "search" for name in one.ids}
+        held = [name for name in known if name in found] if others else []
+        values = self._engine.likeness(question, [*held, *others]) if held else []
+        likeness = sorted(-value for value in values[: len(held)] if value)
+        chances = sorted((known[name] for name in held), reverse=True)[: len(likeness)]
+        alike = sorted(zip(values[len(held) :], others, strict=False), reverse=True)
+        # Of several at one place, the one that is most like the question comes first.
+        return {
+            name: chances[min(bisect(likeness, -value), len(chances) - 1)] * (1 - number * 1e-9)
+            for number, (value, name) in enumerate(alike)
+            if value and chances
+        }
 
     def _held(self) -> set[str]:
         """Ids of the papers found in the library."""
@@ -470,7 +492,8 @@ class ResultList:
             own: list[list[Work]] = []
             others: list[list[Work]] = []
             for group in by_relevance(tier, chances, cut):
-                (own if any(work.id in held for work in group) else others).append(group)
+                placed = group[0].id in chances or any(work.id in held for work in group)
+                (own if placed else others).append(group)
             sure = sum(chances.get(group[0].id, 0.0) >= cut for group in own)
             ordered += _strewn(own, others, sure, room - len(ordered))
         return ordered

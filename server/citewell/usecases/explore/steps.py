@@ -348,7 +348,8 @@ class Steps:
 
     def _with_sources(self) -> list[str]:
         around = self.found.head(AROUND)
-        answer = self._engine.search_sources(self.query, around, cancel=self._cancel)
+        query = replace(self._filters, text=self.query.text, typed_query=self.understood.query)
+        answer = self._engine.search_sources(query, around, cancel=self._cancel)
         self._report(answer.problems)
         new = [(work, _origin(work)) for work in answer.works if self._may_add(work)]
         self.found.keep_linked("sources", self.query.text, new)

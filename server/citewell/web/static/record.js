@@ -64,6 +64,7 @@ function facts(record) {
     record.arxiv && ["arXiv", outside(`https://arxiv.org/abs/${encodeURI(record.arxiv)}`, record.arxiv)],
     record.url && ["Page", outside(record.url)],
     record.kind && ["Kind", kindName(record.kind)],
+    record.keywords?.length && ["Keywords", h("ul", {}, record.keywords.map((one) => h("li", {}, h("a", { href: address({ q: `keyword:"${one}"` }) }, bdi(one)))))],
     ["Origin", bdi(sourcesOf(record).join(", "))],
     ["Records", h("ul", { class: "code" }, record.source.split("; ").map((one) => h("li", {}, bdi(one))))],
   ].filter(Boolean);

@@ -63,7 +63,7 @@ function searchForm(given) {
 
 function results(given) {
   const request = {
-    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no", model: given.get("model") !== "no",
+    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no", choose: given.get("model") !== "no",
     ...(given.get("from") && { year_from: Number(given.get("from")) }),
     ...(given.get("to") && { year_to: Number(given.get("to")) }),
   };
@@ -79,7 +79,7 @@ function results(given) {
   const part = (name, label, checked) => h("label", { class: "line", hidden: true },
     h("input", { type: "checkbox", checked, onchange: (event) => go(address({ ...plain(), [name]: event.target.checked ? "" : "no" })) }), label);
   const sourcesLine = part("sources", "Ask sources", request.online);
-  const modelLine = part("model", "Ask the language model", request.model);
+  const modelLine = part("model", "Ask the language model", request.choose);
   const themes = h("div", { class: "themes" });
   const overview = disclosure("Overview", (panel) => survey(panel, request), { hidden: true }, themes);
   const map = h("a", { class: "quiet-link", hidden: true }, "Map");

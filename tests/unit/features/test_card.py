@@ -2,12 +2,9 @@ import pytest
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
-from citewell.features.citing.citation import key_at
 from citewell.features.citing.hover import (
     EntryFacts,
     entry_card,
-    hover_entry,
-    hover_missing,
     hover_placeholder,
     hovered_placeholder,
     work_card,
@@ -15,8 +12,6 @@ from citewell.features.citing.hover import (
 from citewell.features.text.evidence import escape, fenced
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
-from citewell.model.display_text import shorten
-from citewell.model.document import Span
 
 WORK = Work(
     id="x:1",
@@ -84,28 +79,6 @@ def test_the_text_of_a_record_cannot_become_markup():
     assert fenced("```\nout") == "````bibtex\n```\nout\n````"
 
 
-def test_a_retracted_paper_says_so():
-    assert "retracted" in work_card(Work(id="x", title="t", retracted=True))
-
-
-def test_long_text_is_cut_at_a_word():
-    assert shorten("alpha, beta gamma", 12) == "alpha, beta…"
-    assert shorten("alpha", 5) == "alpha"
-
-
-def test_the_card_of_an_entry_shows_what_the_file_says():
-    bib = parse_bib(
-        "@article{k, title={A {\\'E}tude}, author={Zuse, Konrad and Noether, Emmy},"
-        " journal={J}, year={1969}, abstract={Short.}}",
-        "/p/refs.bib",
-    )
-    card = entry_card(bib.entries[0], "refs.bib")
-    assert "**A Étude**" in card
-    assert "Konrad Zuse, Emmy Noether · *J* · 1969" in card
-    assert "Short." in card
-    assert "`k` in refs.bib" in card
-
-
 def entry_of(text):
     return parse_bib(text, "/p/refs.bib").entries[0]
 
@@ -137,44 +110,6 @@ def test_the_card_of_an_entry_shows_all_that_is_known_of_it():
         "`k` in refs.bib · cited here 2 times: main.tex:3, main.tex:9 · "
         "cited 1,200 times in the literature · record: ACL Anthology",
     ]
-
-
-def test_a_link_that_the_reference_shows_is_not_repeated():
-    entry = entry_of("@misc{k, title={T}, doi={10.1000/x}, eprint={1706.03762}}")
-    known = EntryFacts(
-        reference="T. [https://doi.org/10.1000/x](https://doi.org/10.1000/x)", cited=0
-    )
-    links = entry_card(entry, "refs.bib", known).split("\n\n")[1]
-    assert links == (
-        "[arXiv:1706.03762](https://arxiv.org/abs/1706.03762) · "
-        "[PDF](https://arxiv.org/pdf/1706.03762)"
-    )
-    assert "not cited" in entry_card(entry, "refs.bib", known)
-
-
-def test_a_hover_over_a_key_without_entry_says_so():
-    document = scan_latex(r"a \cite{zuse} b", "/p/main.tex")
-    _, use = key_at(document, 9)
-    card = hover_missing(use)
-    assert "No entry `zuse`" in card.markdown
-    assert document.text[card.span.start : card.span.end] == "zuse"
-
-
-def test_a_hover_over_a_key_names_the_file_as_the_author_would():
-    entry = entry_of("@misc{k, title={T}}")
-    card = hover_entry(Span(1, 2), entry, "/p/bib/refs.bib", "/p/tex/main.tex")
-    assert "`k` in ../bib/refs.bib" in card.markdown
-    assert card.span == Span(1, 2)
-
-
-def test_a_hover_over_a_placeholder_lists_the_papers_for_it():
-    document = scan_latex(r"a \cite<graph stars> b")
-    placeholder = hovered_placeholder(document, 2)
-    assert placeholder is hovered_placeholder(document, 12)
-    card = hover_placeholder(placeholder, [Hit(WORK, 1.0)])
-    assert "1. **Graphs &" in card.markdown
-    assert "none found" in hover_placeholder(placeholder, []).markdown
-    assert hovered_placeholder(document, 0) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.workspace import Workspace
 from citewell.features.checking.lint import CODES, RULES, lint
-from citewell.features.checking.lint_rule import unknown_codes
 from citewell.model.document import Diagnostic, Level
 
 GOOD = """%! refs.bib
@@ -354,10 +353,6 @@ As @shared says.
     )
 
 
-def test_a_bib_that_no_paper_uses_has_no_unused_entries(found):
-    found(GOOD)
-
-
 def test_a_repeated_key_is_an_error_that_leads_to_the_first(found):
     (one,) = found(
         PAPER
@@ -587,10 +582,6 @@ def test_the_settings_change_the_level_of_a_code_or_of_a_group_or_silence_it(fou
         text, "undefined-key", "unresolved-placeholder", undefined="off", undefined_key="warning"
     )
     assert one.level is Level.WARNING
-
-
-def test_a_wrong_code_in_the_settings_is_noticed():
-    assert unknown_codes({"undefined": "off", "undefned-key": "off"}, CODES) == ["undefned-key"]
 
 
 def test_every_code_is_kebab_case_and_stands_once():

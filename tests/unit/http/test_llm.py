@@ -66,20 +66,6 @@ def test_what_cannot_be_asked_is_refused(
     assert problem(client.post(path, json=body))[1] == code
 
 
-def test_of_several_places_the_first_is_chosen_for_and_it_is_said(client: Any) -> None:
-    body = {"text": f"{PASSAGE} And [CITATION].", "candidates": ["fx:1", "fx:5"]}
-    found = client.post("/v1/pick", json=body).json()
-    assert found["status"] == "ranked"
-    assert "places-left-out" in [problem["code"] for problem in found["problems"]]
-
-
-def test_without_a_sentence_support_is_not_checked_and_it_is_said(client: Any) -> None:
-    body = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
-    found = client.post("/v1/verify", json=body).json()
-    assert found["status"] == "not_checked"
-    assert found["problems"][0]["message"] == "The text contains no sentence."
-
-
 def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:
     candidates = ["fx:1", "fx:5", "fx:8"]
     body = {"text": PASSAGE, "candidates": candidates}
@@ -118,20 +104,6 @@ def test_what_the_model_says_is_quoted_and_names_nothing_else(
     assert f"“{reason}”" in (one["reason"] if choice == "none" else one["chosen"])
     for text in (reason, place["chosen"], one.get("chosen", ""), one.get("reason", "")):
         assert not [leak for leak in chat.LEAKS if leak in text]
-
-
-@pytest.mark.parametrize(
-    "answer", ['{"choice": "77", "reason": "A better one."}', "Smith et al. (2031)", ""]
-)
-def test_what_the_model_invents_is_not_offered(
-    asked_model: Any, model: Any, chat: Any, answer: str
-) -> None:
-    model.script = lambda request: chat.Reply(answer)
-    body = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
-    found = asked_model.post("/v1/pick", json=body).json()
-    assert (found["status"], found["by"], found["paper"]["id"]) == ("ranked", "ranker", "fx:1")
-    assert found["problems"][0]["code"] == "llm-answer"
-    assert "Smith" not in str(found["candidates"])
 
 
 def test_a_model_that_is_away_costs_its_choice_alone(asked_model: Any, model: Any) -> None:

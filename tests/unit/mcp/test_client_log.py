@@ -14,7 +14,7 @@ from citewell.engine.local import LocalEngine
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
-from citewell.serving.problem_json import HIDDEN, without_keys
+from citewell.serving.problem_json import HIDDEN
 
 REFERENCE = "@article{x, title={A Paper That Nobody Wrote on Teacups}, year={2011}}"
 
@@ -83,8 +83,3 @@ async def test_no_key_reaches_a_client(
         failed = await client.call_tool("fill_document", {"path": "hidden-horse-staple.bib"})
     assert heard == [("notice", f"{HIDDEN}.bib and what belongs to it was changed")]
     assert failed.is_error and "horse" not in failed.content[0].text
-
-
-def test_short_values_and_other_variables_stay() -> None:
-    environ = {"A_KEY": "1", "HOME": "/home/me", "B_TOKEN": "abcdefgh"}
-    assert without_keys("1 /home/me abcdefgh", environ) == f"1 /home/me {HIDDEN}"

@@ -79,7 +79,7 @@ def plain(title: str) -> str:
     return "".join(c for c in title.lower() if c.isalnum())
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(words=WORDS, name=IDS, title=FIELD, author=FIELD, k=st.integers(1, 20), data=st.data())
 async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     agent: Agent, mcp_engine: LocalEngine, tmp_path: Path,

@@ -107,17 +107,6 @@ async def test_nothing_is_written_unless_the_user_confirms(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_user_who_does_not_want_questions_gets_none(
-    user_client: Any, tmp_path: Path, mode: str
-) -> None:
-    user = User("decline")
-    async with user_client(user, tmp_path, mode=mode, confirm=False) as client:
-        arguments = {"id": "fx:5", "bib": "refs.bib", "write": True}
-        assert (await client.call_tool("add_entry", arguments)).structured_content["written"]
-    assert not user.messages
-
-
-@pytest.mark.parametrize("mode", MODES)
 async def test_a_yes_does_not_open_a_server_that_only_reads(
     user_client: Any, tmp_path: Path, mode: str
 ) -> None:

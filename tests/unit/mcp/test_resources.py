@@ -96,14 +96,3 @@ async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
             {"name": "key", "value": "RO"},
         )
     assert found.completion.values == ["roe2001"]
-
-
-async def test_venues_are_completed_as_people_write_them(agent: Agent) -> None:
-    from mcp_types import PromptReference
-
-    async with agent() as client:
-        found = await client.complete(
-            PromptReference(type="ref/prompt", name="related_work"),
-            {"name": "venue", "value": "neu"},
-        )
-    assert found.completion.values == ["NeurIPS", "Neurocomputing"]

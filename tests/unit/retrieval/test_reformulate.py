@@ -2,22 +2,14 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from citewell.model import Query
-from citewell.retrieval.understand import specificity, variants
+from citewell.retrieval.understand import variants
 
 COMMON = {"neural": 0.08, "model": 0.05, "recent": 0.02, "learning": 0.09, "graph": 0.004}
 
 
 def shares(words: Sequence[str]) -> list[float]:
     return [COMMON.get(word, 1e-5) for word in words]
-
-
-def test_specificity_falls_with_the_share_of_titles() -> None:
-    assert specificity(0) == specificity(1e-4) == 1
-    assert specificity(1e-3) == pytest.approx(0.5)
-    assert specificity(1e-2) == specificity(0.5) == 0
 
 
 def test_the_keyword_query_keeps_specific_words_and_says_the_most_specific_twice() -> None:
@@ -49,8 +41,3 @@ def test_an_acronym_that_the_passage_writes_out_is_found_there() -> None:
         before=("We study named entity recognition (NER).",), sentence="NER is old [CITATION]."
     )
     assert "NER named entity recognition is old" in variants(query, shares)[0].sentence
-
-
-def test_what_is_written_out_in_the_sentence_is_not_said_again() -> None:
-    query = Query(sentence="Graph attention networks (GAT) [CITATION].")
-    assert all("(GAT) graph" not in one.sentence for one in variants(query, shares))

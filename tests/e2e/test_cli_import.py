@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 
 FIRST = """@article{one, title={Measuring the growth of trees}, author={Fir, Clara}, year=2015,
   journal={Forests}, doi={10.5555/one}}
@@ -22,34 +21,17 @@ SECOND = """@article{uno, title={Measuring the Growth of Trees}, author={Fir, C.
 """
 
 
-class Run:
-    """Commands of `citewell library`, and others through `citewell`."""
-
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self._folder, self._environment = folder, environment
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.citewell("library", *arguments)
-
-    def citewell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", *arguments], cwd=self._folder,
-            env=self._environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
+@pytest.fixture
+def citewell(new_env: dict[str, str], tmp_path: Path) -> Run:
+    (tmp_path / "first.bib").write_text(FIRST, encoding="utf-8")
+    (tmp_path / "second.bib").write_text(SECOND, encoding="utf-8")
+    return citewell_in(tmp_path, new_env)
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("CITEWELL")} | {
-        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
-        "CITEWELL_CONFIG": str(tmp_path / "config.toml"),
-        "OMP_NUM_THREADS": "1",
-    }
-    (tmp_path / "config.toml").touch()
-    (tmp_path / "first.bib").write_text(FIRST, encoding="utf-8")
-    (tmp_path / "second.bib").write_text(SECOND, encoding="utf-8")
-
-    return Run(tmp_path, environment)
+def run(citewell: Run) -> Run:
+    """Commands of `citewell library`."""
+    return partial(citewell, "library")
 
 
 SCHOLAR = {
@@ -69,7 +51,7 @@ ER  -
 }
 
 
-def test_exports_of_google_scholar_are_read_whole(run: Run, tmp_path: Path) -> None:
+def test_exports_of_google_scholar_are_read_whole(run: Run, citewell: Run, tmp_path: Path) -> None:
     for name, text in SCHOLAR.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert run("add", *SCHOLAR).returncode == 0
@@ -78,20 +60,22 @@ def test_exports_of_google_scholar_are_read_whole(run: Run, tmp_path: Path) -> N
         ("Branches and their light", "Dora Ivy", "Proceedings of the Conference on Trees", "2019"),
         ("Moss on the northern side", "Bo Elm", "Journal of Forests", "2020"),
     ):
-        shown = json.loads(run.citewell("find", title, "-k", "1", "--json").stdout)
+        shown = json.loads(citewell("find", title, "-k", "1", "--json").stdout)
         assert all(text in json.dumps(shown) for text in (title, author.split()[1], venue, year))
 
 
-def test_a_paper_is_found_by_a_keyword_and_shown_with_it(run: Run, tmp_path: Path) -> None:
+def test_a_paper_is_found_by_a_keyword_and_shown_with_it(
+    run: Run, citewell: Run, tmp_path: Path
+) -> None:
     (tmp_path / "keys.bib").write_text(
         FIRST.replace("year=2015", "keywords={Tree Growth, forests}, year=2015"), encoding="utf-8"
     )
     assert run("add", "keys.bib").returncode == 0
-    found = json.loads(run.citewell("find", 'keyword:"tree growth"', "--json").stdout)
+    found = json.loads(citewell("find", 'keyword:"tree growth"', "--json").stdout)
     text = json.dumps(found)
     assert "Measuring the growth of trees" in text and "Seeing trees in the woods" not in text
     assert "Tree Growth" in text
-    none = run.citewell("find", "trees keyword:growth")
+    none = citewell("find", "trees keyword:growth")
     assert none.returncode == 1 and "with the keyword 'growth'" in none.stdout + none.stderr
 
 
@@ -158,12 +142,12 @@ def test_only_works_in_the_wanted_languages_are_read(run: Run, tmp_path: Path) -
     assert run("build", "--strict-language").returncode == 2
 
 
-def test_a_search_by_kind_and_language(run: Run, tmp_path: Path) -> None:
+def test_a_search_by_kind_and_language(run: Run, citewell: Run, tmp_path: Path) -> None:
     (tmp_path / "refs.ris").write_text(LANGUAGES, encoding="utf-8")
     assert run("add", "refs.ris").returncode == 0
 
     def titles(*arguments: str) -> list[str]:
-        done = run.citewell("find", "--json", *arguments)
+        done = citewell("find", "--json", *arguments)
         return sorted(hit["work"]["title"] for hit in json.loads(done.stdout)["hits"])
 
     german, english, unstated = (
@@ -176,7 +160,7 @@ def test_a_search_by_kind_and_language(run: Run, tmp_path: Path) -> None:
     assert titles("--language", "German") == [unstated, german]
     assert titles("--language", "de", "--strict-language") == [german]
     assert titles("type:article language:en") == [english]
-    done = run.citewell("find", "chairs", "--kind", "sonnet")
+    done = citewell("find", "chairs", "--kind", "sonnet")
     assert done.returncode == 1 and "no paper of the kind 'sonnet'" in done.stderr
 
 

@@ -41,18 +41,6 @@ def test_nearly_every_citation_of_a_real_paper_becomes_a_question(paper, least):
     assert len({question.id for question in questions}) == len(questions)
 
 
-@pytest.mark.parametrize("paper", list(PAPERS))
-def test_a_question_has_one_mark_and_never_its_own_answer(paper):
-    questions, _, _ = questions_of([PROJECTS / paper], DocumentOptions())
-    for question in questions:
-        query = question.query
-        assert query.sentence.count("[CITATION]") == 1
-        key = next(tag[4:] for tag in question.tags if tag.startswith("key:"))
-        assert key not in [reference.key for reference in query.paper.references]
-        titles = [reference.title.lower() for reference in query.paper.references]
-        assert question.gold_titles[0].lower() not in titles
-
-
 @pytest.mark.skipif(
     not all((DATA / "corpus" / f"{name}.jsonl.zst").exists() for name in CORPORA),
     reason="needs ../shared/data/corpus beside the checkout",

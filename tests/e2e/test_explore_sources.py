@@ -95,20 +95,3 @@ def test_an_export_keeps_papers_of_sources_with_their_provenance(
                        ("csv", "openreview"), ("jsonl", '"openreview"')):  # fmt: skip
         assert mark in exported(own, form, options).decode(), form  # type: ignore[arg-type]
     assert "Patience of Kettles" in exported(own, "bibtex", options).decode()
-
-
-def test_papers_of_sources_can_be_kept_and_rejected(env: dict[str, str], sources: Any) -> None:
-    settings = {
-        "library.path": env["CITEWELL_LIBRARY_PATH"],
-        "sources.allow": ["openreview"],
-        "sources.base_url": sources.url,
-        "sources.keep": False,
-    }
-    text = "the patience of kettles"
-    with open_library(online=True, settings=settings) as library:
-        *_, first = library.explore(ExploreQuery(text=text))
-        (paper, *_) = of_sources(first)
-        *_, kept = library.explore(ExploreQuery(text=text, kept=(paper.id,)))
-        *_, rejected = library.explore(ExploreQuery(text=text, rejected=(paper.id,)))
-    assert kept.papers[0].work.id == paper.id
-    assert paper.id not in [one.work.id for one in rejected.papers]

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from citewell.cli.app import root
 from citewell.cli.evaluation import eval as command
-from citewell.model import CitewellError
 from citewell_lab.evaluation import results
 
 
@@ -63,10 +62,6 @@ def test_a_paper_gives_a_table_a_page_and_a_result_with_every_rank(citewell, pap
     saved = results.load(tmp_path / "r.json")
     assert {run.setting for run in saved.runs} == {"cold", "warm"}
     assert sum(bool(one.ranks) for one in saved.runs[0].judged) >= 3
-
-
-def test_a_paper_without_a_page_says_how_to_get_one(citewell, paper):
-    assert "--html page.html" in citewell("eval", paper, "--depth", 10).output
 
 
 def test_a_file_is_recognised_and_its_selection_is_stated(citewell, data):
@@ -129,11 +124,6 @@ def test_a_named_data_set_that_is_not_here_says_where_it_would_be(citewell, monk
     assert out.exit_code == 2 and "../shared/data/contexts/dev.jsonl.gz" in out.output
 
 
-def test_a_file_that_is_not_there_is_named(citewell):
-    with pytest.raises(CitewellError, match=r"File or folder not found: gone\.jsonl"):
-        citewell("eval", "--data", "gone.jsonl")
-
-
 def test_a_folder_as_output_is_refused_before_anything_is_computed(
     citewell, paper, tmp_path, monkeypatch
 ):
@@ -173,23 +163,11 @@ def test_the_data_sets_own_corpus_becomes_a_library_that_is_built_once(
     assert (made / "library" / "CURRENT").read_bytes() == before
 
 
-def test_the_list_names_data_sets_schemas_and_methods(citewell):
-    out = citewell("eval", "--list")
-    assert out.exit_code == 0
-    for word in ("autoscholar", "hatten", "beir", "bm25", "pipeline"):
-        assert word in out.output
-
-
 def test_a_named_data_set_is_asked_for_its_test_part_and_a_file_for_all():
     from citewell.cli.evaluation.questions import default_split
 
     assert default_split("dev") == default_split("autoscholar") == "test"
     assert default_split("train") == default_split("some/file.jsonl") == "all"
-
-
-def test_every_part_may_be_asked_for(citewell, data):
-    out = citewell("eval", "--data", data, "--method", "bm25", "--split", "all", "--depth", 10)
-    assert out.exit_code == 0 and "split by" not in out.output
 
 
 def test_a_replay_gives_a_table_of_both_settings_and_every_rank(citewell, paper, tmp_path):
@@ -235,19 +213,3 @@ def test_typed_words_give_a_table_for_each_way_and_every_rank(citewell, paper, t
     ranks = {one["id"].split(":")[2]: one["rank"] for one in titled if one["place"] == "alone"}
     assert ranks["attention"] == ranks["vectors"] == 1
     assert ranks["essay"] == 0
-
-
-@pytest.mark.parametrize("flags", [("--replay", "paper"), ("--typed",), ("--mode", "explore")])
-def test_a_page_is_refused_where_there_is_none(citewell, data, flags, tmp_path):
-    out = citewell("eval", "--data", data, *flags, "--html", "p.html")
-    assert out.exit_code == 2
-    assert "--json" in out.output
-    assert not (tmp_path / "p.html").exists()
-
-
-def test_a_page_of_references_is_refused(citewell, tmp_path):
-    entry = {"bibtex_key": "a", "bibtex_type": "misc", "fields": {"title": "A"}, "label": "VALID"}
-    (tmp_path / "refs.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
-    out = citewell("eval", "--data", "refs.jsonl", "--schema", "hallmark", "--html", "p.html")
-    assert out.exit_code == 2
-    assert "--json" in out.output

@@ -139,18 +139,6 @@ def test_each_entry_without_a_record_is_named_where_the_author_wants_the_list():
     assert found[1].message.startswith("gone2 (“A Title That Is in No Library, Number 2”): No ")
 
 
-def test_what_is_wrong_names_key_and_title():
-    _, found = messages_of(LATE)
-    assert found[0].message.startswith(
-        "walks (“Seven ways of Walking on directed graphs”): The work is from 2012, not from 2019."
-    )
-    _, found = messages_of(LATE.replace("Ash, Ann and B\\'eech, Ben", "Zebra, Zed and Yak, Yan"))
-    error = next(one for one in found if one.level is Level.ERROR)
-    assert error.message.startswith(
-        "walks (“Seven ways of Walking on directed graphs”) is likely fabricated: "
-    )
-
-
 INVENTED = r"""%! main.tex
 \documentclass{article}
 \begin{document}

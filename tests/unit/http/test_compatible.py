@@ -53,13 +53,13 @@ def test_one_of_the_two_names_is_wanted(client: Any, problem: Any, body: dict[st
 
 @pytest.mark.parametrize("path", ["/health", "/api/health"])
 def test_health_names_corpus_retrievers_and_model(
-    client: Any, http_options: Options, client_of: Any, tmp_path: Any, path: str
+    client: Any, paper_options: Options, client_of: Any, tmp_path: Any, path: str
 ) -> None:
     found = client.get(path).json()
     assert found["status"] == "ok" and found["corpus"]["works"] == 28
     assert found["corpus"]["name"] == "default" and "bm25" in found["retrievers"]
     assert found["model"] == ""
-    nothing = replace(http_options, library=LibraryOptions(path=tmp_path, starter=False))
+    nothing = replace(paper_options, library=LibraryOptions(path=tmp_path, starter=False))
     engine = LocalEngine.open(nothing)
     try:
         found = client_of(nothing, engine).get(path).json()

@@ -38,9 +38,9 @@ def test_the_page_loads_its_own_files_and_nothing_else(client: Any) -> None:
 
 
 def test_the_files_hold_no_data_and_need_no_token_but_what_they_show_does(
-    http_options: Options, http_engine: LocalEngine, client_of: Any
+    paper_options: Options, paper_engine: LocalEngine, client_of: Any
 ) -> None:
-    locked = client_of(http_options, http_engine, token="a-token")
+    locked = client_of(paper_options, paper_engine, token="a-token")
     for path in PATHS:
         assert locked.get(path).status_code == locked.head(path).status_code == 200
         assert locked.post(path).status_code == 401

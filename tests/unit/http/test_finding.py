@@ -121,10 +121,10 @@ def test_a_style_is_a_name_and_no_file(client: Any, problem: Any, style: str) ->
     assert (status, code) in ((422, "request-invalid"), (404, "style-unknown"))
 
 
-def test_the_status_names_the_library_and_no_path(client: Any, http_options: Options) -> None:
+def test_the_status_names_the_library_and_no_path(client: Any, paper_options: Options) -> None:
     found = client.get("/v1/status").json()
     assert found["ready"] and found["works"] > 20 and "bm25" in found["retrievers"]
-    assert str(http_options.library.path) not in client.get("/v1/status").text
+    assert str(paper_options.library.path) not in client.get("/v1/status").text
     assert client.get("/v1/health").json()["status"] == "ok"
 
 

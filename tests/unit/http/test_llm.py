@@ -25,13 +25,13 @@ def model(chat: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def asked_model(
-    http_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
+    paper_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
 ) -> Iterator[Any]:
     """A client of a server whose user named a model."""
     pytest.importorskip("dspy")
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
     llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
-    options = replace(http_options, llm=llm)
+    options = replace(paper_options, llm=llm)
     engine = LocalEngine.open(options)
     yield client_of(options, engine)
     engine.close()

@@ -45,7 +45,7 @@ class User:
 
 
 @pytest.fixture
-def user_client(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
+def user_client(paper_options: Options, paper_engine: LocalEngine) -> Callable[..., Any]:
     """`async with user_client(user, root, mode=mode) as client`: a client that answers questions."""
 
     @contextlib.asynccontextmanager
@@ -53,7 +53,7 @@ def user_client(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., 
         user: User, *folders: Path, mode: Any, allow_write: bool = True, **how: Any
     ) -> AsyncIterator[Client]:
         server = create_server(
-            mcp_options, mcp_engine, Roots.open(folders), allow_write=allow_write, **how
+            paper_options, paper_engine, Roots.open(folders), allow_write=allow_write, **how
         )
         async with Client(server, mode=mode, **user.callbacks) as client:
             yield client

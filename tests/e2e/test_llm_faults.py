@@ -204,7 +204,7 @@ def obeying(prompt: str, order: str) -> str:
     )
 
 
-STATUSES = (301, 302, 307, 400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 529)
+STATUSES = (302, 400, 401, 404, 413, 429, 500, 529)
 BODIES = (
     b"", b"null", b"[]", b"{}", b'{"choices": []}', b'{"choices": [{}]}', b"\xff\xfe\x00",
     b'{"choices": [{"message": {"content": null}}]}', b'{"error": {"message": "no"}}',

@@ -258,34 +258,6 @@ def test_no_list_comes_up_over_an_accepted_key(start_neovim: Any) -> None:
     editor.wait("vim.fn.pumvisible() == 1")
 
 
-def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
-    wrong = """@inproceedings{kipf,
-  title = {Semi-Supervised Classification with Graph Convolutional Networks},
-  author = {Kipf, Thomas N. and Welling, Max},
-  booktitle = {ICLR},
-  year = {2012},
-}
-"""
-    paper = PAPER.replace("graphs.", "graphs \\cite{kipf,nobody}.")
-    editor = start_neovim({"main.tex": paper, "refs.bib": wrong}, "main.tex")
-    codes = "vim.tbl_map(function(d) return d.code end, vim.diagnostic.get(0))"
-    editor.wait(f"vim.deep_equal({codes}, {{ 'undefined-key' }})")
-    column = paper.splitlines()[3].index("nobody")
-    assert editor.lua("local d = vim.diagnostic.get(0)[1]; return { d.lnum, d.col, d.end_col }") == [
-        3, column, column + len("nobody"),
-    ]  # fmt: skip
-    editor.call("nvim_command", "edit refs.bib")
-    editor.wait(f"vim.tbl_contains({codes}, 'year-differs')")
-    editor.call("nvim_win_set_cursor", 0, [5, 10])
-    editor.lua(
-        "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
-        " return vim.startswith(action.title, 'Use the record\\'s year') end })"
-    )
-    editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
-    editor.wait(f"not vim.tbl_contains({codes}, 'year-differs')")
-    assert editor.text() == wrong.replace("2012", "2017")
-
-
 def code_action(editor: Any, beginning: str) -> None:
     """Do the one action whose title begins so, as an author does who chooses it from the menu."""
     editor.lua(
@@ -298,24 +270,6 @@ def code_action(editor: Any, beginning: str) -> None:
         """,
         beginning,
     )
-
-
-def test_an_undefined_key_gets_its_entry_and_a_placeholder_its_paper(start_neovim: Any) -> None:
-    paper = PAPER.replace(
-        "graphs.", "graphs \\cite{kingma-ba-2015-adam} and \\cite<graph attention>."
-    )
-    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
-    line = paper.splitlines()[3]
-    editor.call("nvim_win_set_cursor", 0, [4, line.index("kingma")])
-    code_action(editor, "Add Kingma, Ba 2015")
-    editor.wait_for_file("refs.bib", "{kingma-ba-2015-adam,")
-    editor.call("nvim_win_set_cursor", 0, [4, line.index("graph attention")])
-    code_action(editor, "Cite Veli")
-    editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{velickovic2018graph}.', 1, true)")
-    text = editor.file_text("refs.bib")
-    assert "{velickovic2018graph," in text
-    assert text.count("@") == 3
-    assert text.startswith(BIB.rstrip("\n"))
 
 
 def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(start_neovim: Any) -> None:

@@ -123,7 +123,7 @@ def _array(mapped: NDArray[np.uint8], place: _ArrayLocation) -> NDArray[Any]:
     return array
 
 
-def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytearray:
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     places = {
         name: _ArrayLocation(array.dtype.str, array.shape, 0) for name, array in plain.items()
@@ -142,8 +142,8 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     out[: len(head)] = head
     for name, array in plain.items():
         at = places[name].begin
-        out[at : at + array.nbytes] = array.tobytes()
-    return bytes(out)
+        out[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data
+    return out
 
 
 def _remove_unused(path: Path, name: str, unused: float) -> None:

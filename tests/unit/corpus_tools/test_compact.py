@@ -40,7 +40,7 @@ from citewell.model.names import wanted_forms
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.criteria import rows_with_phrase
-from citewell.retrieval.dense import CompactVectors, DenseRetriever
+from citewell.retrieval.dense import DenseRetriever, compact_arrays
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
@@ -232,54 +232,20 @@ def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
     assert shared >= 0.8 * 40 * 10
 
 
-def test_products_by_table_are_those_of_the_decoded_rows(folders: tuple[Path, Path]) -> None:
-    (folder,) = folders[1].glob("segments/*/dense")
-    vectors = CompactVectors(folder)
-    queries = vectors[np.arange(20)]
-    rows = vectors[0:WORKS].astype(np.float32)
-    exact = queries.astype(np.float32) @ rows.T
-    lengths = np.linalg.norm(rows, axis=1)
-    for count in (1, 20):
-        found = vectors.products(queries[:count], 0, WORKS)
-        error = np.abs(found - exact[:count]) / lengths / lengths[:count, None]
-        assert float(error.max()) < 0.02, "cosines to a hundredth, whichever way they are found"
-
-
-ROWS = 30_000
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> CompactVectors:
-    """Random vectors of 40 groups, the first of which differ most, as in those of the starter."""
-    folder = tmp_path_factory.mktemp("vectors")
-    rng = np.random.default_rng(5)
-    spread = np.repeat(np.linspace(60, 15, 40), 5)[None]
-    centroids = np.clip(rng.normal(size=(256, 200)) * spread, -127, 127).astype(np.int8)
-    np.save(folder / "codes.npy", rng.integers(0, 256, (40, ROWS), np.uint8))
-    save_table(folder / "centroids.zst", centroids)
-    save_table(folder / "groups.zst", np.full(40, 5, np.uint8))
-    return CompactVectors(folder)
-
-
-@pytest.mark.parametrize("share", [None, 0.5, 0.01, 0.0])
-def test_the_nearest_rows_are_those_of_a_whole_comparison(
-    many: CompactVectors, share: float | None
+def test_codes_are_decoded_once(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = np.random.default_rng(6)
-    shrink = rng.uniform(0.9, 1.1, ROWS).astype(np.float32)
-    allowed = None if share is None else rng.random(ROWS) < share
-    for query in many[rng.integers(0, ROWS, 10)]:
-        whole = many.products(query[None], 0, ROWS)[0]
-        likeness = whole * shrink
-        if allowed is not None:
-            likeness[~allowed] = -np.inf
-        rows, products = many.nearest_products(query, shrink, 20, allowed, Cancel())
-        np.testing.assert_allclose(products, whole[rows], rtol=1e-6)
-        assert np.all(np.diff(rows) > 0)
-        best = [row for row in np.argsort(-likeness)[:20] if likeness[row] > -np.inf]
-        assert set(best) <= set(rows.tolist())
-        if share in {None, 0.5}:
-            assert len(rows) < ROWS / 6, "few rows are compared by all groups"
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path))
+    (folder,) = folders[1].glob("segments/*/dense")
+    made = compact_arrays(folder)
+    assert made["vectors"].shape == (WORKS, load_encoder("citation").dim)
+    lengths = np.linalg.norm(made["vectors"].astype(np.float32), axis=1)
+    np.testing.assert_allclose(lengths * made["shrink"], 1, atol=0.01)
+    (file,) = (tmp_path / "arrays").glob("vectors-1-*.bin")
+    written = file.stat().st_ino
+    again = compact_arrays(folder)
+    assert np.array_equal(again["vectors"], made["vectors"])
+    assert file.stat().st_ino == written
 
 
 def test_the_same_records_give_the_same_bytes(folders: tuple[Path, Path], tmp_path: Path) -> None:

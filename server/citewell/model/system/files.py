@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def write_atomically(path: Path, data: bytes | bytearray, *, mode: int | None = None) -> None:
     """Replace the content of a file, or create it. Raises `OSError`; the file is then as it was.
 
     A symbolic link stays a link, and the permissions stay; `mode` is that of a new file, by default
@@ -52,7 +52,7 @@ def replace_file(temporary: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def stage(target: Path, data: bytes, mode: int | None = None) -> Path:
+def stage(target: Path, data: bytes | bytearray, mode: int | None = None) -> Path:
     """Write the data to a file beside the target, to be renamed over it, and flush it to disk.
     Raises `OSError`, and leaves nothing then."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")

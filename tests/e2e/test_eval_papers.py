@@ -54,7 +54,17 @@ def test_a_real_paper_is_evaluated_and_gets_its_page(tmp_path, monkeypatch):
     config.touch()
     paper = PROJECTS / "latex/mdeff__paper-cheblienet/neurips_2021.tex"
     corpora = [word for name in CORPORA for word in ("--corpus", name)]
-    arguments = ["--config", str(config), "eval", str(paper), *corpora, "--setting", "warm", "--latency-calls", "2"]
+    arguments = [
+        "--config",
+        str(config),
+        "eval",
+        str(paper),
+        *corpora,
+        "--setting",
+        "warm",
+        "--latency-calls",
+        "2",
+    ]
     assert run([*arguments, "--json", "r.json", "--html", "p.html"]) == 0
     saved = results.load(tmp_path / "r.json")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")

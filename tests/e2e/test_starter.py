@@ -513,8 +513,9 @@ def test_a_work_that_both_hold_is_found_once_as_ones_own_record(site: Path, own:
 
 
 def test_a_library_from_which_a_paper_was_removed_stands_on_the_starter(
-    site: Path, own: Path
+    site: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    own = built(tmp_path_factory, site, "own", OWN)
     (own / "own.bib").write_text(OWN.rpartition("@")[0], encoding="utf-8")
     added = run(own, site, "library", "add", "own.bib")
     assert "1 removed" in added.stdout + added.stderr

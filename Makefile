@@ -39,7 +39,7 @@ test: $(VENV)/.test ## Install what the tests need, lint, check the types and th
 	$(MAKE) --no-print-directory check-lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 $(TESTS)
 
-nightly: $(VENV)/.test ## Run the tests that take long: kills, loops of optimizers, races of imports
+nightly: $(VENV)/.test ## Run the tests that take long: kills, clusters, training, long loops, races
 	$(BIN)/python -m pytest -q -m nightly -n $(JOBS) --dist worksteal $(TESTS)
 
 lint: $(VENV)/.test check-lint ## Lint, check the types and the direction of imports

@@ -173,25 +173,6 @@ def test_the_answers_are_those_of_the_embedded_indexes(plain: Options, address: 
     assert not problems(over(plain, address))
 
 
-def test_the_back_end_is_asked(
-    plain: Options, address: str, requests: list[tuple[str, int]]
-) -> None:
-    write(plain, address)
-    found(over(plain, address), QUERIES[:1])
-    assert set(requests) == {("nearest", 0), ("weighted", 0)}
-
-
-def test_filters_hold(plain: Options, address: str) -> None:
-    write(plain, address)
-    queries = [
-        Query(text="speech", year_from=2010, year_to=2015),
-        Query(text="yield", author="Name2"),
-    ]
-    expected = found(plain, queries)
-    assert all(expected)
-    assert found(over(plain, address), queries) == expected
-
-
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch, address: str) -> list[tuple[str, int]]:
     """What was asked of the back end: method, and number of conditions."""
@@ -382,17 +363,6 @@ def test_a_library_of_which_more_is_known_is_written_again(
     assert not problems(over(cited_library, address))
 
 
-def test_few_works_that_others_cite_are_compared_by_the_embedded_retriever(
-    cited_library: Options, address: str, monkeypatch: pytest.MonkeyPatch,
-    requests: list[tuple[str, int]],
-) -> None:  # fmt: skip
-    monkeypatch.setattr("citewell.retrieval.backend.write.CITED_FROM", 10**9)
-    write(cited_library, address)
-    queries = [Query(text="attention")]
-    assert cited(over(cited_library, address), queries, 20) == cited(cited_library, queries, 20)
-    assert not requests and not problems(over(cited_library, address))
-
-
 def numbers(backend: Backend, *where: Condition) -> list[int]:
     """Rows of the first segment that meet the conditions, by both kinds of vectors."""
     meaning = backend.nearest(np.array([1, 0, 0, 0], np.float32), 50, where)
@@ -414,13 +384,6 @@ def test_points_that_are_written_again_have_the_new_payload_and_no_other(address
     assert numbers(backend, Between(YEAR, 1, 1995)) == [5, 6]
     backend.delete(point_numbers("000001-a", np.array([5])))
     assert numbers(backend, Between(YEAR, 1, 1995)) == [6]
-
-
-def test_writing_twice_adds_nothing(plain: Options, address: str) -> None:
-    first = write(plain, address)
-    second = write(plain, address)
-    assert first.works == first.points
-    assert (second.works, second.removed, second.points) == (0, 0, first.points)
 
 
 def test_a_run_that_stopped_is_continued(plain: Options, address: str, monkeypatch: Any) -> None:

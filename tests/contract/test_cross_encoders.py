@@ -24,12 +24,12 @@ from msgspec.structs import replace
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.local import LocalEngine
 from citewell.engine.worker_client import WorkerEngine
-from citewell.model import CitewellError, Query, Work
+from citewell.model import CitewellError, Query
 from citewell.model.installing import install_command
 from citewell.options import Options
 from citewell.options.merge import load
 from citewell.ranking.cross_encoder import paper_text, query_text
-from citewell.ranking.pair_models import load_pair_model, onnx_file, providers
+from citewell.ranking.pair_models import load_pair_model, onnx_file
 
 WORDS = (
     "we they a the of in and on with graft grafting orchard orchards apple trees dry wet valleys "
@@ -204,20 +204,6 @@ def test_a_pairs_score_does_not_depend_on_the_pairs_beside_it(model: Path) -> No
     assert len(set(np.round(together, 3).tolist())) == 3
 
 
-def test_the_scores_of_a_bert_are_its_own_logits(bert: Path) -> None:
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    papers = ["grafting orchards. we measure yield.", "frost"]
-    tokens = AutoTokenizer.from_pretrained(bert)(
-        ["apple trees"] * 2, papers, padding=True, return_tensors="pt"
-    )
-    with torch.inference_mode():
-        logits = AutoModelForSequenceClassification.from_pretrained(bert).eval()(**tokens).logits
-    found = load_pair_model(str(bert)).scores("apple trees", papers)
-    assert found == pytest.approx(logits.squeeze(1).numpy(), abs=1e-4)
-
-
 def test_an_explicit_search_is_read_and_its_head_stands_in_the_models_order(
     engine: LocalEngine, model: Path
 ) -> None:
@@ -244,21 +230,6 @@ def test_the_evidence_says_where_the_cross_encoder_moved_a_paper_from(engine: Lo
         )  # fmt: skip
         assert [one.retriever for one in hit.evidence[1:]]
     assert all(one.retriever != "cross-encoder" for hit in hits[12:] for one in hit.evidence)
-
-
-def test_a_completion_is_never_read(engine: LocalEngine) -> None:
-    result = engine.find(QUERY, 20, tier="fast")
-    assert "cross-encoder" not in result.timings
-    assert all(one.retriever != "cross-encoder" for hit in result.hits for one in hit.evidence)
-
-
-def test_a_batch_is_read_like_a_single_search(engine: LocalEngine) -> None:
-    other = Query(text="frost and soil")
-    batch = engine.find_batch([QUERY, other], 10, tier="full")
-    single = [engine.find(query, 10, tier="full") for query in (QUERY, other)]
-    ids = [[hit.work.id for hit in result.hits] for result in batch]
-    assert ids == [[hit.work.id for hit in result.hits] for result in single]
-    assert ids[0] != ids[1]
 
 
 def test_the_worker_process_reads_too_and_says_which_model_it_has(
@@ -373,21 +344,6 @@ def test_a_model_that_fails_leaves_the_list(options: Options) -> None:
     engine.close()
 
 
-def test_a_model_that_overflows_does_not_put_its_nonsense_first(options: Options) -> None:
-    class Overflowing(Slow):
-        def scores(self, query: str, papers: Sequence[str]) -> Any:
-            scores = np.arange(len(papers), 0, -1, dtype=np.float32)
-            scores[0] = np.nan
-            return scores
-
-    engine = with_reader(options, lambda name: Overflowing(), cross_encoder_depth=8)
-    before = [hit.work.id for hit in engine.find(QUERY, 20).hits]
-    result = engine.find(QUERY, 20, tier="full")
-    assert [h.work.id for h in result.hits] == [*before[1:8], before[0], *before[8:]]
-    assert all(np.isfinite(hit.score) for hit in result.hits)
-    engine.close()
-
-
 def test_a_folder_that_is_not_there_is_a_problem_and_the_list_stands(options: Options) -> None:
     engine = LocalEngine.open(asking(options, cross_encoder="/no/such/model"))
     engine.load(10)
@@ -480,31 +436,3 @@ def test_a_workspace_file_cannot_name_a_model(tmp_path: Path) -> None:
     loaded = load(tmp_path, {}, user_file=tmp_path / "none.toml")
     assert loaded.options.retrieval.cross_encoder == ""
     assert "settings-untrusted" in [problem.code for problem in loaded.problems]
-
-
-def test_what_is_read_of_a_query_and_of_a_paper() -> None:
-    assert query_text(Query(text="apple trees")) == "apple trees"
-    sentence = "Grafting was studied [CITATION] by many people over all the years [OTHER]."
-    assert query_text(Query(text="graft", sentence=sentence)) == (
-        "graft Grafting was studied by many people over all the years ."
-    )
-    short = Query(sentence="See [CITATION].", before=("First.", "Frost kills."))
-    assert query_text(short) == "Frost kills. See ."
-    assert paper_text(Work(id="t:1", title="Frost", abstract="It kills.")) == "Frost. It kills."
-    assert paper_text(Work(id="t:1", title="Frost")) == "Frost"
-    assert paper_text(Work(id="t:1", title="A", abstract="\ud800x")) == "A. ?x"
-
-
-def test_a_gpu_is_used_where_onnxruntime_has_one() -> None:
-    class WithGpu:
-        @staticmethod
-        def get_available_providers() -> list[str]:
-            return ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
-
-    class Without(WithGpu):
-        @staticmethod
-        def get_available_providers() -> list[str]:
-            return ["AzureExecutionProvider", "CPUExecutionProvider"]
-
-    assert providers(WithGpu) == ["CUDAExecutionProvider", "CPUExecutionProvider"]
-    assert providers(Without) == ["CPUExecutionProvider"]

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 from citewell.model import CitewellError, Query
-from citewell.retrieval.encoders import registry
 from citewell.retrieval.encoders.contract import Encoder, torch_device
 from citewell.retrieval.encoders.registry import load_encoder
-from citewell.retrieval.encoders.sentence_transformers import prefixes_of
 
 PAPERS = [
     ("Grafting apple trees in dry valleys", "We graft apple trees and measure their yield."),
@@ -66,20 +64,10 @@ def test_a_query_is_nearest_to_the_paper_that_answers_it(encoder: Encoder) -> No
     assert likeness.argmax(axis=1).tolist() == [0, 1, 2]
 
 
-def test_an_empty_query_is_zeros(encoder: Encoder) -> None:
-    assert not encoder.encode_queries([Query()]).any()
-    assert encoder.encode_texts([]).shape == (0, encoder.dim)
-
-
 def test_the_order_and_the_company_of_texts_do_not_matter(encoder: Encoder) -> None:
     together = encoder.encode_papers(PAPERS)
     alone = np.concatenate([encoder.encode_papers([paper]) for paper in PAPERS])
     np.testing.assert_allclose(together, alone, atol=2e-2)
-
-
-def test_the_fingerprint_is_stable(encoder: Encoder) -> None:
-    name = "sentence-transformers" if encoder.name not in ("citation", "onnx") else encoder.name
-    assert encoder.fingerprint == _load(name).fingerprint
 
 
 def test_a_text_of_a_million_characters_and_odd_characters_pass(encoder: Encoder) -> None:
@@ -92,21 +80,6 @@ def test_onnx_and_torch_agree_on_the_same_model() -> None:
     texts = [title for title, _ in PAPERS[:3]]
     agreement = np.einsum("ij,ij->i", onnx.encode_texts(texts), torch.encode_texts(texts))
     assert agreement.min() > 0.97
-
-
-@pytest.mark.parametrize(
-    ("model", "query", "paper"),
-    [
-        ("intfloat/e5-small-v2", "query: ", "passage: "),
-        ("/models/multilingual-e5-base", "query: ", "passage: "),
-        ("BAAI/bge-small-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
-        ("sentence-transformers/all-MiniLM-L6-v2", "", ""),
-        ("someone/blue5-model", "", ""),
-    ],
-)
-def test_each_family_has_its_prefixes(model: str, query: str, paper: str) -> None:
-    found = prefixes_of(model)
-    assert (found.query, found.paper) == (query, paper)
 
 
 def test_prefixes_reach_the_model(tmp_path: Path) -> None:
@@ -137,10 +110,6 @@ def test_a_missing_package_or_model_is_a_problem_with_a_cure(
         load_encoder(name)
     assert caught.value.problem.code == "encoder-missing"
     assert caught.value.problem.hint
-
-
-def test_the_registry_names_the_packaged_encoders() -> None:
-    assert set(registry.ENCODERS) == {"citation", "onnx", "allenai/specter2"}
 
 
 @pytest.mark.parametrize("order", ["dense first", "encoder first"])

@@ -50,11 +50,6 @@ def dead(library: Library) -> Iterator[set[int]]:
     yield rows
 
 
-def test_it_is_called_what_its_index_is_called(retriever: Retriever, library: Library) -> None:
-    assert retriever.name in library.manifest.indexes
-    assert len(library.segments) > 1
-
-
 def test_rows_are_distinct_live_and_best_first(
     retriever: Retriever, library: Library, dead: set[int]
 ) -> None:
@@ -74,10 +69,6 @@ def test_nothing_is_found_for_nothing(retriever: Retriever, query: Query) -> Non
 def test_fewer_are_the_head_of_more(retriever: Retriever) -> None:
     few, many = retriever.search(RICH, 5, Cancel()), retriever.search(RICH, 40, Cancel())
     assert few.rows.tolist() == many.rows[:5].tolist()
-
-
-def test_more_than_there_are_is_all_that_match(retriever: Retriever, library: Library) -> None:
-    assert len(retriever.search(RICH, 10 * library.rows, Cancel()).rows) <= len(library)
 
 
 def test_a_batch_answers_as_single_searches(retriever: Retriever) -> None:

@@ -160,14 +160,6 @@ async def test_many_identifiers_are_answered_in_order(
             assert len(fake_sources.of(name)) == before + 1
 
 
-async def test_an_identifier_of_an_unknown_kind_is_no_question_for_the_source(
-    name: str, opened: Opened, fake_sources: Any
-) -> None:
-    answer = await opened(name).by_id("issn", "123")
-    assert isinstance(answer, Failed) and answer.reason is Reason.UNABLE
-    assert not fake_sources.log
-
-
 async def test_a_reference_is_matched_by_its_title(name: str, opened: Opened, quick: None) -> None:
     source = opened(name)
     answer = await source.match(SourceQuery(title=title_for(name), authors=("Devlin",), year=2019))
@@ -264,16 +256,6 @@ async def test_a_source_that_recovers_within_the_tries_is_no_failure(
 ) -> None:
     fake_sources.fail(name, fakes.Fault(status=503), fakes.Fault(kind="truncated"), fakes.Fault())
     assert isinstance(await one_question(opened(name)), Matched)
-
-
-async def test_a_short_wait_that_is_asked_for_is_waited(
-    name: str, opened: Opened, quick: None, fake_sources: Any, fakes: Any
-) -> None:
-    patience = fakes.Fault(status=429, headers={"retry-after": "1"})
-    fake_sources.fail(name, patience, fakes.Fault())
-    assert isinstance(await one_question(opened(name)), Matched)
-    first, second = fake_sources.of(name)[:2]
-    assert second.at - first.at >= 1.0
 
 
 async def test_a_source_that_keeps_failing_is_left_alone(
@@ -388,17 +370,6 @@ async def test_an_answer_is_asked_for_once(
     again = await one_question(opened(name))
     assert again == first
     assert len(fake_sources.log) == requests_before
-
-
-async def test_freshness_that_a_source_states_is_honoured(
-    name: str, opened: Opened, quick: None, fake_sources: Any
-) -> None:
-    fake_sources.extra[name] = {"cache-control": "no-store"}
-    fake_sources.extra["crossref"] = fake_sources.extra[name]
-    await one_question(opened(name))
-    requests_before = len(fake_sources.log)
-    await one_question(opened(name))
-    assert len(fake_sources.log) == 2 * requests_before
 
 
 async def test_an_answer_that_is_no_longer_fresh_is_asked_after_and_not_sent_again(

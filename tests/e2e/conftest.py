@@ -20,6 +20,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
+from tests.fakes.bulk import BulkServer
 
 _FOLDERS = itertools.count()
 TESTS = Path(__file__).resolve().parents[1]
@@ -53,7 +54,63 @@ def clean_env(folder: Path) -> dict[str, str]:
         "CITEWELL_CACHE": str(folder / "cache"),
         "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
         "OMP_NUM_THREADS": "1",
+        "PYTHONIOENCODING": "utf-8",
     }
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def citewell_in(folder: Path, env: dict[str, str], *before: str) -> Run:
+    """Runs `citewell BEFORE ARGUMENTS` in a folder; `text` is its input, other keywords are variables
+    of its environment."""
+
+    def run(*arguments: str | Path, text: str = "", **more: str) -> Any:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", *before, *map(str, arguments)],
+            cwd=folder, env=env | more, input=text, capture_output=True, encoding="utf-8",
+            timeout=600, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def new_env(tmp_path: Path) -> dict[str, str]:
+    """The environment of a user who has nothing yet; the library is called `mine`."""
+    return clean_env(tmp_path) | {
+        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
+        "CITEWELL_LIBRARY_NAME": "mine",
+        "HOME": str(tmp_path),
+    }
+
+
+@pytest.fixture
+def bulk() -> Iterator[BulkServer]:
+    """A server that speaks as the sources of whole collections do."""
+    server = BulkServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def fetch_env(new_env: dict[str, str], bulk: BulkServer) -> dict[str, str]:
+    """The environment of a user who allows every source, all of which are `bulk`."""
+    return new_env | {
+        "CITEWELL_SOURCES_ALLOW": "all",
+        "CITEWELL_SOURCES_BASE_URL": bulk.url,
+        "OPENALEX_API_KEY": "",
+    }
+
+
+@pytest.fixture
+def bulk_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: BulkServer) -> Path:
+    """The settings of an author whose sources are `bulk`, none of them allowed yet."""
+    path = tmp_path / "user.toml"
+    path.write_text(f'[sources]\nsearch = false\nbase_url = "{bulk.url}"\n', encoding="utf-8")
+    monkeypatch.setenv("CITEWELL_CONFIG", str(path))
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -93,15 +93,6 @@ def test_a_paper_of_a_source_is_found_and_checked_without_network(
     assert "openreview" in shown.stdout and origin["retrieved"] in shown.stdout
 
 
-def test_a_paper_that_is_accepted_twice_is_kept_once(run: Run, tmp_path: Path) -> None:
-    take(run)
-    take(run)
-    lines = (
-        (tmp_path / "data" / "libraries" / "accepted" / "accepted.jsonl").read_text().splitlines()
-    )
-    assert len(lines) == 1
-
-
 def test_nothing_is_kept_when_the_setting_is_off(run: Run, tmp_path: Path) -> None:
     take(run, CITEWELL_SOURCES_KEEP="false")
     assert not (tmp_path / "data" / "libraries" / "accepted").exists()
@@ -110,13 +101,6 @@ def test_nothing_is_kept_when_the_setting_is_off(run: Run, tmp_path: Path) -> No
     # What was kept before is not searched either.
     off = run("find", "patience of kettles", "--json", CITEWELL_SOURCES_KEEP="false")
     assert not any(KETTLES in title for title in titles(off))
-
-
-def test_a_kept_paper_that_the_library_gets_later_is_listed_once(run: Run, tmp_path: Path) -> None:
-    take(run)
-    run("library", "add", "refs.bib")
-    found = titles(run("find", "patience of kettles", "--json"))
-    assert sum(KETTLES in title for title in found) == 1
 
 
 def test_kept_records_are_removed_one_by_one_and_all_together(run: Run, tmp_path: Path) -> None:

@@ -6,20 +6,17 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import subprocess
-import sys
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import citewell_in
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 LUONG = r"""@inproceedings{luong,
   title     = {Effective Approaches to Attention-based Neural Machine Translation},
   author    = {Luong, Thang and Pham, Hieu and Manning, Christopher D.},
@@ -35,34 +32,6 @@ KETTLES = """@misc{kettles,
   howpublished = {A blog},
 }
 """
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    run = citewell_in(folder, folder)("library", "add", PAPERS)
-    assert run.returncode == 0, run.stderr
-    return folder
-
-
-def citewell_in(home: Path, folder: Path, **more: str) -> Run:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")}
-    (home / "config.toml").touch()
-    env = kept | {
-        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
-        "CITEWELL_CONFIG": str(home / "config.toml"),
-        "CITEWELL_DATA": str(home / "data"),
-        "PYTHONIOENCODING": "utf-8",
-    }
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", *map(str, arguments)],
-            cwd=folder, env=env | more, capture_output=True, encoding="utf-8", timeout=300,
-            check=False,
-        )  # fmt: skip
-
-    return run
 
 
 class Proxy:
@@ -107,7 +76,7 @@ def codes(run: subprocess.CompletedProcess[str]) -> list[list[str]]:
 
 
 def test_an_address_that_is_gone_is_a_note_and_only_public_hosts_are_asked(
-    home: Path, tmp_path: Path, proxy: Proxy
+    env: dict[str, str], tmp_path: Path, proxy: Proxy
 ) -> None:
     addresses = (
         "http://papers.example.org/gone", "http://papers.example.org/here",
@@ -121,7 +90,7 @@ def test_an_address_that_is_gone_is_a_note_and_only_public_hosts_are_asked(
     ]
     (tmp_path / "refs.bib").write_text("\n".join(entries), encoding="utf-8")
     environment = {"HTTP_PROXY": proxy.url, "http_proxy": proxy.url, "NO_PROXY": "", "no_proxy": ""}
-    citewell = citewell_in(home, tmp_path, **environment)
+    citewell = citewell_in(tmp_path, env | environment)
     run = citewell("check", "refs.bib", "--format", "json")
     assert codes(run) == [[]] * len(addresses) and not proxy.requests
     run = citewell("check", "refs.bib", "--format", "json", "--check-urls")
@@ -134,13 +103,13 @@ def test_an_address_that_is_gone_is_a_note_and_only_public_hosts_are_asked(
 
 
 def test_references_are_written_as_ris_with_their_records_and_verdicts(
-    home: Path, tmp_path: Path
+    env: dict[str, str], tmp_path: Path
 ) -> None:
     invented = LUONG.replace("Luong, Thang and Pham, Hieu and Manning, Christopher D.", "Doe, John")
     (tmp_path / "refs.bib").write_text(
         LUONG % "" + KETTLES + invented.replace("{luong,", "{doe,") % "", encoding="utf-8"
     )
-    citewell = citewell_in(home, tmp_path)
+    citewell = citewell_in(tmp_path, env)
     run = citewell("check", "refs.bib", "--format", "ris", "--out", "refs.ris")
     assert run.returncode == 1
     text = (tmp_path / "refs.ris").read_bytes().decode("utf-8")
@@ -162,7 +131,7 @@ def verdicts(run: subprocess.CompletedProcess[str]) -> list[str]:
     return [check["verdict"] for check in json.loads(run.stdout)["checks"]]
 
 
-def test_the_references_of_a_word_document_are_checked(home: Path, tmp_path: Path) -> None:
+def test_the_references_of_a_word_document_are_checked(env: dict[str, str], tmp_path: Path) -> None:
     docx = pytest.importorskip("docx")
     document = docx.Document()
     document.add_heading("On kettles", 0)
@@ -173,11 +142,13 @@ def test_the_references_of_a_word_document_are_checked(home: Path, tmp_path: Pat
     document.add_heading("Appendix", 1)
     document.add_paragraph("Nothing. 2015.")
     document.save(str(tmp_path / "paper.docx"))
-    run = citewell_in(home, tmp_path)("check", "paper.docx", "--format", "json")
+    run = citewell_in(tmp_path, env)("check", "paper.docx", "--format", "json")
     assert verdicts(run) == ["verified", "not-found"], run.stdout + run.stderr
 
 
-def test_the_references_of_an_opendocument_text_are_checked(home: Path, tmp_path: Path) -> None:
+def test_the_references_of_an_opendocument_text_are_checked(
+    env: dict[str, str], tmp_path: Path
+) -> None:
     odfdo = pytest.importorskip("odfdo")
     document = odfdo.Document("text")
     document.body.clear()
@@ -187,7 +158,7 @@ def test_the_references_of_an_opendocument_text_are_checked(home: Path, tmp_path
     for reference in LISTED:
         document.body.append(odfdo.Paragraph(reference))
     document.save(tmp_path / "paper.odt")
-    run = citewell_in(home, tmp_path)("check", "paper.odt", "--format", "json")
+    run = citewell_in(tmp_path, env)("check", "paper.odt", "--format", "json")
     assert verdicts(run) == ["verified", "not-found"], run.stdout + run.stderr
 
 
@@ -211,7 +182,9 @@ CSL = """references:
 """
 
 
-def test_the_entries_of_csl_lists_are_checked_at_their_places(home: Path, tmp_path: Path) -> None:
+def test_the_entries_of_csl_lists_are_checked_at_their_places(
+    env: dict[str, str], tmp_path: Path
+) -> None:
     import yaml
 
     cited = "As [@late] and [@invented] say.\n"
@@ -221,7 +194,7 @@ def test_the_entries_of_csl_lists_are_checked_at_their_places(home: Path, tmp_pa
     (tmp_path / "a.md").write_text(f"---\nbibliography: refs.yaml\n---\n{cited}")
     (tmp_path / "b.qmd").write_text(f"---\nbibliography: refs.json\n---\n{cited}")
     (tmp_path / "c.Rmd").write_text(f"---\ntitle: X\n{CSL}---\n{cited}")
-    run = citewell_in(home, tmp_path)
+    run = citewell_in(tmp_path, env)
     lists = {"refs.yaml": "refs.yaml", "refs.json": "refs.json", "c.Rmd": "c.Rmd",
              "a.md": "refs.yaml", "b.qmd": "refs.json"}  # fmt: skip
     for listed, place in lists.items():
@@ -240,10 +213,12 @@ def test_the_entries_of_csl_lists_are_checked_at_their_places(home: Path, tmp_pa
     assert (tmp_path / "refs.yaml").read_text() == CSL
 
 
-def test_a_damaged_document_is_a_problem_and_no_traceback(home: Path, tmp_path: Path) -> None:
+def test_a_damaged_document_is_a_problem_and_no_traceback(
+    env: dict[str, str], tmp_path: Path
+) -> None:
     pytest.importorskip("docx")
     (tmp_path / "paper.docx").write_bytes(b"PK\x03\x04 cut")
-    run = citewell_in(home, tmp_path)("check", "paper.docx")
+    run = citewell_in(tmp_path, env)("check", "paper.docx")
     assert run.returncode == 2
     assert "paper.docx is no sound document" in run.stderr and "Traceback" not in run.stderr
 
@@ -275,7 +250,7 @@ PAPER = "\\documentclass{article}\\begin{document}\\cite{luong}\\bibliography{x}
 
 
 def test_a_paper_on_arxiv_is_read_with_permission_alone(
-    home: Path, tmp_path: Path, fake_sources: Any, fakes: Any
+    env: dict[str, str], tmp_path: Path, fake_sources: Any, fakes: Any
 ) -> None:
     source = {"main.tex": PAPER, "main.bbl": BBL, "../outside.tex": "x", "/root.tex": "x"}
     for name, body in {
@@ -285,10 +260,10 @@ def test_a_paper_on_arxiv_is_read_with_permission_alone(
     }.items():
         fake_sources.canned[f"arxiv/e-print/{name}"] = fakes.Reply(body)
     base = {"CITEWELL_SOURCES_BASE_URL": fake_sources.url}
-    run = citewell_in(home, tmp_path, **base)("check", "arXiv:2001.00001")
+    run = citewell_in(tmp_path, env | base)("check", "arXiv:2001.00001")
     assert run.returncode == 2 and "citewell sources allow arxiv" in run.stderr
     assert not fake_sources.log
-    citewell = citewell_in(home, tmp_path, **base, CITEWELL_SOURCES_ALLOW="arxiv")
+    citewell = citewell_in(tmp_path, env | base | {"CITEWELL_SOURCES_ALLOW": "arxiv"})
     run = citewell("check", "arXiv:2001.00001", "--format", "json")
     assert verdicts(run) == ["verified", "not-found"], run.stdout + run.stderr
     first = json.loads(run.stdout)["checks"][0]["claim"]

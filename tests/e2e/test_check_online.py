@@ -42,13 +42,9 @@ EACH = 16
 FAULTS: dict[str, dict[str, Any]] = {
     "429": {"status": 429},
     "429 and a long wait": {"status": 429, "headers": {"retry-after": "600"}},
-    "503": {"status": 503},
-    "500": {"status": 500},
     "403": {"status": 403},
     "no answer": {"kind": "hang"},
     "broken off": {"kind": "truncated"},
-    "malformed": {"kind": "malformed"},
-    "empty body": {"kind": "empty-body"},
     "another shape": {"kind": "shape"},
     "redirect to a stranger": {"kind": "foreign-redirect"},
 }

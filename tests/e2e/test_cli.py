@@ -143,12 +143,6 @@ class TestFind:
         assert lines[::2] == ["# long short-term memory", "# graph attention networks"]
         assert citewell("find", "--file", file, "words").returncode == 2
 
-    def test_years_bound_the_answer(self, citewell: Run) -> None:
-        run = citewell("find", "neural networks", "--year-from", "2016", "--json")
-        years = [hit["work"]["year"] for hit in json.loads(run.stdout)["hits"]]
-        assert years
-        assert min(years) >= 2016
-
     @pytest.mark.parametrize(
         ("arguments", "title"),
         [
@@ -201,11 +195,6 @@ class TestFind:
             assert [problem["code"] for problem in result["problems"]] == [code]
             assert run.returncode == (1 if code in ("identifier-unknown", "filter-empty") else 2)
 
-    def test_keys_in_json_are_those_of_the_entries(self, citewell: Run) -> None:
-        hits = json.loads(citewell("find", "neural networks", "--json", "-k", "9").stdout)["hits"]
-        entries = parse_bib(citewell("find", "neural networks", "--bibtex", "-k", "9").stdout)
-        assert [hit["key"] for hit in hits] == [entry.key for entry in entries.entries]
-
     def test_a_pipe_gets_one_line_a_paper(self, citewell: Run) -> None:
         run = citewell("find", "long short-term memory", "-k", "3")
         lines = run.stdout.splitlines()
@@ -251,11 +240,6 @@ class TestFind:
             assert "[library-missing]" in run.stderr, arguments
             assert "citewell library add" in run.stderr, arguments
 
-    def test_nothing_found_is_exit_code_one(self, citewell: Run) -> None:
-        run = citewell("--set", "retrieval.dense=false", "find", "zzyzzx")
-        assert run.returncode == 1
-        assert "No papers found." in run.stderr
-
     def test_an_unknown_library_lists_those_that_exist(self, citewell: Run) -> None:
         run = citewell("--library", "thesis", "find", "kettles")
         assert run.returncode == 2
@@ -266,23 +250,6 @@ class TestFind:
         assert "no such file" in run.stderr and "Check the name." in run.stderr
         assert "folder" not in run.stderr
         assert "there is no folder sub" in citewell("check", "sub/nofile.bib").stderr
-
-    def test_reasons_are_words_and_ranks_come_with_v(self, citewell: Run) -> None:
-        def reasons(*more: str) -> list[str]:
-            found = citewell("find", "graph attention networks", *more).stdout
-            return [line.rsplit("\t", 1)[1] for line in found.splitlines()]
-
-        assert reasons()[0].startswith("its title is what you typed")
-        assert not any("#" in reason for reason in reasons())
-        assert all("#" in reason for reason in reasons("-v"))
-
-    def test_a_missing_library_is_named_with_its_cure_and_no_traceback(self, bare: Run) -> None:
-        run = bare("find", "anything")
-        assert run.returncode == 2
-        assert "[library-missing]" in run.stderr
-        assert "No papers found" not in run.stderr
-        assert "citewell library add" in run.stderr
-        assert "Traceback" not in run.stderr
 
 
 class TestDoctor:
@@ -296,11 +263,6 @@ class TestDoctor:
         assert found["problems"] == []
         assert str(home) in found["settings"]["library.path"]
         assert "CITEWELL_LIBRARY_PATH" in found["settings"]["library.path"]
-
-    def test_missing_extras_are_one_line_after_the_result(self, citewell: Run) -> None:
-        *_, result, extras = citewell("doctor").stdout.splitlines()
-        assert result == "No problems."
-        assert extras.startswith("Not installed: ") and extras.endswith(").")
 
     def test_a_machine_without_a_library_gets_the_cure(self, bare: Run) -> None:
         run = bare("doctor")
@@ -420,64 +382,6 @@ class TestFill:
         assert len(changed) == 2
         assert r"\cite<salt roads of the twelfth century> are not." in text
 
-    def test_a_second_run_finds_only_what_was_left_open(self, citewell: Run, paper: Path) -> None:
-        citewell("fill", paper.name, "--yes")
-        before = (paper.read_bytes(), (paper.parent / "refs.bib").read_bytes())
-        run = citewell("fill", paper.name, "--yes", "--json")
-        assert run.returncode == 1
-        (left,) = plan_of(run)["placeholders"]
-        assert left["query"] == "salt roads of the twelfth century"
-        assert "not certain enough" in left["reason"]
-        assert (paper.read_bytes(), (paper.parent / "refs.bib").read_bytes()) == before
-
-    def test_the_threshold_decides_what_is_left_open(self, citewell: Run, paper: Path) -> None:
-        none = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "1"))
-        assert all(p["work"] is None for p in none["placeholders"])
-        every = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "0"))
-        assert all(p["work"] for p in every["placeholders"])
-
-    def test_a_place_without_words_stays_open_and_its_best_papers_are_named(
-        self, citewell: Run, tmp_path: Path
-    ) -> None:
-        text = (
-            "\\documentclass{article}\\begin{document}\n"
-            "Graph attention networks weigh their neighbours \\cite{?}.\n"
-            "\\bibliography{new}\n\\end{document}\n"
-        )
-        path = tmp_path / "untyped.tex"
-        path.write_text(text, encoding="utf-8")
-        run = citewell("fill", path.name, "--yes", "--threshold", "0")
-        assert run.returncode == 1
-        assert "it has no words that identify a paper" in run.stdout
-        assert "1. " in run.stdout and "Graph Attention Networks" in run.stdout
-        assert "--interactive" in run.stderr
-        assert path.read_text(encoding="utf-8") == text
-        assert not (tmp_path / "new.bib").exists()
-        found = plan_of(citewell("fill", path.name, "--yes", "--json"))
-        assert found["placeholders"][0]["candidates"][0]["title"] == "Graph Attention Networks"
-        citewell("fill", path.name, "--yes", "--unattended", "--threshold", "0")
-        assert path.read_text(encoding="utf-8") != text
-
-    def test_new_entries_go_where_the_settings_say(self, citewell: Run, paper: Path) -> None:
-        citewell("--set", "bib.target=mine.bib", "fill", paper.name, "--yes")
-        assert "@inproceedings" in (paper.parent / "mine.bib").read_text(encoding="utf-8")
-        assert (paper.parent / "refs.bib").read_bytes() == BIB.encode()
-
-    def test_one_work_wanted_twice_gets_one_entry(self, citewell: Run, tmp_path: Path) -> None:
-        path = tmp_path / "twice.tex"
-        path.write_text(
-            "\\documentclass{article}\\begin{document}\n"
-            "A \\cite<graph attention networks> and B \\cite<graph attention networks>.\n"
-            "\\bibliography{new}\n\\end{document}\n",
-            encoding="utf-8",
-        )
-        run = citewell("fill", path.name, "--yes", "--json")
-        assert run.returncode == 0, run.stderr
-        first, second = plan_of(run)["placeholders"]
-        assert first["key"] == second["key"]
-        assert (first["reused"], second["reused"]) == (False, True)
-        assert (tmp_path / "new.bib").read_text(encoding="utf-8").count("@") == 1
-
     def test_markdown_with_windows_line_ends_keeps_them(
         self, citewell: Run, tmp_path: Path
     ) -> None:
@@ -494,41 +398,10 @@ class TestFill:
         assert bib.count("\n") == bib.count("\r\n")
         assert "GloVe" in bib
 
-    def test_a_paper_without_a_bibliography_gets_one_that_is_declared(
-        self, citewell: Run, tmp_path: Path
-    ) -> None:
-        path = tmp_path / "alone.tex"
-        path.write_text(
-            "\\documentclass{article}\n\\begin{document}\n"
-            "See \\cite<sequence to sequence learning with neural networks>.\n\\end{document}\n",
-            encoding="utf-8",
-        )
-        run = citewell("fill", path.name, "--yes")
-        assert run.returncode == 0, run.stderr
-        (bib,) = tmp_path.glob("*.bib")
-        assert "Sutskever" in bib.read_text(encoding="utf-8")
-        assert f"\\bibliography{{{bib.stem}}}" in path.read_text(encoding="utf-8")
-        assert "+++ b/" in run.stdout and "--- /dev/null" in run.stdout
-
     def test_without_a_terminal_a_question_is_wrong_usage(self, citewell: Run, paper: Path) -> None:
         run = citewell("fill", paper.name)
         assert run.returncode == 2
         assert "use --dry-run or --yes" in run.stderr
-        assert paper.read_bytes() == TEX.encode()
-
-    def test_a_paper_without_placeholders_is_done(self, citewell: Run, tmp_path: Path) -> None:
-        path = tmp_path / "done.tex"
-        path.write_text("\\documentclass{article}\\begin{document}x\\end{document}\n", "utf-8")
-        run = citewell("fill", path.name, "--yes")
-        assert run.returncode == 0
-        assert "No placeholders found." in run.stderr
-
-    def test_without_a_library_nothing_is_written_and_the_cure_is_told(
-        self, bare: Run, paper: Path
-    ) -> None:
-        run = bare("fill", paper.name, "--yes")
-        assert run.returncode == 2
-        assert "[library-missing]" in run.stderr
         assert paper.read_bytes() == TEX.encode()
 
     @pytest.mark.skipif(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 BIB = r"""% my references
 @inproceedings{luong,
@@ -26,38 +24,10 @@ BIB = r"""% my references
 RIGHT = BIB.replace("Thang and Manning", "Thang and Pham, Hieu and Manning")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("home")
-    run = citewell_in(folder, folder)("library", "add", PAPERS)
-    assert run.returncode == 0, run.stderr
-    yield folder
-
-
-def citewell_in(home: Path, folder: Path) -> Run:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")}
-    (home / "config.toml").touch()
-    env = kept | {
-        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
-        "CITEWELL_CONFIG": str(home / "config.toml"),
-        "CITEWELL_DATA": str(home / "data"),
-        "PYTHONIOENCODING": "utf-8",
-    }
-
-    def run(*arguments: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", *map(str, arguments)],
-            cwd=folder, env=env, input=text, capture_output=True, encoding="utf-8",
-            timeout=300, check=False,
-        )  # fmt: skip
-
-    return run
-
-
 @pytest.fixture
-def citewell(home: Path, tmp_path: Path) -> Run:
+def citewell(env: dict[str, str], tmp_path: Path) -> Run:
     (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
-    return citewell_in(home, tmp_path)
+    return citewell_in(tmp_path, env)
 
 
 def test_a_fix_is_a_diff_until_it_is_to_be_written(citewell: Run, tmp_path: Path) -> None:
@@ -115,13 +85,6 @@ def test_an_entry_that_is_not_closed_is_named_with_its_line(
     assert ("refs.bib:2" in run.stderr) != piped
 
 
-def test_json_is_written_without_a_library_too(citewell: Run, tmp_path: Path) -> None:
-    elsewhere = ("--set", f"library.path={tmp_path}", "--set", "library.name=none")
-    run = citewell(*elsewhere, "check", "--format", "json", "refs.bib")
-    assert run.returncode == 2
-    assert [one["code"] for one in json.loads(run.stdout)["problems"]] == ["library-missing"]
-
-
 UNKNOWN = """@misc{nowhere, title={A Work That No Record Holds at All}, author={Cy Cedar}}
 """
 
@@ -138,21 +101,6 @@ def test_what_was_not_found_is_counted_and_not_marked(
     assert ('"not-found": 1' if form == "sarif" else "not found") in shown.lower()
     if form != "html":
         assert "nowhere" in citewell("check", "--all", "--format", form, "refs.bib").stdout
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs")
-def test_a_fifo_and_standard_input_are_read(home: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "refs.bib")
-    for command in ("check --format json refs.bib & cat > refs.bib; wait $!",
-                    "check --format json -"):  # fmt: skip
-        line = f"exec 3<&0; {sys.executable} -m citewell {command.replace('cat', 'cat <&3')}"
-        run = subprocess.run(
-            ["sh", "-c", line], cwd=tmp_path, input=BIB, capture_output=True, encoding="utf-8",
-            timeout=300, check=False,
-            env=os.environ | {"CITEWELL_LIBRARY_PATH": str(home / "libraries"),
-                              "CITEWELL_CONFIG": str(home / "config.toml")},
-        )  # fmt: skip
-        assert [one["claim"]["key"] for one in json.loads(run.stdout)["checks"]] == ["luong"]
 
 
 @pytest.mark.parametrize(
@@ -188,9 +136,11 @@ OWN = r"""@inproceedings{ghost,
 """
 
 
-def test_a_bib_of_the_library_does_not_verify_itself(tmp_path: Path) -> None:
+def test_a_bib_of_the_library_does_not_verify_itself(
+    new_env: dict[str, str], tmp_path: Path
+) -> None:
     """Neither what is in no other record, nor what other records contradict."""
-    citewell = citewell_in(tmp_path, tmp_path)
+    citewell = citewell_in(tmp_path, new_env)
     (tmp_path / "refs.bib").write_text(OWN, encoding="utf-8")
     (tmp_path / "other.bib").write_text(OWN, encoding="utf-8")
     for source in (PAPERS, "refs.bib"):
@@ -292,9 +242,11 @@ INVENTED = """@inproceedings{{k, title = {{Damming Gradients with Wooden Beavers
 """
 
 
-def test_a_paper_that_whole_proceedings_lack_fails_by_default(tmp_path: Path) -> None:
+def test_a_paper_that_whole_proceedings_lack_fails_by_default(
+    new_env: dict[str, str], tmp_path: Path
+) -> None:
     """Three years of a meeting, numbered without a gap."""
-    citewell = citewell_in(tmp_path, tmp_path)
+    citewell = citewell_in(tmp_path, new_env)
     records = [
         {"id": f"D{year - 2000}-1{number:03}", "title": f"Study {number} of Brook {year}",
          "authors": [f"Ann Ash{number}", "Ben Beech"], "year": year, "venue": "EMNLP",
@@ -356,30 +308,6 @@ def test_invented_authors_of_a_real_title_are_never_verified(citewell: Run, form
     (check,) = json.loads(run.stdout)["checks"]
     assert check["verdict"] == "fabricated"
     assert (run.returncode, check["findings"][0]["code"]) == (1, "author-unrelated")
-
-
-def test_authors_that_are_not_read_are_said(citewell: Run) -> None:
-    text = (
-        "qwe zxc and asd ghj. Effective Approaches to Attention-based Neural Machine Translation."
-    )
-    run = citewell("check", "-", "--format", "json", text=text)
-    (check,) = json.loads(run.stdout)["checks"]
-    assert (run.returncode, check["verdict"]) == (0, "unchecked")
-    assert check["findings"][0]["code"] == "author-unread"
-
-
-def test_a_fix_keeps_the_braces_that_hold_a_whole_value(citewell: Run, tmp_path: Path) -> None:
-    wrong = (
-        "@inproceedings{kipf,\n  title = {{Semi-Supervised Classification with Graph Nets}},\n"
-        "  author = {Kipf, Thomas N. and Welling, Max},\n  booktitle = {{ICML}},\n"
-        "  year = {{2012}},\n  doi = {10.48550/arXiv.1609.02907}\n}\n"
-    )
-    (tmp_path / "refs.bib").write_text(wrong, encoding="utf-8")
-    citewell("check", "--fix", "--write", "refs.bib")
-    written = (tmp_path / "refs.bib").read_text(encoding="utf-8")
-    assert written != wrong
-    assert "title = {{Semi-Supervised" in written
-    assert "booktitle = {{" in written
 
 
 DOUBTED = """% read in May

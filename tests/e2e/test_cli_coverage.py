@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.e2e.conftest import Run, citewell_in
 
 HELD = (
     '{"id": "a1", "title": "Learning to sit still", "authors": ["Ana García", "Wei Li"], '
@@ -36,20 +31,8 @@ Trees grow \cite{doi,title,namesake,one} and \citep{two,three,tool}.
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("CITEWELL")} | {
-        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
-        "CITEWELL_LIBRARY_NAME": "mine",
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-    }
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
-            env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
-
+def run(new_env: dict[str, str], tmp_path: Path) -> Run:
+    call = citewell_in(tmp_path, new_env, "library")
     (tmp_path / "held.jsonl").write_text(HELD, encoding="utf-8")
     (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
     (tmp_path / "paper.tex").write_text(PAPER, encoding="utf-8")
@@ -91,19 +74,6 @@ def test_what_is_missing_is_named_with_the_command_that_fetches_it(run: Run) -> 
     )
 
 
-def test_many_missing_references_suggest_the_literature_around_the_paper(
-    run: Run, tmp_path: Path
-) -> None:
-    entries = "".join(
-        f"@article{{k{n}, title={{Waves in dark rivers, part {n}}}, author={{Elm, B.}}, year=2016}}\n"
-        for n in range(10)
-    )
-    (tmp_path / "other.bib").write_text(entries, encoding="utf-8")
-    path = tmp_path / "other.bib"
-    found = json.loads(run("coverage", "other.bib", "--json").stdout)
-    assert found["commands"][0] == f"citewell library fetch --for {path}"
-
-
 def test_all_entries_of_a_bib_count_and_a_full_library_is_said(run: Run, tmp_path: Path) -> None:
     done = run("coverage", "refs.bib", "--json")
     assert json.loads(done.stdout)["references"] == 7
@@ -117,21 +87,6 @@ def test_all_entries_of_a_bib_count_and_a_full_library_is_said(run: Run, tmp_pat
     done = run("coverage", "empty.bib")
     assert done.returncode == 1
     assert "No references in these files" in done.stdout
-
-
-def test_a_folder_stands_for_its_papers_and_without_one_for_its_bibs(
-    run: Run, tmp_path: Path
-) -> None:
-    folder = tmp_path / "thesis"
-    (folder / "bib").mkdir(parents=True)
-    (folder / "bib" / "refs.bib").write_text(BIB, encoding="utf-8")
-    assert json.loads(run("coverage", "thesis", "--json").stdout)["references"] == 7
-    paper = PAPER.replace("{refs}", "{bib/refs}")
-    (folder / "main.tex").write_text(paper, encoding="utf-8")
-    found = json.loads(run("coverage", "thesis", "--json").stdout)
-    assert (found["references"], found["held"]) == (6, 2)
-    (tmp_path / "none").mkdir()
-    assert "No references in these files" in run("coverage", "none").stdout
 
 
 def test_a_source_that_gave_nothing_is_not_kept_and_a_short_build_has_one_line(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.e2e.conftest import citewell_in
 
 ONE = (
     '{"id": "a1", "title": "Learning to sit still", "authors": ["Ana García", "Wei Li"], '
@@ -18,20 +17,10 @@ OTHER = (
 )
 
 
-def test_the_records_of_a_merged_paper_and_where_they_disagree(tmp_path: Path) -> None:
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("CITEWELL")} | {
-        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
-        "CITEWELL_LIBRARY_NAME": "mine",
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-    }
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
-            env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
-
+def test_the_records_of_a_merged_paper_and_where_they_disagree(
+    new_env: dict[str, str], tmp_path: Path
+) -> None:
+    run = citewell_in(tmp_path, new_env, "library")
     (tmp_path / "one.jsonl").write_text(ONE, encoding="utf-8")
     (tmp_path / "other.jsonl").write_text(OTHER, encoding="utf-8")
     assert run("add", "one.jsonl", "other.jsonl").returncode == 0

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
+import shutil
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 
 from citewell.documents.bib.reader import parse_bib
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 TITLES = {
     "a": "A Survey of Teapots and Their Lids",
     "b": "Porcelain Networks for Pouring Tea",
@@ -47,22 +45,22 @@ def records(names: str) -> str:
     )
 
 
-@pytest.fixture
-def run(tmp_path: Path, env: dict[str, str]) -> Run:
-    """The command in a folder of its own, with a library of five papers."""
-    own = env | {"CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"), "PYTHONIOENCODING": "utf-8"}
-
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", *arguments],
-            cwd=tmp_path, env=own, stdin=subprocess.DEVNULL, capture_output=True,
-            encoding="utf-8", timeout=600, check=False,
-        )  # fmt: skip
-
-    (tmp_path / "papers.jsonl").write_text(records("abcdg"), encoding="utf-8")
-    added = command("library", "add", "papers.jsonl")
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory, env: dict[str, str]) -> Path:
+    """A folder of libraries; the default one holds five papers."""
+    folder = tmp_path_factory.mktemp("five")
+    (folder / "papers.jsonl").write_text(records("abcdg"), encoding="utf-8")
+    path = {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
+    added = citewell_in(folder, env | path)("library", "add", "papers.jsonl")
     assert added.returncode == 0, added.stderr
-    return command
+    return folder / "libraries"
+
+
+@pytest.fixture
+def run(tmp_path: Path, env: dict[str, str], five: Path) -> Run:
+    """The command in a folder of its own, with the five papers."""
+    shutil.copytree(five, tmp_path / "libraries")
+    return citewell_in(tmp_path, env | {"CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries")})
 
 
 def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_path: Path) -> None:
@@ -125,14 +123,6 @@ def test_a_folder_that_is_missing_is_reported_before_the_search(run: Run, tmp_pa
         assert found.returncode == 2
         assert "there is no folder" in found.stderr
         assert "search: " not in found.stderr
-
-
-def test_short_lists_are_described_as_they_are(run: Run) -> None:
-    found = run("explore", "zebras", "teapots", "-k", "2", "--trace")
-    assert "added" in found.stderr and "among the first 50" not in found.stderr
-    assert "the first 0" not in found.stderr
-    long = run("explore", "teapots", "-k", "60", "--rounds", "1", "--trace")
-    assert "among the first 50" in long.stderr
 
 
 def test_an_overview_is_shown_beside_the_lines_of_papers(run: Run) -> None:
@@ -266,19 +256,8 @@ def test_sources_are_asked_only_with_online_and_their_papers_say_so(
     config.write_text(
         f'[sources]\nallow = ["openreview"]\nbase_url = "{fake_sources.url}"\n', encoding="utf-8"
     )
-    own = env | {
-        "CITEWELL_CONFIG": str(config),
-        "CITEWELL_CACHE": str(tmp_path / "cache"),
-        "PYTHONIOENCODING": "utf-8",
-    }
-
-    def explored(*flags: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "explore", "the patience of kettles", *flags],
-            cwd=tmp_path, env=own, stdin=subprocess.DEVNULL, capture_output=True,
-            encoding="utf-8", timeout=600, check=False,
-        )  # fmt: skip
-
+    own = env | {"CITEWELL_CONFIG": str(config), "CITEWELL_CACHE": str(tmp_path / "cache")}
+    explored = citewell_in(tmp_path, own, "explore", "the patience of kettles")
     fake_sources.log.clear()
     offline = explored("--trace")
     assert "Patience of Kettles" not in offline.stdout
@@ -387,11 +366,7 @@ def test_eval_makes_the_round_that_other_queries_need_before_it_leaves_them_out(
     command = ["eval", "--data", "questions.jsonl", "--mode", "explore", "--json", "out.json"]
     counts: dict[tuple[str, ...], tuple[int, int]] = {}
     for flags in (("--without", "evolve"), ("--without", "evolve", "--rounds", "1")):
-        done = subprocess.run(
-            [sys.executable, "-m", "citewell", *command, *flags],
-            cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-            encoding="utf-8", timeout=600, check=False,
-        )  # fmt: skip
+        done = citewell_in(tmp_path, env)(*command, *flags)
         assert done.returncode == 0, done.stderr
         answers = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["answers"]
         last = {one["method"]: one["queries"] for one in answers if one["step"] == "last"}

@@ -4,61 +4,28 @@ faults, and killed in the middle."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 from tests.fakes.bulk import BulkServer
 
 from citewell.corpus.library import Library
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
-def server() -> Iterator[BulkServer]:
-    found = BulkServer()
-    yield found
-    found.close()
+def run(fetch_env: dict[str, str], tmp_path: Path) -> Run:
+    return citewell_in(tmp_path, fetch_env, "library")
 
 
-@pytest.fixture
-def environment(tmp_path: Path, server: BulkServer) -> dict[str, str]:
-    home = tmp_path / "home"
-    home.mkdir()
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("CITEWELL")},
-        "HOME": str(home),
-        "XDG_DATA_HOME": str(home / "data"),
-        "XDG_CONFIG_HOME": str(home / "config"),
-        "XDG_CACHE_HOME": str(home / "cache"),
-        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
-        "CITEWELL_LIBRARY_NAME": "mine",
-        "CITEWELL_SOURCES_ALLOW": "all",
-        "CITEWELL_SOURCES_BASE_URL": server.url,
-    }
-
-
-@pytest.fixture
-def run(environment: dict[str, str], tmp_path: Path) -> Run:
-    def call(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
-            env=environment | more, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
-
-    return call
-
-
-def library(environment: dict[str, str]) -> Library:
-    return Library.open(Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine")
+def library(fetch_env: dict[str, str]) -> Library:
+    return Library.open(Path(fetch_env["CITEWELL_LIBRARY_PATH"]) / "mine")
 
 
 SELECTIONS = {
@@ -78,14 +45,14 @@ WHOLE = ("acl-anthology", "retraction-watch")
 
 @pytest.mark.parametrize("source", SELECTIONS)
 def test_every_source_is_fetched_page_by_page_and_built(
-    server: BulkServer, environment: dict[str, str], run: Run, source: str
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, source: str
 ) -> None:
-    server.count, server.page = 230, None if source in WHOLE else 100
+    bulk.count, bulk.page = 230, None if source in WHOLE else 100
     done = run("fetch", source, *SELECTIONS[source])
     assert done.returncode == 0, done.stderr
     missing = 4 if source == "arxiv" else 0  # Deleted records.
     assert f"{230 - missing} works fetched from {source}" in done.stdout
-    with library(environment) as found:
+    with library(fetch_env) as found:
         assert len(found) == 230 - missing
         work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
     assert work.year == 2007
@@ -112,68 +79,65 @@ def test_arxiv_is_asked_for_words_within_categories_and_years(
 
 
 def test_retracted_papers_are_reported_offline_once_their_list_was_fetched(
-    server: BulkServer, environment: dict[str, str], run: Run, tmp_path: Path
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, tmp_path: Path
 ) -> None:
-    server.count = 12
+    bulk.count = 12
     assert run("fetch", "retraction-watch").returncode == 0
     title = "Trees that grow in dry valleys, number 7"
-    with library(environment) as found:
+    with library(fetch_env) as found:
         title = next(w.title for w in found.works(range(len(found))) if w.title.endswith(" 7"))
     bib = (
         f"@article{{hazel,\n  title = {{{title}}},\n  author = {{Hazel, Ann}},\n  year = 2007\n}}\n"
     )
     (tmp_path / "refs.bib").write_text(bib, encoding="utf-8")
-    sent = len(server.requests)
-    done = subprocess.run(
-        [sys.executable, "-m", "citewell", "check", "refs.bib", "--format", "json"], cwd=tmp_path,
-        env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
+    sent = len(bulk.requests)
+    done = citewell_in(tmp_path, fetch_env)("check", "refs.bib", "--format", "json")
     (check,) = json.loads(done.stdout)["checks"]
     assert check["verdict"] == "wrong-detail"
     assert [one["code"] for one in check["findings"]] == ["retracted"]
     assert "10.5555/notice.7" in json.dumps(check)
-    assert len(server.requests) == sent
+    assert len(bulk.requests) == sent
 
 
-def test_nothing_is_sent_to_a_source_that_is_not_allowed(server: BulkServer, run: Run) -> None:
+def test_nothing_is_sent_to_a_source_that_is_not_allowed(bulk: BulkServer, run: Run) -> None:
     done = run("fetch", "arxiv", "--category", "cs.CL", CITEWELL_SOURCES_ALLOW="crossref")
     assert done.returncode == 2
     assert "citewell sources allow arxiv" in done.stderr
-    assert server.requests == []
+    assert bulk.requests == []
 
 
 def test_a_dry_run_says_how_much_it_would_be_and_keeps_nothing(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.count = 12_345
+    bulk.count = 12_345
     done = run("fetch", "openalex", "--topic", "trees", "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     estimate = json.loads(done.stdout)
     assert estimate["works"] == 12_345
     assert estimate["megabytes"] > 1 and estimate["seconds"] > 10
     # One request for the name, one for the page.
-    assert len(server.requests) == 2
-    assert not (Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
+    assert len(bulk.requests) == 2
+    assert not (Path(fetch_env["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
 
 
 def test_a_maximum_is_kept_and_the_next_round_goes_on_behind_it(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.count, server.page = 230, 100
+    bulk.count, bulk.page = 230, 100
     for number in (20, 40):
         done = run("fetch", "crossref", "--query", "trees", "--max", "20")
         assert done.returncode == 0, done.stderr
-        with library(environment) as opened:
+        with library(fetch_env) as opened:
             assert len(opened) == number
     assert run("fetch", "crossref", "--query", "trees").returncode == 0
-    with library(environment) as opened:
+    with library(fetch_env) as opened:
         assert len(opened) == 230
 
 
-def test_names_become_identifiers_and_unknown_ones_are_said(server: BulkServer, run: Run) -> None:
+def test_names_become_identifiers_and_unknown_ones_are_said(bulk: BulkServer, run: Run) -> None:
     done = run("fetch", "openalex", "--topic", "trees", "--author", "A5", "--max", "10")
     assert done.returncode == 0, done.stderr
-    assert "topics.id%3AT77%2Cauthorships.author.id%3AA5" in server.requests[1]
+    assert "topics.id%3AT77%2Cauthorships.author.id%3AA5" in bulk.requests[1]
     done = run("fetch", "openalex", "--venue", "nowhere at all")
     assert done.returncode == 2
     assert "knows no venue named 'nowhere at all'" in done.stderr
@@ -185,7 +149,7 @@ def test_names_become_identifiers_and_unknown_ones_are_said(server: BulkServer, 
 
 
 def test_what_openalex_says_of_references_teaches_how_papers_are_cited(
-    server: BulkServer, run: Run
+    bulk: BulkServer, run: Run
 ) -> None:
     done = run("fetch", "openalex", "--topic", "trees")
     assert done.returncode == 0, done.stderr
@@ -203,19 +167,20 @@ FAULTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_passing_fault_costs_a_retry_and_no_work(
-    server: BulkServer, environment: dict[str, str], run: Run, fault: str
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, fault: str
 ) -> None:
-    server.fault = lambda number, path: FAULTS[fault] if number in (2, 3) else None
+    bulk.count, bulk.page = 90, 30
+    bulk.fault = lambda number, path: FAULTS[fault] if number in (2, 3) else None
     done = run("fetch", "openalex", "--topic", "trees")
     assert done.returncode == 0, done.stderr
-    with library(environment) as found:
-        assert len(found) == 450
+    with library(fetch_env) as found:
+        assert len(found) == 90
 
 
 def test_a_source_that_refuses_ends_the_fetch_and_keeps_what_there_is(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.fault = lambda number, path: (403, {}, b"") if number >= 3 else None
+    bulk.fault = lambda number, path: (403, {}, b"") if number >= 3 else None
     done = run("fetch", "openalex", "--topic", "trees")
     assert done.returncode == 1
     assert "fetch-refused" in done.stderr
@@ -223,51 +188,51 @@ def test_a_source_that_refuses_ends_the_fetch_and_keeps_what_there_is(
 
 
 def test_a_cursor_that_the_source_forgot_begins_the_round_again(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.fault = lambda number, path: (400, {}, b"") if number == 2 else None
+    bulk.fault = lambda number, path: (400, {}, b"") if number == 2 else None
     done = run("fetch", "openalex", "--topic", "trees")
     assert done.returncode == 0, done.stderr
-    with library(environment) as found:
+    with library(fetch_env) as found:
         assert len(found) == 450
-    assert sum("cursor=%2A" in path for path in server.requests) == 2
+    assert sum("cursor=%2A" in path for path in bulk.requests) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is killed so there")
 def test_a_fetch_that_is_killed_goes_on_with_the_page_that_it_was_at(
-    server: BulkServer, environment: dict[str, str], run: Run, tmp_path: Path
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, tmp_path: Path
 ) -> None:
-    server.count, server.page, server.slow = 1000, 50, 0.1
+    bulk.count, bulk.page, bulk.slow = 1000, 50, 0.1
     process = subprocess.Popen(
         [sys.executable, "-m", "citewell", "library", "fetch", "crossref", "--query", "trees"],
-        cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        cwd=tmp_path, env=fetch_env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while len(server.requests) < 8 and time.monotonic() < deadline:
+    while len(bulk.requests) < 8 and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    before = len(server.requests)
-    server.slow = 0.0
+    before = len(bulk.requests)
+    bulk.slow = 0.0
     done = run("fetch", "crossref", "--query", "trees")
     assert done.returncode == 0, done.stderr
     assert "1000 in all" in done.stdout.replace(",", "")
     # Pages before the kill are not asked for again; the last one may be.
-    assert len(server.requests) - before <= 22 - (before - 2)
-    with library(environment) as found:
+    assert len(bulk.requests) - before <= 22 - (before - 2)
+    with library(fetch_env) as found:
         assert len(found) == 1000
 
 
 def test_refresh_asks_for_what_is_new_since_and_adds_it(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
     assert run("fetch", "crossref", "--query", "trees").returncode == 0
-    server.count = 460
-    first = len(server.requests)
+    bulk.count = 460
+    first = len(bulk.requests)
     done = run("refresh")
     assert done.returncode == 0, done.stderr
-    assert "from-index-date" in server.requests[first]
-    with library(environment) as found:
+    assert "from-index-date" in bulk.requests[first]
+    with library(fetch_env) as found:
         assert len(found) == 460
 
 

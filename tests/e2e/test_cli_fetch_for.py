@@ -4,22 +4,19 @@ to, and fetched, against a server with the limits and faults of OpenAlex."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 from tests.fakes.bulk import BulkServer
 
 from citewell.corpus.library import Library
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 BIB = """@article{a, title={On the growth of the Alder number 40}, author={Alder, Ann}, year=2000,
   doi={10.5555/oa.40}}
@@ -36,49 +33,21 @@ Trees grow \cite{a,b,c,d}.
 
 
 @pytest.fixture
-def server() -> Iterator[BulkServer]:
-    found = BulkServer(count=450)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def environment(tmp_path: Path, server: BulkServer) -> dict[str, str]:
+def run(fetch_env: dict[str, str], tmp_path: Path) -> Run:
     (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
     (tmp_path / "paper.tex").write_text(PAPER, encoding="utf-8")
     (tmp_path / "paper.md").write_text("---\nbibliography: refs.bib\n---\nSee [@a; @b; @c].\n")
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("CITEWELL")},
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
-        "CITEWELL_LIBRARY_NAME": "mine",
-        "CITEWELL_SOURCES_ALLOW": "openalex",
-        "CITEWELL_SOURCES_BASE_URL": server.url,
-        "OPENALEX_API_KEY": "",
-    }
+    return citewell_in(tmp_path, fetch_env, "library")
 
 
-@pytest.fixture
-def run(environment: dict[str, str], tmp_path: Path) -> Run:
-    def call(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
-            env=environment | more, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
-
-    return call
-
-
-def numbers(environment: dict[str, str]) -> set[int]:
-    with Library.open(Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine") as found:
+def numbers(fetch_env: dict[str, str]) -> set[int]:
+    with Library.open(Path(fetch_env["CITEWELL_LIBRARY_PATH"]) / "mine") as found:
         return {int(work.title.rsplit(" ", 1)[1]) for work in found.iter_works()}
 
 
 @pytest.mark.parametrize("paper", ["paper.tex", "paper.md", "."])
 def test_the_plan_says_in_words_what_would_be_fetched_and_fetches_nothing(
-    server: BulkServer, environment: dict[str, str], run: Run, paper: str
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, paper: str
 ) -> None:
     done = run("fetch", "--for", paper)
     assert done.returncode == 1, done.stderr
@@ -90,23 +59,23 @@ def test_the_plan_says_in_words_what_would_be_fetched_and_fetches_nothing(
     assert f"4 requests to OpenAlex, which knows {known} of your {cited} references." in message
     assert "No key of OpenAlex is set" in message
     assert "Nothing was fetched: add --yes" in message
-    assert not (Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
+    assert not (Path(fetch_env["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
     # The uncited entry and the sentences of the paper stay here.
-    sent = unquote(" ".join(server.requests))
+    sent = unquote(" ".join(bulk.requests))
     assert "oa.9" not in sent and "Trees grow" not in sent
 
 
 def test_after_the_yes_references_come_first_then_their_references_then_the_most_cited(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.edges = {40: [3, 5], 42: [5, 7], 43: [5]}
+    bulk.edges = {40: [3, 5], 42: [5, 7], 43: [5]}
     done = run("fetch", "--for", "paper.tex", "--max", "12", "--yes")
     assert done.returncode == 0, done.stderr
-    found = numbers(environment)
+    found = numbers(fetch_env)
     assert {40, 42, 43, 3, 5, 7} <= found
     # A page is kept whole: of the topics it holds the hundred most cited works.
     assert found - {40, 42, 43, 3, 5, 7} == set(range(250, 450, 2))
-    requests = [unquote(path) for path in server.requests]
+    requests = [unquote(path) for path in bulk.requests]
     (first,) = [path for path in requests if "W1040|W1042|W1043|W1005" in path]
     assert requests.index(first) < next(
         n
@@ -123,15 +92,15 @@ def test_what_the_bounds_leave_is_said(run: Run) -> None:
     assert json.loads(done.stdout)["megabytes"] <= 1
 
 
-def test_nothing_is_sent_without_permission(server: BulkServer, run: Run) -> None:
+def test_nothing_is_sent_without_permission(bulk: BulkServer, run: Run) -> None:
     done = run("fetch", "--for", "paper.tex", "--yes", CITEWELL_SOURCES_ALLOW="crossref")
     assert done.returncode == 2
     assert "citewell sources allow openalex" in done.stderr
-    assert server.requests == []
+    assert bulk.requests == []
 
 
 def test_a_paper_whose_references_are_unknown_is_said(
-    run: Run, environment: dict[str, str], tmp_path: Path
+    run: Run, fetch_env: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "other.bib").write_text("@article{x, title={Never seen}, year=1900}\n")
     done = run("fetch", "--for", "other.bib")
@@ -143,26 +112,8 @@ def test_a_paper_whose_references_are_unknown_is_said(
     assert run("fetch", "arxiv", "--for", "paper.tex").returncode == 2
 
 
-FAULTS: dict[str, Any] = {
-    "429": (429, {"retry-after": "0"}, b""),
-    "503": (503, {}, b"busy"),
-    "half a page": "cut",
-    "not JSON": (200, {}, b"<html>maintenance</html>"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_passing_fault_in_plan_or_fetch_costs_a_retry_and_no_work(
-    server: BulkServer, environment: dict[str, str], run: Run, fault: str
-) -> None:
-    server.fault = lambda number, path: FAULTS[fault] if number in (0, 4, 8) else None
-    done = run("fetch", "--for", "paper.tex", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert numbers(environment) == {37, 39, 41, 43, *range(0, 450, 2)}
-
-
 def test_broken_records_are_left_out_of_the_plan(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
     broken: list[Any] = [
         None, 7, {}, {"id": None}, {"id": "https://openalex.org/W1", "topics": "x", "doi": 5,
@@ -171,7 +122,7 @@ def test_broken_records_are_left_out_of_the_plan(
         "primary_location": {"source": 4}, "referenced_works": [None, 8, "https://x.org/Q1"]},
     ]  # fmt: skip
     body = json.dumps({"meta": {"count": 6}, "results": broken}).encode()
-    server.fault = lambda number, path: (200, {}, body) if number == 0 else None
+    bulk.fault = lambda number, path: (200, {}, body) if number == 0 else None
     done = run("fetch", "--for", "paper.tex", "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["works"] > 0
@@ -179,41 +130,41 @@ def test_broken_records_are_left_out_of_the_plan(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is killed so there")
 def test_a_killed_fetch_goes_on_with_the_same_plan(
-    server: BulkServer, environment: dict[str, str], run: Run, tmp_path: Path
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run, tmp_path: Path
 ) -> None:
-    server.page, server.slow = 20, 0.1
+    bulk.page, bulk.slow = 20, 0.1
     process = subprocess.Popen(
         [sys.executable, "-m", "citewell", "library", "fetch", "--for", "paper.tex", "--yes"],
-        cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        cwd=tmp_path, env=fetch_env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while len(server.requests) < 12 and time.monotonic() < deadline:
+    while len(bulk.requests) < 12 and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    before, server.slow = len(server.requests), 0.0
+    before, bulk.slow = len(bulk.requests), 0.0
     done = run("fetch", "--for", "paper.tex", "--yes")
     assert done.returncode == 0, done.stderr
-    after = [unquote(path) for path in server.requests[before:]]
+    after = [unquote(path) for path in bulk.requests[before:]]
     # Neither the references nor the pages before the kill are requests for again.
     assert not any("doi:" in path or "title.search" in path for path in after)
     assert not any("W1040|" in path for path in after)
-    assert numbers(environment) == {37, 39, 41, 43, *range(0, 450, 2)}
+    assert numbers(fetch_env) == {37, 39, 41, 43, *range(0, 450, 2)}
 
 
 def test_a_refresh_asks_for_new_works_on_the_topics(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
     assert run("fetch", "--for", "paper.tex", "--max", "12", "--yes").returncode == 0
-    (state,) = (Path(environment["CITEWELL_LIBRARY_PATH"]) / ".fetched").glob("*/fetch.json")
+    (state,) = (Path(fetch_env["CITEWELL_LIBRARY_PATH"]) / ".fetched").glob("*/fetch.json")
     fetched = json.loads(state.read_bytes())
     state.write_text(json.dumps(fetched | {"begun": "2026-01-02"}), encoding="utf-8")
     (age,) = [line for line in run("status").stdout.splitlines() if line.startswith("fetched:")]
     assert "works from OpenAlex on 2026-01-02" in age
     assert age.endswith("days ago; `citewell library refresh` adds what is new")
-    before = len(server.requests)
+    before = len(bulk.requests)
     done = run("refresh")
     assert done.returncode == 0, done.stderr
-    (request,) = [unquote(path) for path in server.requests[before:]]
+    (request,) = [unquote(path) for path in bulk.requests[before:]]
     assert "topics.id:T10,publication_year:>1999,from_publication_date:2026-01-02" in request
     assert "source.id" not in request

@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.e2e.conftest import Run, citewell_in
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 BODY = "A line of the body that is long enough to be read as the text of a page."
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("home")
-    run = citewell_in(folder, folder)("library", "add", PAPERS)
-    assert run.returncode == 0, run.stderr
-    yield folder
-
-
-def citewell_in(home: Path, folder: Path) -> Run:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")}
-    (home / "config.toml").touch()
-    env = kept | {
-        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
-        "CITEWELL_CONFIG": str(home / "config.toml"),
-        "CITEWELL_DATA": str(home / "data"),
-        "PYTHONIOENCODING": "utf-8",
-    }
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", *map(str, arguments)],
-            cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-            timeout=300, check=False,
-        )  # fmt: skip
-
-    return run
-
-
 @pytest.fixture
-def citewell(home: Path, tmp_path: Path, pdf_files: ModuleType) -> Run:
+def citewell(env: dict[str, str], tmp_path: Path, pdf_files: ModuleType) -> Run:
     pdf_files.written(
         tmp_path / "manuscript.pdf",
         [
@@ -60,7 +27,7 @@ def citewell(home: Path, tmp_path: Path, pdf_files: ModuleType) -> Run:
             ],
         ],
     )
-    return citewell_in(home, tmp_path)
+    return citewell_in(tmp_path, env)
 
 
 def test_a_check_of_a_pdf_names_page_and_number(citewell: Run) -> None:

@@ -101,15 +101,6 @@ def test_a_small_question_tells_a_wrong_answer_from_none(
     assert done.returncode == (1 if choice == "x" else 0)
 
 
-def test_a_model_that_is_away_is_not_compared(support: Callable[..., Any]) -> None:
-    command = ("compare-models", "main.tex")
-    done = support("-m", "llamacpp:away@http://127.0.0.1:9/v1", command=command)
-    assert done.returncode == 1, done.stderr
-    assert "away@http://127.0.0.1:9/v1 did not answer " in done.stderr
-    assert "llm-down" in done.stderr and "100%" in done.stdout
-    assert support("-m", "away", command=command).returncode == 2
-
-
 def test_without_a_model_nothing_is_asked(support: Callable[..., Any]) -> None:
     done = support("--ask", command=("llm",))
     assert done.returncode == 1 and "llm-off" in done.stderr

@@ -185,20 +185,6 @@ def test_the_compose_file_is_one() -> None:
     assert not validator.is_valid(broken)
 
 
-@pytest.mark.parametrize("name", ["ci", "container"])
-def test_the_workflows_are_workflows(name: str) -> None:
-    import jsonschema
-
-    path = REPOSITORY / ".github" / "workflows" / f"{name}.yml"
-    read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # YAML 1.1 reads the key `on` as true.
-    workflow = {"on" if name is True else name: value for name, value in read.items()}
-    validator = jsonschema.Draft7Validator(schema("github-workflows"))
-    assert [one.message for one in validator.iter_errors(workflow)] == []
-    assert not validator.is_valid({**workflow, "jobs": {"image": {"steps": 5}}})
-    assert set(workflow) >= {"name", "on", "permissions", "jobs"}
-
-
 def test_every_service_has_a_volume_and_limits_and_only_this_machine_reaches_it() -> None:
     services = COMPOSE["services"]
     assert {name: one.get("profiles") for name, one in services.items()} == {
@@ -217,13 +203,6 @@ def test_every_service_has_a_volume_and_limits_and_only_this_machine_reaches_it(
     agent = services["agent"]
     assert agent["network_mode"] == "none" and "ports" not in agent
     assert agent["volumes"] == ["${CITEWELL_PAPER:-.}:/paper:ro"]
-
-
-def test_the_settings_in_the_compose_file_are_settings() -> None:
-    from citewell.options.values import NO_SETTINGS, settings
-
-    known = {one.environment for one in settings()} | NO_SETTINGS
-    assert set(COMPOSE["services"]["citewell"]["environment"]) <= known
 
 
 def test_citewell_reads_no_env_file(env: dict[str, str], tmp_path: Path) -> None:

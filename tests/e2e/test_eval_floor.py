@@ -135,6 +135,7 @@ def test_typed_words_find_the_paper_that_they_name(typed, what, floor):
     assert line.ranks["recall@1"].mean >= floor, line
 
 
+@pytest.mark.nightly
 def test_half_a_word_finds_what_the_whole_one_would(options):
     completed = typed_lines(options, "completed")
     as_typed = typed_lines(options, "as-typed")

@@ -41,18 +41,6 @@ def test_nearly_every_citation_of_a_real_paper_becomes_a_question(paper, least):
     assert len({question.id for question in questions}) == len(questions)
 
 
-@pytest.mark.parametrize("paper", list(PAPERS))
-def test_a_question_has_one_mark_and_never_its_own_answer(paper):
-    questions, _, _ = questions_of([PROJECTS / paper], DocumentOptions())
-    for question in questions:
-        query = question.query
-        assert query.sentence.count("[CITATION]") == 1
-        key = next(tag[4:] for tag in question.tags if tag.startswith("key:"))
-        assert key not in [reference.key for reference in query.paper.references]
-        titles = [reference.title.lower() for reference in query.paper.references]
-        assert question.gold_titles[0].lower() not in titles
-
-
 @pytest.mark.skipif(
     not all((DATA / "corpus" / f"{name}.jsonl.zst").exists() for name in CORPORA),
     reason="needs ../shared/data/corpus beside the checkout",
@@ -66,7 +54,17 @@ def test_a_real_paper_is_evaluated_and_gets_its_page(tmp_path, monkeypatch):
     config.touch()
     paper = PROJECTS / "latex/mdeff__paper-cheblienet/neurips_2021.tex"
     corpora = [word for name in CORPORA for word in ("--corpus", name)]
-    arguments = ["--config", str(config), "eval", str(paper), *corpora, "--latency-calls", "5"]
+    arguments = [
+        "--config",
+        str(config),
+        "eval",
+        str(paper),
+        *corpora,
+        "--setting",
+        "warm",
+        "--latency-calls",
+        "2",
+    ]
     assert run([*arguments, "--json", "r.json", "--html", "p.html"]) == 0
     saved = results.load(tmp_path / "r.json")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")

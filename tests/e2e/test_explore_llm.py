@@ -168,17 +168,3 @@ def test_a_model_that_is_down_leaves_the_search_as_it_is_and_says_so(
         assert any(one.code.startswith("llm-") for one in found.problems)
     finally:
         engine.close()
-
-
-def test_a_model_that_may_not_explore_is_not_asked(
-    library_folder: Path, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path))
-    engine = opened(library_folder, server.url, explore=False)
-    before = len(server.requests)
-    try:
-        found = explored(engine)
-        assert found.overview is not None and found.overview.summary is None
-        assert len(server.requests) == before
-    finally:
-        engine.close()

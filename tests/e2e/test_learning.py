@@ -162,47 +162,6 @@ def titles(items):
     return [item.detail for item in items]
 
 
-async def test_what_was_accepted_for_one_paper_stands_higher_for_the_next(start_editor, history):
-    editor = await start_editor(alone=True)
-    for folder in ("first", "second", "third"):
-        editor.write(f"{folder}/refs.bib", "% none yet\n")
-    editor.open("first/main.tex", PAPER)
-    items = await editor.complete("first/main.tex")
-    before = titles(items)
-    taken = before[3]
-    await editor.accept("first/main.tex", items[3])
-    again = await offered(editor, "second/main.tex")
-    after = titles(again)
-    assert after.index(taken) < 3
-    assert sorted(after) == sorted(before), "no paper comes or goes"
-    card = await editor.client.completion_item_resolve_async(again[after.index(taken)])
-    assert "what you accepted before" in card.documentation.value
-    assert taken in await editor.hover("second/main.tex", "attention>"), "one of the first three"
-    citewell("history", "erase", "--yes")
-    assert titles(await offered(editor, "third/main.tex")) == before, "erased is forgotten at once"
-
-
-async def test_what_the_document_cites_stands_higher_with_nothing_accepted_ever(
-    start_editor, history
-):
-    whole = PAPER.replace("\\cite<attention>|", "[CITATION]|")
-    off = await start_editor(settings={"learning": {"enabled": False}})
-    off.open("main.tex", whole)
-    own = (await off.complete("main.tex"))[3]
-    await off.accept("main.tex", own)
-    key = own.command.arguments[0]["key"]
-    cites = f"We use \\cite{{{key}}}. We like \\cite{{{key}}}."
-    places = []
-    for enabled in (False, True):
-        editor = await start_editor(settings={"learning": {"enabled": enabled}})
-        editor.write("refs.bib", off.text("refs.bib"))
-        editor.open("main.tex", whole.replace("Sentences", f"{cites}\n\nSentences"))
-        items = await editor.complete("main.tex")
-        places.append([item.label for item in items].index(key))
-    assert places[1] < places[0]
-    assert not history.exists(), "nothing of it is kept"
-
-
 async def test_a_new_server_knows_what_an_earlier_one_learned_unless_learning_is_off(
     start_editor, history
 ):

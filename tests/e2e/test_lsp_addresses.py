@@ -88,20 +88,6 @@ async def test_pushed_and_pulled_diagnostics_speak_of_the_same_file(start_editor
 SETTINGS = {"diagnostics": {"verification": "off", "delayMs": 50}}
 
 
-async def test_a_new_section_that_no_paper_includes_yet_uses_the_bib_of_the_paper(start_editor):
-    editor = await start_editor(files={"main.tex": PAPER, "refs.bib": OWN})
-    section = "We use \\cite{ow} and \\cite<graph attention>.\n"
-    editor.write("sections/new.tex", section)
-    editor.open("sections/new.tex", section)
-    items = await editor.complete("sections/new.tex", section.index("{ow}") + 3)
-    assert "own" in [item.label for item in items][:1], [item.label for item in items]
-    items = await editor.complete("sections/new.tex", section.index("n>") + 1)
-    await editor.accept("sections/new.tex", items[0])
-    assert "@inproceedings{velickovic2018graph," in editor.text("refs.bib")
-    assert sorted(p.name for p in editor.folder.rglob("*.bib")) == ["refs.bib"]
-    assert editor.text("main.tex") == PAPER
-
-
 def asks(capabilities: types.ClientCapabilities) -> None:
     capabilities.text_document.diagnostic = types.DiagnosticClientCapabilities()
     capabilities.workspace.diagnostics = types.DiagnosticWorkspaceClientCapabilities(

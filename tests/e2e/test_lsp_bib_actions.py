@@ -41,18 +41,6 @@ def titled(actions, beginning):
 
 
 @ENCODINGS
-async def test_duplicates_are_merged_in_every_file_of_the_paper(start_editor, encoding):
-    editor = await start(start_editor, encoding)
-    actions = await editor.actions("refs.bib", "bert1")
-    edit = await editor.act(titled(actions, "Merge `bert1` into `bert2`"))
-    assert len(edit.document_changes) == 2
-    assert "See \\cite{bert2,zuse1969} and \\citep{bert2}" in editor.text("main.tex")
-    bib = editor.text("refs.bib")
-    assert "bert1" not in bib
-    assert bib.startswith("% 😀 Größe\n@book{zuse1969,")
-
-
-@ENCODINGS
 async def test_an_entry_is_completed_from_its_record(start_editor, encoding):
     editor = await start(start_editor, encoding)
     actions = await editor.actions("refs.bib", "bert2")

@@ -82,17 +82,6 @@ async def test_the_best_paper_is_cited_after_a_longer_search(start_editor):
     assert "velickovic2018graph" in editor.text("refs.bib")
 
 
-async def test_an_entry_of_ones_own_is_offered_under_its_key(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    editor.open("main.tex", PAPER.replace("graph attention", "rechnender raum"))
-    actions = await editor.actions("main.tex", "rechnender")
-    # Once it is checked, the title says that the library does not have it.
-    assert actions[0].title.startswith("Cite 1969: Rechnender Raum")
-    await editor.act(actions[0])
-    assert "\\cite{zuse1969}" in editor.text("main.tex")
-    assert editor.text("refs.bib") == OWN
-
-
 async def test_the_paper_goes_where_its_placeholder_stands_now(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)
@@ -126,15 +115,6 @@ async def test_a_client_without_literals_gets_commands(start_editor):
     await editor.act(actions[0])
     assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
     assert "velickovic2018graph" in editor.text("refs.bib")
-
-
-async def test_no_actions_where_nothing_is_to_be_done(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    editor.open(
-        "main.tex", "\\documentclass{article}\n\\begin{document}\nHello.\n\\end{document}\n"
-    )
-    assert await editor.actions("main.tex", "Hello") == []
-    assert await editor.actions("main.tex", "Hello", only=["source.organizeImports"]) == []
 
 
 UNDEFINED = (
@@ -195,15 +175,6 @@ async def test_the_fix_names_the_diagnostic_that_it_takes_away(start_editor):
     assert [d.source for d in action.diagnostics] == ["citewell"]
 
 
-async def test_an_undefined_key_in_markdown_is_fixed_too(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    text = "---\nbibliography: refs.bib\n---\n\nAs said [@kingma-ba-2015-adam].\n"
-    editor.open("paper.md", text, language="markdown")
-    actions = await editor.actions("paper.md", "kingma")
-    await editor.act(actions[0])
-    assert "@inproceedings{kingma-ba-2015-adam," in editor.text("refs.bib")
-
-
 async def test_a_sentence_that_cites_nobody_is_given_a_citation_before_its_full_stop(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     text = UNDEFINED.replace(
@@ -241,16 +212,6 @@ async def test_the_actions_at_a_placeholder_are_quick_fixes_of_its_diagnostic(st
     for action in actions:
         assert action.kind == "quickfix"
         assert [one.code for one in action.diagnostics] == ["unresolved-placeholder"]
-
-
-async def test_a_command_fills_the_placeholders_of_a_document(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    editor.open("main.tex", PAPER)
-    assert await editor.execute("citewell.fillPlaceholders", editor.uri("main.tex")) == {
-        "applied": True
-    }
-    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
-    assert "velickovic2018graph" in editor.text("refs.bib")
 
 
 async def test_filling_says_that_there_is_nothing_to_fill(start_editor):

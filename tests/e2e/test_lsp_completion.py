@@ -185,15 +185,6 @@ async def test_an_editor_that_replaces_up_to_the_cursor_only_leaves_nothing_behi
     assert editor.text("main.tex") == paper(r"\cite{velickovic2018graph}")
 
 
-async def test_a_placeholder_in_braces_keeps_the_other_keys_and_notes(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", paper(r"\citep[see][p.~5]{hochreiter97, graph attention networks|}"))
-    items = await editor.complete("main.tex")
-    assert editor.key(items[0]) == "velickovic2018graph"
-    await editor.accept("main.tex", items[0])
-    assert editor.text("main.tex") == paper(r"\citep[see][p.~5]{hochreiter97, velickovic2018graph}")
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -234,14 +225,6 @@ async def test_the_answer_is_null_where_nothing_is_to_be_cited(start_editor, tex
     assert await editor.complete_list("main.tex", trigger=" ") is None
 
 
-async def test_an_empty_placeholder_is_completed_from_its_context(start_editor):
-    editor = await start_editor(files={"refs.bib": ""})
-    text = paper("the reading comprehension data set of Wikipedia questions \\citep{|}")
-    editor.open("main.tex", text)
-    items = await editor.complete("main.tex", trigger="{")
-    assert "SQuAD" in items[0].detail
-
-
 async def test_the_list_prepared_for_a_typed_command_is_that_of_its_place(start_editor):
     editor = await start_editor(files={"refs.bib": ""})
     squad = "the reading comprehension data set of Wikipedia questions "
@@ -262,51 +245,6 @@ async def test_the_list_prepared_for_a_typed_command_is_that_of_its_place(start_
     at = await editor.type_slowly("typed.tex", text.index(squad) + len(squad), "\\cite<")
     typed = await editor.complete("typed.tex", at, trigger="<")
     assert [item.label for item in typed] == [item.label for item in opened]
-
-
-async def test_a_work_that_the_bib_holds_is_offered_under_its_own_key_and_not_added_again(
-    start_editor,
-):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", paper(r"\cite<long short-term memory>|"))
-    items = await editor.complete("main.tex")
-    assert items[0].label == "hochreiter97"
-    assert [item.label for item in items].count("hochreiter97") == 1
-    await editor.accept("main.tex", items[0])
-    assert editor.text("main.tex") == paper(r"\cite{hochreiter97}")
-    assert editor.text("refs.bib") == BIB
-
-
-@pytest.mark.parametrize(
-    "typed", ["hoch", "adams2001", "schmidhuber", "sparse", "2001", "sparse align"]
-)
-async def test_keys_are_found_by_key_author_title_and_year(start_editor, typed):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", paper(rf"\cite{{{typed}|}}"))
-    items = await editor.complete("main.tex")
-    wanted = "hochreiter97" if typed in ("hoch", "schmidhuber") else "adams2001sparse"
-    assert items[0].label == wanted
-    assert items[0].filter_text.startswith(f"{typed} ")
-    await editor.accept("main.tex", items[0])
-    assert editor.text("main.tex") == paper(rf"\cite{{{wanted}}}")
-    assert editor.text("refs.bib") == BIB
-
-
-async def test_a_key_that_no_bib_has_is_searched_in_the_library(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", paper(r"\cite{vaswani2017attention|}"))
-    items = await editor.complete("main.tex")
-    assert items[0].detail == "Attention Is All You Need"
-    await editor.accept("main.tex", items[0])
-    assert "@inproceedings{vaswani2017attention," in editor.text("refs.bib")
-
-
-async def test_a_broken_entry_does_not_hide_the_good_ones(start_editor):
-    broken = "@article{broken,\n  title = {Never closed,\n  year = 1999\n\n" + BIB
-    editor = await start_editor(files={"refs.bib": broken})
-    editor.open("main.tex", paper(r"\cite{adams|}"))
-    items = await editor.complete("main.tex")
-    assert items[0].label == "adams2001sparse"
 
 
 async def test_an_edit_of_the_open_bib_is_seen_at_once(start_editor):
@@ -380,16 +318,6 @@ async def test_a_bib_is_completed_from_entry_type_to_value(start_editor, encodin
     assert "Journal of Machine Learning Research" in plain(items)
     found = await editor.complete_list("refs.bib", editor.text("refs.bib").index("@article{k") + 9)
     assert found is None
-
-
-async def test_a_bibliography_is_named_by_the_files_that_are_there(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB, "more/other.bib": BIB})
-    editor.open("main.tex", "\\documentclass{article}\n\\addbibresource{|}\n")
-    items = await editor.complete("main.tex", trigger="{")
-    assert [item.label for item in items][:1] == ["refs.bib"]
-    editor.open("paper.md", "---\nbibliography: re|\n---\n", language="markdown")
-    items = await editor.complete("paper.md")
-    assert [item.label for item in items][:1] == ["refs.bib"]
 
 
 PROSE = " in the middle of a sentence, where x>y and more follow"
@@ -481,14 +409,6 @@ async def test_keys_are_completed_wherever_a_key_may_stand(start_editor, typed, 
     await editor.accept("main.tex", item)
     assert editor.text("main.tex") == paper(cited)
     assert editor.text("refs.bib") == BIB
-
-
-async def test_a_word_that_no_entry_has_brings_papers_of_the_library(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", paper(r"networks attend to the nodes of graphs \cite{zzzqqq|"))
-    items = await editor.complete("main.tex")
-    new = [item for item in items if item.command is not None]  # those whose entry is added
-    assert "velickovic2018graph" in [editor.key(item) for item in new]
 
 
 MEMBERS = """@inproceedings{gat, author = {Petar Veli{\\v{c}}kovi{\\'c}}, title = {Graph Attention Networks}, year = {2018}}

@@ -13,11 +13,6 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from citewell.options import Options
-from citewell_corpus.build import build_library, default_builders
-from citewell_corpus.sources import FileSource
-
-PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ENCODINGS = pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
@@ -296,17 +291,6 @@ async def test_the_settings_silence_and_raise_codes_and_a_wrong_one_is_told(star
     assert any('Did you mean "unused-entry"?' in message for message in editor.messages)
 
 
-async def test_all_of_it_can_be_turned_off(start_editor):
-    editor = await start_editor(
-        files=FILES, settings={"diagnostics": {"enabled": False, "delayMs": 0}}
-    )
-    editor.open("main.tex")
-    await editor.complete("main.tex", editor.text("main.tex").index("nobody") + 2)
-    # It returns when everything that is found has been sent.
-    await editor.execute("citewell.check", editor.uri("main.tex"))
-    assert not any(editor.client.diagnostics.values())
-
-
 # -- is it real, and right? ------------------------------------------------------------------------
 
 QUICK = {"diagnostics": {"delayMs": 50, "severity": {"type-differs": "off"}}}
@@ -315,28 +299,6 @@ FOUND = [
     ("author-unrelated", "{Miller, Zoe and Stone, Abel and Wood, Carl}", Severity.Error),
     ("reference-not-found", "unknown", Severity.Hint),
 ]
-
-
-async def test_a_bib_of_the_library_is_no_evidence_for_itself(start_editor, tmp_path):
-    """`citewell library add refs.bib` made every invented entry a verified one."""
-    (tmp_path / "paper").mkdir()
-    bib = tmp_path / "paper" / "refs.bib"
-    bib.write_text(REFERENCES, encoding="utf-8")
-    build_library(
-        tmp_path / "libraries" / "default",
-        add=[
-            FileSource(path=str(PAPERS), format="records"),
-            FileSource(path=str(bib), format="bibtex"),
-        ],
-        builders=default_builders(Options()),
-    )
-    editor = await start_editor(
-        files={"main.tex": CITING, "refs.bib": REFERENCES},
-        settings=QUICK,
-        library=tmp_path / "libraries",
-    )
-    editor.open("refs.bib", language="bibtex")
-    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
 
 
 async def test_wrong_and_invented_references_are_underlined_on_their_field(start_editor):
@@ -490,18 +452,6 @@ async def test_what_an_open_paper_cites_is_looked_up_in_a_closed_bib(start_edito
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND[:1], 30)
 
 
-async def test_a_client_that_asks_is_told_when_the_answers_are_there(start_editor):
-    editor = await start_editor(
-        files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=QUICK, capabilities=pulling
-    )
-    editor.open("refs.bib", language="bibtex")
-    first = await pull(editor, "refs.bib")
-    if not first.items:
-        await editor.wait_for(lambda: editor.client.diagnostic_refresh_count, 30)
-    found = await pull(editor, "refs.bib")
-    assert shown(editor, "refs.bib", found.items) == FOUND
-
-
 async def test_a_bib_that_is_opened_again_is_known_from_disk(start_editor):
     files = {"main.tex": CITING, "refs.bib": REFERENCES}
     first = await start_editor(files=files, settings=QUICK)
@@ -519,23 +469,6 @@ async def test_a_bib_that_is_opened_again_is_known_from_disk(start_editor):
     await second.wait_for(lambda: len(sent(second, "refs.bib")) == len(FOUND), 30)
     late = second.client.diagnostics[second.uri("refs.bib")][0]
     assert "The disk is from 2017" in late.message
-
-
-async def test_verification_can_be_turned_off_or_kept_to_what_is_cited(start_editor):
-    off = {"diagnostics": {"delayMs": 50, "verification": "off"}}
-    editor = await start_editor(files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=off)
-    editor.open("refs.bib", language="bibtex")
-    await editor.execute("citewell.check", editor.uri("refs.bib"))
-    assert sent(editor, "refs.bib") == []
-
-
-async def test_a_magic_comment_silences_the_check_of_an_entry(start_editor):
-    text = REFERENCES.replace(
-        "@inproceedings{invented", "% citewell: ignore\n@inproceedings{invented"
-    )
-    editor = await start_editor(files={"main.tex": CITING, "refs.bib": text}, settings=QUICK)
-    editor.open("refs.bib", language="bibtex")
-    await editor.wait_for(lambda: sent(editor, "refs.bib") == [FOUND[0], FOUND[2]], 30)
 
 
 async def test_without_a_library_nothing_is_accused_and_the_lint_works(start_editor, tmp_path):
@@ -594,25 +527,3 @@ async def test_a_wrong_detail_is_corrected_and_its_diagnostic_goes(start_editor,
     await editor.act(first)
     assert editor.text("refs.bib") == text.replace("{2012}", "{2017}")
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND[1:], 30)
-
-
-async def test_an_invention_is_replaced_by_the_record_of_its_title(start_editor):
-    editor = await start_editor(files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=QUICK)
-    editor.open("refs.bib", language="bibtex")
-    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
-    actions = await editor.actions("refs.bib", "Miller")
-    replace = next(one for one in actions if one.title.startswith("Replace with the record"))
-    await editor.act(replace)
-    expected = REFERENCES.replace(
-        """  author = {Miller, Zoe and Stone, Abel and Wood, Carl},
-  booktitle = {ICLR},
-  year = {2015},
-""",
-        """  author = {Bahdanau, Dzmitry and Cho, Kyunghyun and Bengio, Yoshua},
-  booktitle = {ICLR},
-  year = {2015},
-  url = {https://arxiv.org/abs/1409.0473},
-""",
-    )
-    assert editor.text("refs.bib") == expected
-    await editor.wait_for(lambda: sent(editor, "refs.bib") == [FOUND[0], FOUND[2]], 30)

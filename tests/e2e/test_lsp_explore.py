@@ -1,13 +1,7 @@
 """A literature search in an editor over the protocol: passes, parts, and one citation of several."""
 
-import asyncio
-import os
-import signal
-import sys
-
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -181,18 +175,6 @@ async def test_an_editor_that_refuses_gets_neither_citation_nor_entries(start_ed
     assert editor.text("refs.bib") == BIB
 
 
-async def test_several_papers_go_into_an_open_bib(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("refs.bib", BIB)
-    uri = editor.uri("refs.bib")
-    rows = (await call(editor, "explore", query="graph attention", uri=uri))["rows"]
-    papers = [{"work": row["id"]} for row in rows[:2]]
-    done = await call(editor, "insertPaper", uri=uri, papers=papers)
-    assert done["applied"]
-    assert len(editor.applied) == 1
-    assert [editor.text("refs.bib").count(f"{{{key},") for key in done["keys"]] == [1, 1]
-
-
 async def test_kept_papers_come_first_and_rejected_ones_go(start_editor):
     editor = await start_editor(alone=True)
     passes = []
@@ -255,48 +237,3 @@ async def test_an_overview_names_papers_of_the_list_alone(start_editor):
         assert f": {titles[one['ids'][0]]}]" in found["text"]
     nothing = plain(await call(editor, "overview", ids=["s2:none"]))
     assert nothing == {"text": "", "themes": [], "problems": []}
-
-
-async def test_a_question_without_words_is_told(start_editor):
-    editor = await start_editor()
-    answer = await call(editor, "explore", query=" ")
-    assert [problem["code"] for problem in answer["problems"]] == ["explore-empty"]
-    assert answer["rows"] == []
-
-
-async def test_a_missing_library_is_told_in_the_answer_of_a_search_in_passes(
-    start_editor, tmp_path
-):
-    editor = await start_editor(library=tmp_path / "none")
-    answer = await call(editor, "explore", query="graph attention")
-    assert answer["rows"] == []
-    assert answer["problems"][0]["code"] == "library-missing"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be halted there")
-async def test_a_search_in_passes_can_be_cancelled(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB}, alone=True)
-    editor.open("main.tex", PAPER)
-    await call(editor, "explore", query="graph attention")
-    state = await editor.client.workspace_execute_command_async(
-        types.ExecuteCommandParams(command="citewell.status", arguments=[])
-    )
-    assert state["pid"] > 1, "0 would halt the whole process group"
-    os.kill(state["pid"], signal.SIGSTOP)
-    command = types.ExecuteCommandParams(
-        command="citewell.explore", arguments=[{"query": "graph", "token": "two"}]
-    )
-    request = asyncio.ensure_future(
-        editor.client.protocol.send_request_async(
-            types.WORKSPACE_EXECUTE_COMMAND, command, msg_id="given-up"
-        )
-    )
-    assert "Rechnender" in await editor.hover("main.tex", "zuse1969}"), "sent later, answered"
-    assert not request.done()
-    editor.client.cancel_request(types.CancelParams(id="given-up"))
-    with pytest.raises(JsonRpcException) as error:
-        await request
-    os.kill(state["pid"], signal.SIGCONT)
-    assert error.value.code == types.LSPErrorCodes.RequestCancelled
-    answer = await call(editor, "explore", query="graph attention")
-    assert answer["rows"]

@@ -79,6 +79,7 @@ async def test_a_line_of_five_megabytes_is_served(start_editor):
     assert meter.lap() < 60
 
 
+@pytest.mark.nightly
 async def test_a_bib_of_a_hundred_thousand_entries_is_served(start_editor):
     entries = "".join(
         f"@article{{key{n:06},\n  title = {{On the matter of {n}}},\n  author = {{Doe, J. and Roe, R.}},\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +24,13 @@ Trees grow \cite{one,two}. So do \cite<growth of the Cedar number 2>.
 FETCH, SUGGESTIONS = "citewell.fetch", "citewell.fetchSuggestions"
 
 
-@pytest.fixture
-def server() -> Iterator[BulkServer]:
-    found = BulkServer(count=30)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: BulkServer) -> Path:
-    path = tmp_path / "user.toml"
-    path.write_text(
-        f'[sources]\nallow = ["dblp", "crossref"]\nsearch = false\nbase_url = "{server.url}"\n',
-        encoding="utf-8",
-    )
-    monkeypatch.setenv("CITEWELL_CONFIG", str(path))
-    return path
+@pytest.fixture(autouse=True)
+def allowed(bulk_settings: Path, bulk: BulkServer) -> None:
+    """DBLP and Crossref are allowed, with few works each."""
+    bulk.count = 30
+    text = bulk_settings.read_text(encoding="utf-8")
+    text = text.replace("search", 'allow = ["dblp", "crossref"]\nsearch', 1)
+    bulk_settings.write_text(text, encoding="utf-8")
 
 
 class Author:
@@ -78,7 +68,7 @@ async def cedars(editor: Any) -> list[Any]:
 
 
 async def test_what_a_paper_lacks_is_suggested_measured_confirmed_and_then_found(
-    start_editor: Any, user: Path, server: BulkServer, tmp_path: Path
+    start_editor: Any, bulk: BulkServer, tmp_path: Path
 ) -> None:
     from citewell.options import Options
     from citewell_corpus.build import build_library, default_builders
@@ -119,14 +109,14 @@ async def test_what_a_paper_lacks_is_suggested_measured_confirmed_and_then_found
 
 
 async def test_a_fetch_that_is_declined_or_not_allowed_fetches_nothing(
-    start_editor: Any, user: Path, server: BulkServer, tmp_path: Path
+    start_editor: Any, bulk: BulkServer, tmp_path: Path
 ) -> None:
     editor = await start(start_editor, tmp_path)
     Author(editor, "Cancel")
     done = await command(editor, FETCH, {"words": "crossref --query trees"})
     assert done == {"fetched": 0}
     assert not (tmp_path / "libraries" / "default").exists()
-    sent = len(server.requests)
+    sent = len(bulk.requests)
     for words, message in (
         ("arxiv --category cs.CL", "citewell sources allow arxiv"),
         ("crossref --trees 1", "There is no option '--trees'"),
@@ -134,17 +124,17 @@ async def test_a_fetch_that_is_declined_or_not_allowed_fetches_nothing(
     ):
         assert await command(editor, FETCH, {"words": words}) == {"fetched": 0}
         await editor.wait_for(lambda text=message: any(text in one for one in editor.messages))
-    assert len(server.requests) == sent
+    assert len(bulk.requests) == sent
 
 
 async def test_the_button_ends_a_fetch_and_the_next_one_goes_on(
-    start_editor: Any, user: Path, server: BulkServer, tmp_path: Path
+    start_editor: Any, bulk: BulkServer, tmp_path: Path
 ) -> None:
-    server.count, server.page, server.slow = 1000, 10, 0.2
+    bulk.count, bulk.page, bulk.slow = 1000, 10, 0.2
     editor = await start(start_editor, tmp_path)
     Author(editor, "Fetch")
     request = asyncio.ensure_future(command(editor, FETCH, {"words": "crossref --query trees"}))
-    await editor.wait_for(lambda: len(server.requests) > 8, 60)
+    await editor.wait_for(lambda: len(bulk.requests) > 8, 60)
     tokens = {
         value.title: token
         for token, values in editor.client.progress_reports.items()
@@ -155,9 +145,9 @@ async def test_the_button_ends_a_fetch_and_the_next_one_goes_on(
         types.WorkDoneProgressCancelParams(token=tokens["Citewell: fetching from crossref"])
     )
     assert (await request)["cancelled"]
-    before = len(server.requests)
-    server.slow, server.page = 0.0, 200
+    before = len(bulk.requests)
+    bulk.slow, bulk.page = 0.0, 200
     done = await command(editor, FETCH, {"words": "crossref --query trees"})
     assert done["fetched"] < 1000 and done["works"] == 1000
     # Between the two nothing was asked for: the process of the first one had ended.
-    assert len(server.requests) > before
+    assert len(bulk.requests) > before

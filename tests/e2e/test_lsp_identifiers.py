@@ -50,22 +50,6 @@ async def test_an_identifier_that_nothing_has_offers_nothing(start_editor, ident
     assert identifier.lower().removeprefix("arxiv:") in rows["problems"][0]["message"].lower()
 
 
-@pytest.mark.parametrize(
-    ("query", "key"),
-    [
-        ("https://doi.org/10.18653/v1/N19-1423", "devlin2019bert"),
-        ("1710.10903", "velickovic2018graph"),
-        ("10.1000/mine.7", "mine2020"),
-    ],
-)
-async def test_the_picker_lists_what_an_identifier_names(start_editor, query, key):
-    editor = await start_editor(files={"refs.bib": OWN, "main.tex": PAPER})
-    editor.open("main.tex", PAPER)
-    params = {"query": query, "uri": editor.uri("main.tex")}
-    rows = await editor.client.workspace_execute_command_async(command("citewell.search", params))
-    assert [row["key"] for row in rows["rows"]] == [key]
-
-
 def command(name, arguments):
     from lsprotocol import types
 

@@ -15,9 +15,6 @@ PAPER = (
     "We build on \\cite<graph attention>| and others.\n"
     "\\bibliography{refs}\n\\end{document}\n"
 )
-BARE = (
-    "\\documentclass{article}\n\\begin{document}\nSo \\cite<graph attention>|.\n\\end{document}\n"
-)
 OWN = "% my papers\r\n@book{zuse1969,\r\n\ttitle={Rechnender Raum},\r\n\tyear={1969}\r\n}\r\n"
 
 
@@ -37,40 +34,6 @@ async def test_the_entry_takes_the_style_of_the_file_and_changes_nothing_else(st
     added = text.removeprefix(OWN)
     assert "@inproceedings{velickovic2018graph,\r\n\t" in added
     assert added.count("\n") == added.count("\r\n")
-
-
-async def test_a_declared_bib_that_does_not_exist_is_created(start_editor):
-    editor = await start_editor()
-    editor.open("main.tex", PAPER)
-    await accept_first(editor)
-    assert "@inproceedings{velickovic2018graph," in editor.text("refs.bib")
-    assert editor.text("main.tex") == PAPER.replace(
-        "\\cite<graph attention>|", "\\cite{velickovic2018graph}"
-    )
-
-
-async def test_a_paper_without_bibliography_gets_one_that_is_declared(start_editor):
-    editor = await start_editor()
-    editor.open("main.tex", BARE)
-    await accept_first(editor)
-    assert "velickovic2018graph" in editor.text("references.bib")
-    text = editor.text("main.tex")
-    assert "\\cite{velickovic2018graph}." in text
-    assert "\\bibliography{references}" in text
-    assert "\\bibliographystyle{" in text
-
-
-async def test_the_insertion_is_one_annotated_edit_with_versions(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    editor.open("main.tex", PAPER)
-    editor.open("refs.bib", language="bibtex")
-    await accept_first(editor)
-    (params,) = editor.applied
-    assert params.edit.changes is None
-    (change,) = params.edit.document_changes
-    assert change.text_document.version == 1
-    assert isinstance(change.edits[0], types.AnnotatedTextEdit)
-    assert change.edits[0].annotation_id in params.edit.change_annotations
 
 
 async def test_a_client_without_document_changes_gets_the_plain_form(start_editor):
@@ -110,20 +73,6 @@ async def test_two_papers_accepted_at_once_both_arrive(start_editor):
     assert bib.count("@inproceedings{velickovic2018graph,") == 1
     assert bib.count("@inproceedings{ho2020denoising,") == 1
     assert "\\cite{velickovic2018graph} and \\cite{ho2020denoising} too" in editor.text("main.tex")
-
-
-async def test_the_same_paper_accepted_twice_is_added_once(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    text = PAPER.replace("|", "").replace("others", "again \\cite<graph attention>|")
-    editor.open("main.tex", text)
-    items = await editor.complete("main.tex")
-    await editor.accept("main.tex", items[0])
-    again = await editor.complete(
-        "main.tex", editor.text("main.tex").index("attention>") + len("attention>")
-    )
-    assert again[0].label == editor.key(items[0])
-    await editor.accept("main.tex", again[0])
-    assert editor.text("refs.bib").count("velickovic2018graph") == 1
 
 
 async def test_a_key_taken_meanwhile_is_replaced_in_the_document_too(start_editor):
@@ -185,19 +134,6 @@ async def test_a_command_with_wrong_arguments_says_so_and_does_nothing(start_edi
         assert "arguments" in str(error)
     else:
         assert editor.messages
-    assert editor.text("refs.bib") == OWN
-
-
-async def test_a_work_that_the_library_lost_is_told(start_editor):
-    editor = await start_editor(files={"refs.bib": OWN})
-    editor.open("main.tex", PAPER.replace("|", ""))
-    await editor.client.workspace_execute_command_async(
-        types.ExecuteCommandParams(
-            command="citewell.insert",
-            arguments=[{"uri": editor.uri("main.tex"), "work": "fx:none", "key": "k"}],
-        )
-    )
-    assert any("no longer has its paper" in m for m in editor.messages)
     assert editor.text("refs.bib") == OWN
 
 

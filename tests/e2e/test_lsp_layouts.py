@@ -287,16 +287,6 @@ async def test_definition_leads_to_the_entry_in_the_document_and_in_csl(start_ed
         assert start != text.rindex("held2001") or where != name
 
 
-async def test_a_chapter_that_nothing_includes_is_offered_the_only_bib(start_editor):
-    files = {"chapters/a.tex": CITED, "lib/refs.bib": ENTRY}
-    editor = await start_editor(files=files, alone=True)
-    editor.open("chapters/a.tex")
-    assert "A Held Paper" in await editor.hover("chapters/a.tex", "held2001")
-    editor.replace("chapters/a.tex", 6, 14, "hel")
-    found = await editor.complete("chapters/a.tex", 9)
-    assert "held2001" in {editor.key(item) for item in found}
-
-
 async def test_half_a_surrogate_pair_in_a_document_is_no_error(start_editor):
     editor = await start_editor(files={"refs.bib": ENTRY})
     text = tex(end="\\bibliography{refs}").replace("and", "cut \ud83d emoji and")

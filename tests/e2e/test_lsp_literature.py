@@ -4,7 +4,6 @@ itself, once, and nothing is sent before the author agrees."""
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +29,6 @@ PAPER = (
     + "}.\n\\bibliography{refs}\\end{document}\n"
 )
 OFFER = f"The library holds 0 of the {COUNT} references of paper.tex."
-
-
-@pytest.fixture
-def server() -> Iterator[BulkServer]:
-    found = BulkServer(count=120)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: BulkServer) -> Path:
-    path = tmp_path / "user.toml"
-    path.write_text(f'[sources]\nsearch = false\nbase_url = "{server.url}"\n', encoding="utf-8")
-    monkeypatch.setenv("CITEWELL_CONFIG", str(path))
-    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
-    return path
 
 
 class Author:
@@ -90,7 +73,7 @@ def shows_problems(capabilities: types.ClientCapabilities) -> None:
 
 
 async def test_the_offer_leads_through_permission_and_plan_to_the_fetched_works(
-    start_editor: Any, user: Path, libraries: Path, server: BulkServer
+    start_editor: Any, bulk_settings: Path, libraries: Path, bulk: BulkServer
 ) -> None:
     answers = ("Fetch the Literature", "Allow", "Fetch")
     editor, author = await start(start_editor, libraries, *answers, capabilities=shows_problems)
@@ -101,30 +84,35 @@ async def test_the_offer_leads_through_permission_and_plan_to_the_fetched_works(
     await editor.wait_for(
         lambda: any("works fetched from openalex" in one for one in editor.messages), 90
     )
-    assert tomllib.loads(user.read_text())["sources"]["allow"] == ["openalex"]
-    assert server.requests
+    assert tomllib.loads(bulk_settings.read_text())["sources"]["allow"] == ["openalex"]
+    assert bulk.requests
 
 
 @pytest.mark.parametrize(
     ("answer", "kept"), [("Not for This Paper", "paper.tex"), ("Never", "all"), ("Not now", "")]
 )
 async def test_a_declined_offer_sends_nothing_and_is_not_repeated(
-    start_editor: Any, user: Path, libraries: Path, server: BulkServer, answer: str, kept: str
+    start_editor: Any,
+    bulk_settings: Path,
+    libraries: Path,
+    bulk: BulkServer,
+    answer: str,
+    kept: str,
 ) -> None:
     editor, author = await start(start_editor, libraries, answer, capabilities=shows_problems)
     await editor.wait_for(lambda: len(author.questions) == 1, 60)
-    await editor.wait_for(lambda: kept in user.read_text(), 10)
-    assert ("no_offer" in user.read_text()) is bool(kept)
+    await editor.wait_for(lambda: kept in bulk_settings.read_text(), 10)
+    assert ("no_offer" in bulk_settings.read_text()) is bool(kept)
     editor.type("paper.tex", PAPER.index("Trees grow") + len("Trees grow"), " slowly")
     await editor.client.workspace_execute_command_async(
         types.ExecuteCommandParams("citewell.check")
     )
     assert author.questions == [OFFER]
-    assert server.requests == []
+    assert bulk.requests == []
 
 
 async def test_another_editor_shows_one_line_with_the_command_and_can_end_it(
-    start_editor: Any, user: Path, libraries: Path, server: BulkServer
+    start_editor: Any, bulk_settings: Path, libraries: Path, bulk: BulkServer
 ) -> None:
     editor, author = await start(start_editor, libraries)
     await editor.wait_for(lambda: any(OFFER in one for one in editor.messages), 20)
@@ -133,5 +121,5 @@ async def test_another_editor_shows_one_line_with_the_command_and_can_end_it(
     await editor.client.workspace_execute_command_async(
         types.ExecuteCommandParams("citewell.declineFetch", [editor.uri("paper.tex")])
     )
-    assert "paper.tex" in tomllib.loads(user.read_text())["sources"]["no_offer"][0]
-    assert author.questions == [] and server.requests == []
+    assert "paper.tex" in tomllib.loads(bulk_settings.read_text())["sources"]["no_offer"][0]
+    assert author.questions == [] and bulk.requests == []

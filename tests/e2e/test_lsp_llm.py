@@ -71,30 +71,6 @@ async def test_what_the_model_says_is_shown_as_a_quotation_that_names_nothing_el
     assert not [leak for leak in chat.LEAKS if leak in message]
 
 
-async def test_the_first_paper_stands_where_the_model_gives_no_choice(start_editor, model, chat):
-    model.script = lambda request: chat.Reply("I cite Smith (2021).")
-    editor = await start_editor(files={"refs.bib": ""}, settings=model.settings)
-    editor.open("main.tex", PAPER)
-    await chosen(editor, "graph attention", "Fill all")
-    assert len(model.requests) == 2
-    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
-
-
-async def test_fill_shows_what_the_model_says_of_each_abstract_where_that_is_wanted(
-    start_editor, model, chat
-):
-    reply = {"choice": "1", "supports": "yes", "words": "masked self-attentional layers"}
-    model.script = lambda request: chat.Reply(json.dumps(reply))
-    settings = {"llm": model.settings["llm"] | {"verify": True}}
-    editor = await start_editor(files={"refs.bib": ""}, settings=settings)
-    editor.open("main.tex", PAPER)
-    await chosen(editor, "graph attention", "Fill all")
-    assert len(model.requests) == 4, "it picks twice, and reads two abstracts"
-    (message,) = editor.messages
-    assert "line 3, velickovic2018graph: says llamacpp scripted (verify@builtin): " in message
-    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
-
-
 CITING = (
     "\\documentclass{article}\n\\begin{document}\n"
     "Local attention is compared with global attention \\cite{luong, kept, nowhere}.\n"
@@ -136,30 +112,6 @@ async def test_a_model_is_asked_whether_a_paper_supports_the_sentence(start_edit
     assert editor.text("main.tex") == CITING and not editor.applied
     shown = [one for found in editor.client.diagnostics.values() for one in found]
     assert not any("support" in one.message for one in shown)
-
-
-async def test_words_that_no_abstract_holds_leave_it_unclear(start_editor, model, chat):
-    model.script = lambda request: chat.Reply('{"supports": "no", "words": "it is a fraud"}')
-    editor = await start_editor(files={"refs.bib": BIB % OWN}, settings=model.settings)
-    editor.open("main.tex", CITING)
-    (action,) = await asking(editor, "kept")
-    await editor.act(action)
-    assert "We kept notes on global attention" in chat.prompt_of(model.requests[0])
-    (message,) = editor.messages
-    assert "the abstract does not say" in message and "fraud" not in message
-
-
-async def test_without_an_abstract_or_an_entry_nobody_is_asked(start_editor, model):
-    editor = await start_editor(files={"refs.bib": BIB % ""}, settings=model.settings)
-    editor.open("main.tex", CITING)
-    assert not await asking(editor, "nowhere")
-    assert not await asking(editor, "\\nocite{luong")
-    assert not await asking(editor, "Local")
-    assert not await editor.actions("main.tex", "kept", only=["quickfix"])
-    (action,) = await asking(editor, "kept")
-    await editor.act(action)
-    assert not model.requests
-    assert "has an abstract of kept" in editor.messages[-1]
 
 
 async def test_no_question_is_offered_where_no_model_is_named(start_editor):

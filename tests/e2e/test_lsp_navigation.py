@@ -323,34 +323,6 @@ async def test_a_rename_that_collides_is_refused_with_the_reason(start_editor):
     assert await rename(editor, "main.tex", "begin", "x") is None
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("a&b1981", "c&d1982"),
-        ("a&b1981", "plain1981"),
-        ("plain1981", "a&b1981"),
-        ("o'neil1981", "d'arcy1982"),
-        ("a|b*1981", "c|d*1982"),
-        ("über_1981", "ärger;1982"),
-        ("1981", "1982@x"),
-        ("a$b^1981", "c$d^1982"),
-        ("a`b<1>", "c`d<2>"),
-    ],
-)
-async def test_a_key_is_renamed_to_whatever_characters_the_paper_uses(start_editor, old, new):
-    other = f"@misc{{x{new}, title = {{X}}}}\n"
-    files = {
-        "main.tex": MAIN.replace("kant1781", old),
-        "refs.bib": f"@book{{{old}, title = {{T}}, year = 1981}}\n{other}",
-    }
-    editor = await start_editor(files=files)
-    editor.open("main.tex")
-    edit = await rename(editor, "main.tex", old, new)
-    editor._apply(edit)
-    assert editor.text("main.tex") == files["main.tex"].replace(old, new)
-    assert editor.text("refs.bib") == files["refs.bib"].replace("{" + old, "{" + new)
-
-
 async def test_papers_that_share_a_bib_are_renamed_together_and_annotated_apart(start_editor):
     files = {
         "one.md": "---\nbibliography: refs.bib\n---\n@kant1781\n",
@@ -372,15 +344,6 @@ async def test_papers_that_share_a_bib_are_renamed_together_and_annotated_apart(
     editor._apply(edit)
     assert editor.text("else.md") == files["else.md"]
     assert editor.text("two.md").endswith("@kant\n")
-
-
-async def test_without_a_workspace_the_papers_beside_the_bib_are_renamed_too(start_editor):
-    editor = await start_editor(files=FILES, root=False)
-    editor.open("main.tex")
-    edit = await rename(editor, "main.tex", "kant1781", "kant")
-    editor._apply(edit)
-    for name, text in FILES.items():
-        assert editor.text(name) == text.replace("kant1781", "kant"), name
 
 
 async def test_a_bib_that_no_paper_uses_is_served_too(start_editor):

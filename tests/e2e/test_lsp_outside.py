@@ -101,15 +101,6 @@ async def test_a_bib_that_is_open_may_be_written_wherever_it_stands(start_editor
     assert not (inside / "references.bib").exists()
 
 
-async def test_without_a_workspace_the_folder_of_the_paper_takes_the_entry(start_editor, beside):
-    editor = await start_editor(root=False)
-    beside(editor, refs_bib=OWN)
-    editor.open("main.tex", PAPER)
-    await accept_first(editor)
-    assert editor.text("main.tex") == CITED
-    assert "@inproceedings{velickovic2018graph," in editor.text("refs.bib")
-
-
 async def test_a_citation_is_taken_back_when_the_editor_refuses_its_entry(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)

@@ -163,52 +163,6 @@ async def test_a_chosen_paper_is_cited_with_its_entry_in_one_edit(start_editor, 
     assert len(editor.applied) == 1
 
 
-async def test_inside_open_braces_a_key_is_added(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", PAPER)
-    row = await first(editor, "graph attention")
-    await call(
-        editor,
-        "insertPaper",
-        uri=editor.uri("main.tex"),
-        work=row["id"],
-        position=place(editor, "main.tex", "{zuse1969, "),
-    )
-    assert f"\\citep{{zuse1969, {GAT}}} and" in editor.text("main.tex")
-    await call(
-        editor,
-        "insertPaper",
-        uri=editor.uri("main.tex"),
-        work=row["id"],
-        position=place(editor, "main.tex", "{zuse1969}"),
-    )
-    assert f"\\citep{{zuse1969,{GAT}}}." in editor.text("main.tex")
-    assert editor.text("refs.bib").count(f"{{{GAT},") == 1
-
-
-async def test_in_markdown_a_key_stands_in_brackets(start_editor):
-    notes = "---\nbibliography: refs.bib\n---\n\nGraphs are useful here.\n"
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("notes.md", notes, "markdown")
-    uri = editor.uri("notes.md")
-    row = await first(editor, "graph attention", uri=uri)
-    start, end = place(editor, "notes.md", "here", behind=False), place(editor, "notes.md", "here")
-    await call(editor, "insertPaper", uri=uri, work=row["id"], range={"start": start, "end": end})
-    assert editor.text("notes.md") == notes.replace("here", f"[@{GAT}]")
-    assert f"{{{GAT}," in editor.text("refs.bib")
-
-
-async def test_an_entry_goes_into_the_bib_alone_when_asked_so(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", PAPER)
-    row = await first(editor, "graph attention")
-    uri = editor.uri("main.tex")
-    answer = await call(editor, "insertPaper", uri=uri, work=row["id"], bibOnly=True)
-    assert answer == {"applied": True, "key": GAT}
-    assert editor.text("main.tex") == PAPER
-    assert f"{{{GAT}," in editor.text("refs.bib")
-
-
 async def test_from_an_open_bib_the_entry_goes_into_that_file(start_editor):
     editor = await start_editor(files={"refs.bib": BIB, "main.tex": PAPER})
     editor.open("refs.bib", language="bibtex")
@@ -222,18 +176,6 @@ async def test_from_an_open_bib_the_entry_goes_into_that_file(start_editor):
     again = await call(editor, "insertPaper", uri=uri, work=row["id"])
     assert again["applied"]
     assert editor.text("refs.bib").count(f"{{{GAT},") == 1
-
-
-async def test_an_own_entry_is_cited_by_its_key(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB})
-    editor.open("main.tex", PAPER)
-    here = place(editor, "main.tex", "works well")
-    answer = await call(
-        editor, "insertPaper", uri=editor.uri("main.tex"), key="zuse1969", position=here
-    )
-    assert answer["applied"]
-    assert editor.text("main.tex") == PAPER.replace("works well", "works well~\\citep{zuse1969}")
-    assert editor.text("refs.bib") == BIB
 
 
 async def test_what_is_typed_while_a_citation_is_planned_does_not_move_it(start_editor):
@@ -284,11 +226,3 @@ async def test_a_wrong_call_says_so_and_changes_nothing(start_editor, arguments,
     assert answer == {"applied": False}
     assert any(expected in message for message in editor.messages)
     assert editor.text("main.tex") == PAPER
-
-
-async def test_a_closed_document_is_told(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB, "main.tex": PAPER})
-    row = await first(editor, "graph attention")
-    answer = await call(editor, "insertPaper", uri=editor.uri("main.tex"), work=row["id"])
-    assert answer == {"applied": False}
-    assert any("is closed" in message for message in editor.messages)

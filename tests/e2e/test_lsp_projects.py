@@ -8,8 +8,8 @@ from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CUTS = 6
-LARGEST = 2
+CUTS = 2
+LARGEST = 1
 
 
 def sources(folder: Path) -> list[Path]:

@@ -130,22 +130,6 @@ async def test_a_missing_library_is_told_once_with_a_cure(start_editor, tmp_path
     assert "citewell library" in reported[0]
 
 
-async def test_keys_are_completed_without_any_library(start_editor, tmp_path):
-    editor = await start_editor(
-        library=tmp_path / "empty", files={"refs.bib": "@book{zuse1969, title={Rechnender Raum}}\n"}
-    )
-    editor.open("main.tex", PAPER.replace("<graph attention>|", "{zus|}"))
-    items = await editor.complete("main.tex")
-    assert [item.label for item in items] == ["zuse1969"]
-
-
-async def test_an_unknown_setting_is_told_with_the_nearest_one(start_editor):
-    editor = await start_editor(settings={"completion": {"limt": 3}, "bib": {"abstract": "maybe"}})
-    await editor.wait_for(lambda: len(editor.messages) >= 2)
-    assert any("limt" in m and "completion.limit" in m for m in editor.messages)
-    assert any("bib.abstract" in m for m in editor.messages)
-
-
 async def test_changed_settings_are_followed(start_editor, library_folder):
     editor = await start_editor(alone=True)
     editor.open("main.tex", PAPER)
@@ -161,19 +145,6 @@ async def test_changed_settings_are_followed(start_editor, library_folder):
             break
         await asyncio.sleep(0.05)
     assert len(items) == 3
-
-
-async def test_a_hover_shows_the_entry_of_a_key_and_the_papers_for_a_placeholder(start_editor):
-    bib = "@book{zuse1969, title={Rechnender Raum}, author={Zuse, Konrad}, year=1969}\n"
-    editor = await start_editor(files={"refs.bib": bib})
-    text = PAPER.replace("|", "").replace("So ", "So \\citet{zuse1969} and \\cite{nobody} ")
-    editor.open("main.tex", text)
-    card = await editor.hover("main.tex", "zuse1969")
-    assert card.startswith("Zuse, K. (1969). *Rechnender Raum*.")
-    assert "`zuse1969` in refs.bib · cited here once: main.tex:3" in card
-    assert "No entry" in await editor.hover("main.tex", "nobody")
-    assert "Graph Attention Networks" in await editor.hover("main.tex", "graph")
-    assert await editor.hover("main.tex", "documentclass") == ""
 
 
 async def test_a_document_without_workspace_works_on_its_own_folder(start_editor):

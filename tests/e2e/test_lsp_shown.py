@@ -200,31 +200,11 @@ async def test_what_the_check_found_stands_beside_the_entry_above_it_and_in_its_
     assert "⚠ Wrong detail\n- " in await editor.hover("refs.bib", "gat")
 
 
-async def test_the_style_is_a_setting_and_a_wrong_one_is_told_once(start_editor):
-    editor = await open_both(start_editor, settings={"hover": {"style": "harvard-cite-them-right"}})
-    assert "(2017) “Attention”" in await editor.hover("main.tex", "vaswani")
-
-
 async def test_a_style_that_is_not_there_is_told_once_and_apa_stands_in(start_editor):
     editor = await open_both(start_editor, settings={"hover": {"style": "no-such-style"}})
     assert (await editor.hover("main.tex", "vaswani")).startswith("Vaswani, A. (2017).")
     assert await editor.hover("main.tex", "kipf17")
     assert len([message for message in editor.messages if "no-such-style" in message]) == 1
-
-
-async def test_hints_and_lenses_can_be_turned_off(start_editor):
-    editor = await open_both(
-        start_editor,
-        settings={"inlay": {"citations": False}, "lens": {"citations": False, "source": False}},
-    )
-    hints = await editor.client.text_document_inlay_hint_async(
-        types.InlayHintParams(document(editor, "main.tex"), whole(editor, "main.tex"))
-    )
-    lenses = await editor.client.text_document_code_lens_async(
-        types.CodeLensParams(document(editor, "refs.bib"))
-    )
-    assert not hints
-    assert not lenses
 
 
 async def test_an_edit_of_one_file_has_the_others_shown_anew(start_editor):

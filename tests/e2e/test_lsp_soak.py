@@ -8,7 +8,7 @@ from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-STEPS = int(os.environ.get("CITEWELL_TEST_STEPS", "1500"))
+STEPS = int(os.environ.get("CITEWELL_TEST_STEPS", "500"))
 """20,000 in a long run."""
 WARM = 500
 """Steps after which everything was asked for once."""

@@ -228,15 +228,6 @@ def codes_of(editor: Any, name: str) -> set[str]:
     return {str(one.code) for one in editor.client.diagnostics.get(editor.uri(name), ())}
 
 
-async def test_a_switch_that_is_set_counts_for_more_than_the_preset(start_editor: Any) -> None:
-    editor = await opened(
-        start_editor, {"coexist": "latexWorkshop", "switches": {"hover-keys": True}}
-    )
-    assert await ask(editor, "hover-keys")
-    assert not await ask(editor, "complete-keys")
-    assert await ask(editor, "rename")
-
-
 async def test_an_editor_without_registrations_is_told_what_some_files_have(
     start_editor: Any,
 ) -> None:

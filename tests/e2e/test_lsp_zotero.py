@@ -22,7 +22,6 @@ BEES = (
     "  file = {/home/me/Zotero/storage/ABCD/Oe 2019.pdf}\n}\n"
 )
 ANTS = "@book{antoniadisAnts2003,\n  title = {Ants at Work},\n  author = {Antoniadis, A.}\n}\n"
-WASPS = "@misc{whiteWasps2021,\n  title = {Wasps},\n  author = {White, W.}\n}\n"
 
 
 def plain(value):
@@ -162,22 +161,6 @@ async def test_a_key_that_only_zotero_has_is_hovered_and_its_diagnostic_mended(c
     assert "Zotero" not in await at.editor.hover("main.tex", "oeHoney")
 
 
-async def test_an_item_that_is_added_while_one_writes_is_there_a_moment_later(cite, zotero):
-    running = zotero(BEES)
-    at = await cite(running.url, settings={"refreshS": 3600})
-    await at.loaded(1)
-    assert "whiteWasps2021" not in await at.keys("\\cite{wasps|}")
-    running.entries["whiteWasps2021"] = WASPS
-    for _ in range(200):
-        if "whiteWasps2021" in await at.keys("\\cite{wasps|}"):
-            break
-        await asyncio.sleep(0.05)
-    else:
-        raise AssertionError(running.requests)
-    assert running.count("item.search") >= 1
-    assert running.count("pull") == 2, "only what is new has the whole exported again"
-
-
 async def test_what_changes_in_zotero_is_followed_and_an_entry_is_as_fresh_as_its_acceptance(
     cite, zotero
 ):
@@ -273,13 +256,3 @@ async def test_a_zotero_that_misbehaves_costs_nothing_but_its_keys(cite, zotero)
         assert not await at.keys("\\cite{oeHoneyBees|}"), manner
     await at.configure(zotero(ANTS).url)
     await at.until_offered("antoniadisAnts2003", "\\cite{ants|}")
-
-
-async def test_a_collection_is_taken_by_its_name(cite, zotero):
-    running = zotero(BEES)
-    at = await cite(
-        running.url, settings={"collection": "7/Bees", "format": "biblatex", "refreshS": 3600}
-    )
-    await at.loaded(1)
-    assert "oeHoneyBees2019" in await at.keys("\\cite{honey|}")
-    assert running.count("pull biblatex") == 1

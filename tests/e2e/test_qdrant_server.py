@@ -61,14 +61,6 @@ def of_url(address: str) -> dict[str, str]:
     return {"CITEWELL_LIBRARY_URL": address}
 
 
-def test_the_server_proposes_the_candidates(shared_server: Any, env: dict[str, str]) -> None:
-    before = len(shared_server.requests)
-    found, problems = find(env, **of_url(shared_server.address("papers")))
-    queries = [line for line in shared_server.requests[before:] if line.endswith("/points/query")]
-    assert len(queries) >= 2 and problems == []
-    assert found == find(env)[0]
-
-
 @pytest.fixture(scope="module")
 def expected(env: dict[str, str]) -> list[str]:
     """What the embedded indexes answer."""
@@ -92,21 +84,6 @@ def test_a_server_that_fails_leaves_the_embedded_answers_and_its_problem(
         )
     assert found[0] == expected
     assert set(found[1]) == {code}
-
-
-def test_a_server_that_cannot_be_used_leaves_the_embedded_answers_and_its_problem(
-    shared_server: Any, env: dict[str, str], expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = shared_server.address("papers")
-    assert find(env, **of_url(shared_server.address("none"))) == (expected, ["backend-missing"])
-    assert find(env, **of_url("qdrant://127.0.0.1:1/papers")) == (
-        expected, ["backend-unreachable"],
-    )  # fmt: skip
-    monkeypatch.setattr(shared_server, "key", KEY)
-    assert find(env, **of_url(address)) == (expected, ["backend-key"])
-    assert find(env, CITEWELL_QDRANT_KEY=KEY, **of_url(address)) == (expected, [])
-    other = address.replace("127.0.0.1", "192.0.2.1")
-    assert find(env, CITEWELL_QDRANT_KEY=KEY, **of_url(other)) == (expected, ["backend-key"])
 
 
 def test_vectors_of_another_length_are_reported_and_replaced_by_the_next_build(

@@ -87,18 +87,3 @@ def test_two_processes_keep_the_pace_together(start: Start, fake_sources: Any) -
     late = 0.25
     interval = 1 / Crossref.policy.per_second
     assert times[-1] - times[0] >= interval * (len(times) - 1) - late
-
-
-def test_a_rest_that_a_source_asked_of_one_process_is_kept_by_another(
-    start: Start, fake_sources: Any, fakes: Any
-) -> None:
-    fake_sources.fail("crossref", fakes.Fault(status=429, headers={"retry-after": "600"}))
-    first, second = start(), start()
-    ask(first, "teacups")
-    assert [reason for reason, _ in failures(first)] == ["throttled"]
-    fake_sources.fail("crossref")
-    ask(second, "kettles")
-    ((reason, message),) = failures(second)
-    assert reason == "resting"
-    assert message.startswith("Crossref is paused for ")
-    assert len(fake_sources.of("crossref")) == 1

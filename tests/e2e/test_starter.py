@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.conftest import server
 
 from citewell.corpus.library import Library
 from citewell.retrieval.encoders.registry import load_encoder
@@ -459,36 +458,38 @@ def test_the_status_says_what_the_starter_covers(site: Path, tmp_path: Path) -> 
     assert "starter" in run(tmp_path, site, "library", "list").stdout
 
 
-def test_an_empty_result_says_what_the_library_covers(site: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, site, "--set", "retrieval.dense=false", "find", "qqqqzzzz", "--json")
-    problem = json.loads(done.stdout)["problems"][0]
-    assert problem["code"] == "not-held"
-    assert "The library starter holds" in problem["message"]
-
-
-def test_a_library_of_ones_own_comes_first(site: Path, tmp_path: Path) -> None:
-    assert run(tmp_path, site, "library", "add", str(PAPERS[1])).returncode == 0
-    status = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)
-    assert status["name"] == "default"
-    assert status["card"] is None
-    named = json.loads(
-        run(tmp_path, site, "--library", "starter", "library", "status", "--json").stdout
-    )
-    assert named["name"] == "starter"
-
-
 OWN = """@inproceedings{mine2017, title = {Attention Is All You Need}, author = {Vaswani, Ashish},
   year = {2017}, booktitle = {My notes}}
 @misc{beech, title = {A Survey of Beeches}, author = {Beech, Bo}, year = {2020}}
 """
 
 
+def built(factory: pytest.TempPathFactory, site: Path, name: str, text: str) -> Path:
+    """A folder with a .bib and the library that was made of it."""
+    folder = factory.mktemp(name)
+    (folder / f"{name}.bib").write_text(text, encoding="utf-8")
+    assert run(folder, site, "library", "add", f"{name}.bib").returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def own_built(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory, site, "own", OWN)
+
+
 @pytest.fixture
-def own(site: Path, tmp_path: Path) -> Path:
+def own(own_built: Path, tmp_path: Path) -> Path:
     """A folder with a library of two papers, one of which the starter holds too."""
-    (tmp_path / "own.bib").write_text(OWN, encoding="utf-8")
-    assert run(tmp_path, site, "library", "add", "own.bib").returncode == 0
-    return tmp_path
+    return moved(own_built, tmp_path, "own")
+
+
+def moved(folder: Path, to: Path, name: str) -> Path:
+    """A copy of a folder, whose library knows where the .bib of the copy is."""
+    shutil.copytree(folder, to, dirs_exist_ok=True)
+    sources = to / "libraries" / "default" / "sources.json"
+    text = sources.read_text(encoding="utf-8")
+    sources.write_text(text.replace(str(folder), str(to)), encoding="utf-8")
+    return to
 
 
 def found(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
@@ -512,8 +513,9 @@ def test_a_work_that_both_hold_is_found_once_as_ones_own_record(site: Path, own:
 
 
 def test_a_library_from_which_a_paper_was_removed_stands_on_the_starter(
-    site: Path, own: Path
+    site: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    own = built(tmp_path_factory, site, "own", OWN)
     (own / "own.bib").write_text(OWN.rpartition("@")[0], encoding="utf-8")
     added = run(own, site, "library", "add", "own.bib")
     assert "1 removed" in added.stdout + added.stderr
@@ -592,14 +594,6 @@ def test_an_explanation_lists_the_records_of_ones_own_library_and_of_the_starter
     assert sources("library", "explain", "Attention Is All You Need").count("bibtex") == 2
 
 
-def test_the_values_of_ones_own_record_win(site: Path, thin: Path) -> None:
-    work = found(run(thin, site, "find", WANTED, "--json"))[0]
-    assert (work["doi"], work["pages"], work["journal"]) == ("10.1000/e", "7-9", "Trees")
-    assert work["authors"] == ["A. Larch"]
-    (other,) = work["variants"]
-    assert other["sources"] == ["bibliographies"] and len(other["authors"]) == 2
-
-
 def test_a_paper_is_filled_and_checked_with_the_filled_record(site: Path, thin: Path) -> None:
     (thin / "paper.tex").write_text(
         "\\documentclass{article}\\begin{document}\n"
@@ -631,20 +625,6 @@ def test_the_status_and_an_empty_result_say_what_both_cover(site: Path, own: Pat
     (problem,) = json.loads(done.stdout)["problems"]
     assert problem["code"] == "not-held"
     assert "The library default holds 2 works. The library starter holds" in problem["message"]
-
-
-def test_the_http_server_says_what_both_cover(site: Path, own: Path) -> None:
-    httpx2 = pytest.importorskip("httpx2")
-    pytest.importorskip("starlette")
-    with server(environment(own, site)) as (url, _):
-        found = httpx2.get(f"{url}/v1/status", timeout=120).json()
-    mine, starter = found["covers"]
-    assert (mine["name"], mine["works"], mine["first"], mine["last"]) == ("default", 2, 2017, 2020)
-    assert mine["years"] == {"2017": 1, "2020": 1}
-    card = json.loads(run(own, site, "library", "status", "--json").stdout)["below"]
-    assert (starter["name"], starter["works"]) == ("starter", card["works"])
-    assert starter["years"] == card["years"]
-    assert starter["venues"] == card["venues"][:30]
 
 
 def test_a_check_and_the_coverage_see_the_starter_below(site: Path, own: Path) -> None:

@@ -63,6 +63,7 @@ def citewell(folder: Path, address: str, library: Path, *words: str) -> subproce
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_tuning_with_a_real_model_goes_through_and_keeps_only_what_wins(
     folder: Path,
     url: str,  # noqa: F811

@@ -128,6 +128,7 @@ def test_the_log_has_a_line_of_json_for_each_request_without_its_content(
     assert not re.search("attention|127.0.0.1", json.dumps(lines))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="PSS is of Linux")
 async def test_64_clients_of_two_search_processes_get_answers_in_flat_memory(
     env: dict[str, str], serving: Any

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -77,30 +76,6 @@ def test_the_stream_of_an_agent_spoils_no_time_and_is_no_request_in_flight(
             shown_with(url, "citewell_requests_in_flight", 1)  # the one that asks
         text = shown_with(url, 'citewell_request_seconds_count{endpoint="stream"}', 1)
     assert value(text, 'citewell_requests_total{endpoint="mcp",method="GET"') == 0
-
-
-async def test_what_the_cache_of_the_sources_had_is_counted(
-    env: dict[str, str], serving: Any, over_http: Any, structured: Any, fake_sources: Any,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    config = tmp_path / "config.toml"
-    config.write_text(
-        f'[sources]\nallow = ["crossref"]\nbase_url = "{fake_sources.url}"\n'
-        "[serve]\nworkers = 2\nmetrics = true\n",
-        encoding="utf-8",
-    )
-    own = env | {"CITEWELL_CONFIG": str(config), "CITEWELL_CACHE": str(tmp_path / "cache")}
-    text = "@article{a, title={Porcelain Teacups in the Third Century}, author={Doe, Jane}}"
-    with serving(own) as (url, _):
-        async with over_http(url) as session:
-            await structured(session, "check_references", text=text, online=True)
-            await structured(session, "check_references", text=text, online=True)
-        found = shown(url).text
-    sent = len(fake_sources.of("crossref"))
-    name = 'citewell_source_cache_total{{outcome="{}",source="crossref"}}'
-    assert value(found, name.format("miss")) == sent > 0
-    assert value(found, name.format("hit")) >= sent
-    assert "teacup" not in found.lower()
 
 
 def test_metrics_are_off_by_default_and_ask_for_the_token(

@@ -96,14 +96,6 @@ def test_a_card_of_a_key_is_shown_once(start_neovim: Any) -> None:
     assert "undefined-key" not in editor.lua(f"return {codes}")
 
 
-def test_without_the_preset_both_answer(start_neovim: Any) -> None:
-    editor = start(start_neovim, "none")
-    editor.lua("vim.lsp.buf.hover()")
-    shown = editor.wait_until_shown("the other server's card")
-    assert "Rechnender" in shown
-    editor.wait("#vim.diagnostic.get(0) > 0")
-
-
 def test_placeholders_are_completed_beside_the_other_server(start_neovim: Any) -> None:
     editor = start(start_neovim, "texlab")
     editor.keys("3GA")

@@ -77,16 +77,6 @@ def test_find_without_words_asks_for_them_and_takes_the_sentence_when_there_are_
     assert editor.text() == PAPER
 
 
-def test_find_takes_the_selected_words_and_cites_behind_them(start_neovim: Any) -> None:
-    paper = PAPER.replace("Attention over the neighbours", "Graph attention networks")
-    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
-    on_word(editor, 4, "Graph")
-    editor.keys("v3e:Citewell find<CR>")
-    editor.wait_for_question("-")
-    editor.keys("1<CR>")
-    editor.wait(f"vim.fn.getline(4):find('Graph attention networks~\\\\cite{{{GAT}}} of', 1, true)")
-
-
 def test_find_in_insert_mode_goes_on_behind_the_citation(start_neovim: Any) -> None:
     notes = "---\nbibliography: refs.bib\n---\n\nGraphs\n"
     setup = "vim.keymap.set('i', '<C-g>f', '<Plug>(citewell-find)')"
@@ -102,27 +92,11 @@ def test_find_in_insert_mode_goes_on_behind_the_citation(start_neovim: Any) -> N
     editor.wait(f"vim.fn.getline(5) == 'Graphs [@{GAT}] are useful.'")
 
 
-def test_find_in_a_bib_adds_the_entry_there(start_neovim: Any) -> None:
-    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "refs.bib")
-    editor.keys(":Citewell find graph attention networks<CR>")
-    editor.wait_for_question("-")
-    editor.keys("1<CR>")
-    editor.wait("vim.bo.modified")
-    assert editor.text().startswith(BIB)
-    assert f"@inproceedings{{{GAT}," in editor.text()
-
-
 def test_find_says_where_it_does_not_serve(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "enew")
     editor.keys(":Citewell find graphs<CR>")
     editor.wait_for_message("not a LaTeX, Markdown or BibTeX file")
-
-
-def test_a_picker_that_is_not_installed_is_named(start_neovim: Any) -> None:
-    editor = start_neovim({"main.tex": PAPER}, "main.tex", more="picker = 'telescope',")
-    editor.keys(":Citewell find graphs<CR>")
-    editor.wait_for_message("the picker `telescope` is not installed")
 
 
 def test_fill_writes_every_citation_that_is_sure_and_says_what_is_left(start_neovim: Any) -> None:
@@ -147,12 +121,6 @@ def test_fill_writes_every_citation_that_is_sure_and_says_what_is_left(start_neo
     assert "it has no words that identify a paper" in places[1]["text"]
     editor.keys("u")
     editor.wait("vim.fn.getline(4):find('<graph attention networks>', 1, true)")
-
-
-def test_fill_says_when_there_is_nothing_to_fill(start_neovim: Any) -> None:
-    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
-    editor.call("nvim_command", "Citewell fill")
-    editor.wait_for_message("no placeholder filled")
 
 
 WRONG = """@inproceedings{kipf,
@@ -186,14 +154,6 @@ def test_check_lists_what_is_wrong_also_in_a_bib_that_is_not_open(start_neovim: 
         " return vim.startswith(action.title, 'Use the record\\'s year') end })"
     )
     editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
-
-
-def test_check_says_that_all_is_well(start_neovim: Any) -> None:
-    right = WRONG.replace("2012", "2017")
-    paper = PAPER.replace("works well", "works well \\cite{kipf}")
-    editor = start_neovim({"main.tex": paper, "refs.bib": right}, "main.tex")
-    editor.call("nvim_command", "Citewell check")
-    editor.wait_for_message("no problems found in the references")
 
 
 def test_status_log_and_restart(start_neovim: Any) -> None:
@@ -247,28 +207,6 @@ def test_the_command_line_completes_subcommands(
     assert editor.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == offered
 
 
-def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
-    editor = open_neovim({})
-    editor.keys(":Citewell fnid<CR>")
-    editor.wait("vim.fn.bufname():find('citewell://', 1, true)")
-    shown = editor.text()
-    assert "Unknown command `fnid`" in shown
-    for name in (
-        "find",
-        "fill",
-        "check",
-        "review",
-        "explore",
-        "fetch",
-        "library",
-        "status",
-        "log",
-        "restart",
-        "install",
-    ):
-        assert f":Citewell {name}" in shown
-
-
 def test_wrong_options_are_told_and_the_others_count(open_neovim: Any) -> None:
     editor = open_neovim(
         {}, "require('citewell').setup({ limit = 'ten', pikcer = 'x', picker = 'select' })"
@@ -305,21 +243,6 @@ def test_fetch_brings_what_is_asked_for_after_a_question(
     finally:
         server.close()
     assert (libraries / "default" / "CURRENT").exists()
-
-
-def test_a_review_lists_what_is_wrong_in_the_quickfix_window(start_neovim: Any) -> None:
-    files = {
-        "main.tex": "\\documentclass{article}\n\\begin{document}\nAs said \\cite{zuse}, \\cite{}.\n"
-        "\\bibliography{refs}\n\\end{document}\n",
-        "refs.bib": "@book{other, title = {Rechnender Raum}, author = {Zuse, Konrad}, "
-        "publisher = {Vieweg}, year = {1969}}\n",
-    }
-    editor = start_neovim(files, "main.tex")
-    editor.keys(":Citewell review<CR>")
-    editor.wait("vim.fn.getqflist({ title = 0 }).title == 'Citewell review'")
-    found = editor.lua("return vim.fn.getqflist()")
-    assert [one["lnum"] for one in found[:2]] == [3, 3]
-    assert "[undefined-key]" in found[0]["text"] and "[unresolved-placeholder]" in found[1]["text"]
 
 
 def test_a_paper_of_another_field_is_offered_its_literature_in_one_line(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 PAPER = """\\documentclass{article}
@@ -17,7 +16,6 @@ BIB = """@book{zuse1969,
   year   = {1969},
 }
 """
-OPTION = "require('citewell.completion').option(vim.fn.bufnr('main.tex'))"
 OWN = "vim.bo[vim.fn.bufnr('main.tex')].completeopt"
 
 
@@ -57,17 +55,6 @@ def test_papers_are_listed_before_a_name_is_typed_to_its_end(start_neovim: Any) 
     )
 
 
-def test_the_only_paper_of_a_list_is_not_inserted_either(start_neovim: Any, tmp_path: Path) -> None:
-    """Without `menuone` a list of one shows no menu, and its only item is taken. Papers of a library
-    would be listed beside it as soon as the search process answers."""
-    editor = open_paper(start_neovim, library=tmp_path / "no-library")
-    editor.keys("3GA")
-    editor.type(" \\cite{zus")
-    editor.wait("vim.fn.pumvisible() == 1")
-    assert editor.lua("return #vim.fn.complete_info({ 'items' }).items") == 1
-    assert editor.lua("return vim.fn.getline(3)") == "Graphs. \\cite{zus"
-
-
 def test_the_option_is_the_buffers_own_and_is_put_back(start_neovim: Any) -> None:
     editor = open_paper(start_neovim)
     editor.wait(f"{OWN} == 'menuone,noselect,popup'")
@@ -77,14 +64,6 @@ def test_the_option_is_the_buffers_own_and_is_put_back(start_neovim: Any) -> Non
     editor.lua("vim.lsp.enable('citewell', false)")
     editor.wait("#vim.lsp.get_clients() == 0")
     editor.wait(f"{OWN} == ''")
-
-
-def test_what_the_author_chose_is_kept(start_neovim: Any) -> None:
-    editor = open_paper(start_neovim, "vim.opt.completeopt = { 'menuone', 'noinsert', 'fuzzy' }")
-    assert editor.lua(f"return {OPTION}") == "menuone,noinsert,fuzzy"
-    safe = "return require('citewell.completion').safe(...)"
-    assert editor.lua(safe, "menu,longest,preview") == "menuone,noselect,preview"
-    assert editor.lua(safe, "") == "menuone,noselect"
 
 
 def test_checkhealth_names_an_option_that_inserts_text(start_neovim: Any) -> None:

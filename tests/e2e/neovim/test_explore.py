@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,6 @@ LISTED = "vim.bo.filetype == 'citewell-explore' and vim.fn.line('$') > 4"
 DONE = "vim.wo.statusline:match('^ %d+ papers') ~= nil"
 PAPERS = "vim.tbl_filter(function(l) return l:find(' · ', 1, true) end, vim.fn.getline(1, '$'))"
 
-FLOATING = """
-for _, win in ipairs(vim.api.nvim_list_wins()) do
-  if vim.api.nvim_win_get_config(win).relative ~= '' then
-    local buf = vim.api.nvim_win_get_buf(win)
-    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
-  end
-end
-"""
 BEHIND = """
 local ns = vim.api.nvim_get_namespaces()['citewell.explore']
 local words = {}
@@ -192,48 +183,6 @@ def test_kept_and_rejected_papers_make_a_new_list(start_neovim: Any) -> None:
     assert editor.text().splitlines()[2:] == before
 
 
-def test_each_paper_states_how_likely_it_answers_and_why(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    explored(editor, ":Citewell explore graph attention networks<CR>")
-    words = behind(editor)
-    assert re.fullmatch(r" · relevant \d+%", words[3])
-    last = max(words)
-    assert re.fullmatch(r" · (<1|\d+)%", words[last])
-    editor.keys("K")
-    editor.wait("#vim.api.nvim_list_wins() == 3")
-    shown = editor.lua(FLOATING)
-    assert f"answers the question:{words[3][2:]}" in shown
-    assert re.search(r"why: its (title|abstract) ", shown) and "#1" not in shown
-
-
-def test_what_the_papers_are_about_is_shown_on_demand(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    lines = explored(editor, ":Citewell explore graph attention networks<CR>")
-    editor.keys("o")
-    editor.wait("vim.startswith(vim.fn.expand('%'), 'citewell://overview/')")
-    text = editor.text()
-    assert re.search(r"^.+ \(\d+ papers\)$", text, re.MULTILINE)
-    cited = re.findall(r"” \[.+?: (.+)\]$", text, re.MULTILINE)
-    assert cited
-    titles = [line.split(" — ")[0].split(" · ", 1)[-1] for line in lines[2:]]
-    assert set(cited) <= set(titles)
-    editor.keys("q")
-    editor.wait("vim.bo.filetype == 'citewell-explore'")
-    assert editor.text().splitlines() == lines
-
-
-def test_the_keys_of_the_list_are_listed(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    explored(editor, ":Citewell explore graph attention networks<CR>")
-    editor.keys("g?")
-    editor.wait("#vim.api.nvim_list_wins() == 3")
-    shown = [line.split()[0] for line in editor.lua(FLOATING).splitlines()]
-    maps = editor.lua(
-        "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
-    )
-    assert sorted(shown) == sorted(maps)
-
-
 def test_an_understood_part_of_the_question_can_be_taken_away(start_neovim: Any) -> None:
     editor = start_neovim(FILES, "main.tex")
     lines = explored(editor, ":Citewell explore graph attention by Veličković since 2015<CR>")
@@ -303,57 +252,3 @@ def test_a_list_that_is_closed_ends_its_search(start_neovim: Any) -> None:
     editor.keys("q")
     editor.wait("vim.fn.expand('%:t') == 'main.tex'")
     assert editor.lua("return _G.cancelled") == 1
-
-
-def test_a_paper_is_shown_and_the_question_changed(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    explored(editor, ":Citewell explore graph attention networks<CR>")
-    editor.keys("K")
-    editor.wait("#vim.api.nvim_list_wins() == 3")
-    shown = editor.lua(FLOATING)
-    assert "Graph Attention Networks" in shown
-    assert "why: its " in shown and "#1" not in shown
-    editor.keys("c")
-    assert editor.wait_for_question("@") == "Question: "
-    editor.keys("<C-u>word vectors<CR>")
-    editor.wait("vim.fn.getline(1) == 'Question: word vectors'")
-
-
-def test_a_list_without_papers_gives_the_reason_in_its_status_line(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    editor.keys(":Citewell explore papers before 1990<CR>")
-    reason = "The library has no paper of 1989 or earlier."
-    editor.wait_for_message(reason)
-    assert reason in editor.lua("return vim.wo.statusline")
-    assert editor.text().splitlines()[1] == "[x] year: -1989"
-
-
-def test_find_offers_to_take_a_part_of_the_query_away(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    editor.record_choices()
-    editor.keys(":Citewell find graph attention by Veličković since 2015<CR>")
-    editor.wait_for_question("-")
-    offered = editor.lua("return _G.offered")
-    assert offered[0].startswith("Veličković et al. 2018 · Graph Attention Networks — ")
-    assert offered[-2:] == [
-        "Without author: Veličković — search for “graph attention since 2015”",
-        "Without year: 2015- — search for “graph attention by Veličković”",
-    ]
-    editor.keys(f"{len(offered)}<CR>")
-    editor.wait("_G.offered[#_G.offered]:find('search for “graph attention”', 1, true)")
-    editor.wait_for_question("-")
-    editor.keys("1<CR>")
-    editor.wait("vim.bo.modified")
-    assert "\\cite{velickovic2018graph}" in editor.text()
-
-
-def test_find_offers_it_also_where_no_paper_meets_the_query(start_neovim: Any) -> None:
-    editor = start_neovim(FILES, "main.tex")
-    editor.record_choices()
-    editor.keys(":Citewell find graph attention before 1990<CR>")
-    editor.wait_for_question("-")
-    assert editor.lua("return _G.offered") == ["Without year: -1989 — search for “graph attention”"]
-    editor.keys("1<CR>")
-    editor.wait("#_G.offered > 1")
-    editor.wait_for_question("-")
-    editor.keys("<CR>")

@@ -14,7 +14,6 @@ import pytest
 from citewell import __version__
 
 PAPERS = Path(__file__).parents[2] / "fixtures" / "papers.jsonl"
-PLUGIN = Path(__file__).parents[3] / "clients" / "neovim"
 PAPER = "\\documentclass{article}\n\\begin{document}\nSee\n\\bibliography{refs}\n\\end{document}\n"
 
 
@@ -79,15 +78,6 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     assert "@inproceedings{velickovic2018graph," in editor.file_text("refs.bib")
 
 
-@pytest.mark.parametrize("program", ["uv", "python3"])
-def test_the_cure_is_one_that_this_machine_can_follow(
-    open_neovim: Any, bare_machine: Path, program: str
-) -> None:
-    (bare_machine / program).symlink_to(sys.executable)
-    editor = open_neovim({"main.tex": PAPER}, arguments=("main.tex",))
-    editor.wait_until_shown("Citewell: the server is missing; run :Citewell install")
-
-
 def test_commands_say_the_same_instead_of_failing(open_neovim: Any, bare_machine: Path) -> None:
     editor = open_neovim({"main.tex": PAPER}, arguments=("main.tex",))
     shown = "select(2, require('citewell.messages').history():gsub('the server is missing', ''))"
@@ -129,16 +119,6 @@ def test_an_old_server_is_told_with_the_way_to_upgrade(open_neovim: Any) -> None
     editor = open_neovim({"main.tex": PAPER}, setup)
     editor.call("nvim_command", "edit main.tex")
     editor.wait_until_shown("Citewell: server 0.0.1 is older than 0.1.0: :Citewell install")
-
-
-def test_checkhealth_without_a_server_names_the_cures(open_neovim: Any, bare_machine: Path) -> None:
-    editor = open_neovim({"main.tex": PAPER})
-    editor.call("nvim_command", "checkhealth citewell")
-    report = editor.text()
-    assert "ERROR the server is missing" in report
-    assert "install uv, then :Citewell install" in report
-    assert "uv installs Python itself" in report
-    assert "setup({ cmd =" in report
 
 
 def test_checkhealth_with_a_server_and_no_library_names_the_cure(

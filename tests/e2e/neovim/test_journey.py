@@ -152,34 +152,6 @@ def test_a_bib_with_other_changes_is_not_saved_and_one_line_says_so(
     assert editor.lua("return vim.bo.modified") is False
 
 
-def test_the_option_save_switches_it_off(start_neovim: Any, tmp_path: Path) -> None:
-    files = {"main.tex": FILLABLE, "refs.bib": BIB}
-    editor = start_neovim(files, "main.tex", more="save = false,")
-    open_both(editor)
-    editor.keys(":Citewell fill<CR>")
-    editor.wait(CITED)
-    editor.keys(":w<CR>")
-    editor.wait("not vim.bo.modified")
-    assert (tmp_path / "paper" / "refs.bib").read_text(encoding="utf-8") == BIB
-
-
-def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any) -> None:
-    """Neovim replaces up to the cursor only; what it leaves is taken away by the command."""
-    paper = PAPER.replace("graphs.", "graphs \\cite<>.")
-    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
-    editor.call("nvim_win_set_cursor", 0, [4, paper.splitlines()[3].index("<")])
-    editor.keys("a")
-    editor.type("graph attention networks")
-    editor.lua("vim.lsp.completion.get()")
-    editor.wait(
-        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Veličković et al. 2018 · Graph Attention Networks · ICLR'"
-    )
-    editor.accept()
-    editor.wait(
-        "vim.api.nvim_get_current_line():find('graphs \\\\cite{velickovic2018graph}.', 1, true)"
-    )
-
-
 def test_the_list_comes_back_when_letters_overtake_it(start_neovim: Any) -> None:
     """Neovim by itself asks no more once a letter has closed its menu, until the next space."""
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
@@ -286,45 +258,6 @@ def test_no_list_comes_up_over_an_accepted_key(start_neovim: Any) -> None:
     editor.wait("vim.fn.pumvisible() == 1")
 
 
-def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> None:
-    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
-    editor.call("nvim_win_set_cursor", 0, [4, 0])
-    editor.keys("A")
-    editor.type(" \\cite{schmid")
-    editor.wait("vim.fn.pumvisible() == 1")
-    editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
-    editor.accept()
-    editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{hochreiter97', 1, true)")
-
-
-def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
-    wrong = """@inproceedings{kipf,
-  title = {Semi-Supervised Classification with Graph Convolutional Networks},
-  author = {Kipf, Thomas N. and Welling, Max},
-  booktitle = {ICLR},
-  year = {2012},
-}
-"""
-    paper = PAPER.replace("graphs.", "graphs \\cite{kipf,nobody}.")
-    editor = start_neovim({"main.tex": paper, "refs.bib": wrong}, "main.tex")
-    codes = "vim.tbl_map(function(d) return d.code end, vim.diagnostic.get(0))"
-    editor.wait(f"vim.deep_equal({codes}, {{ 'undefined-key' }})")
-    column = paper.splitlines()[3].index("nobody")
-    assert editor.lua("local d = vim.diagnostic.get(0)[1]; return { d.lnum, d.col, d.end_col }") == [
-        3, column, column + len("nobody"),
-    ]  # fmt: skip
-    editor.call("nvim_command", "edit refs.bib")
-    editor.wait(f"vim.tbl_contains({codes}, 'year-differs')")
-    editor.call("nvim_win_set_cursor", 0, [5, 10])
-    editor.lua(
-        "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
-        " return vim.startswith(action.title, 'Use the record\\'s year') end })"
-    )
-    editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
-    editor.wait(f"not vim.tbl_contains({codes}, 'year-differs')")
-    assert editor.text() == wrong.replace("2012", "2017")
-
-
 def code_action(editor: Any, beginning: str) -> None:
     """Do the one action whose title begins so, as an author does who chooses it from the menu."""
     editor.lua(
@@ -337,24 +270,6 @@ def code_action(editor: Any, beginning: str) -> None:
         """,
         beginning,
     )
-
-
-def test_an_undefined_key_gets_its_entry_and_a_placeholder_its_paper(start_neovim: Any) -> None:
-    paper = PAPER.replace(
-        "graphs.", "graphs \\cite{kingma-ba-2015-adam} and \\cite<graph attention>."
-    )
-    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
-    line = paper.splitlines()[3]
-    editor.call("nvim_win_set_cursor", 0, [4, line.index("kingma")])
-    code_action(editor, "Add Kingma, Ba 2015")
-    editor.wait_for_file("refs.bib", "{kingma-ba-2015-adam,")
-    editor.call("nvim_win_set_cursor", 0, [4, line.index("graph attention")])
-    code_action(editor, "Cite Veli")
-    editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{velickovic2018graph}.', 1, true)")
-    text = editor.file_text("refs.bib")
-    assert "{velickovic2018graph," in text
-    assert text.count("@") == 3
-    assert text.startswith(BIB.rstrip("\n"))
 
 
 def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(start_neovim: Any) -> None:
@@ -392,15 +307,6 @@ def test_one_goes_from_a_key_to_its_entry_and_renames_it_everywhere(start_neovim
         assert written == text.replace("hochreiter97", "lstm"), name
 
 
-def test_checkhealth_says_that_all_is_well(start_neovim: Any) -> None:
-    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
-    editor.call("nvim_command", "checkhealth citewell")
-    report = editor.text()
-    assert "library: 24 papers" in report
-    assert "ERROR" not in report
-    assert "WARNING" not in report
-
-
 def compile_paper(folder: Path, missing_tool: Any) -> None:
     if not shutil.which("pdflatex") or not shutil.which("bibtex"):
         missing_tool("pdflatex and bibtex are not installed")
@@ -421,20 +327,6 @@ def compile_paper(folder: Path, missing_tool: Any) -> None:
     assert "undefined" not in log
     assert "Veli" in (folder / "main.bbl").read_text(encoding="utf-8")
     assert (folder / "main.pdf").stat().st_size > 1000
-
-
-def test_a_code_lens_opens_the_list_of_the_places_that_cite_the_entry(start_neovim: Any) -> None:
-    paper = PAPER.replace("graphs.", "graphs \\citep{hochreiter97}.")
-    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "refs.bib")
-    editor.lua("vim.lsp.codelens.refresh({ bufnr = 0 })")
-    editor.wait("#vim.lsp.codelens.get(0) > 0")
-    editor.call("nvim_win_set_cursor", 0, [1, 0])
-    editor.lua("vim.lsp.codelens.run()")
-    editor.wait("#vim.fn.getqflist() == 1")
-    assert editor.lua("return vim.fn.getqflist()[1].lnum") == 4
-    group = "@lsp.type.citationUndefined"
-    link = editor.lua(f"return vim.api.nvim_get_hl(0, {{ name = '{group}' }}).link")
-    assert link == "DiagnosticError"
 
 
 def test_the_entry_for_lspconfig_starts_the_server(open_neovim: Any, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 PAPER = "\\documentclass{article}\n\\begin{document}\nSee\n\\bibliography{refs}\n\\end{document}\n"
 LONG = "word " * 60
 SERVER = "vim.fn.systemlist({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-f', 'citewell' })"
@@ -29,14 +27,6 @@ def test_a_long_message_is_one_line_and_whole_in_the_list(open_neovim: Any) -> N
     editor.wait("vim.bo.buftype == ''")
 
 
-def test_messages_that_come_together_are_shown_one_after_the_other(open_neovim: Any) -> None:
-    editor = open_neovim({})
-    editor.lua("for number = 1, 3 do require('citewell.messages').notify('message ' .. number) end")
-    for number in (1, 2, 3):
-        editor.wait_until_shown(f"Citewell: message {number}")
-    assert editor.messages().count("message 2") >= 1
-
-
 def test_a_message_waits_while_the_author_types_a_command(open_neovim: Any) -> None:
     editor = open_neovim({})
     editor.keys(":echo 'my command'")
@@ -45,21 +35,6 @@ def test_a_message_waits_while_the_author_types_a_command(open_neovim: Any) -> N
     assert last_line(editor) == ":echo 'my command'"
     editor.keys("<C-u><BS>")
     editor.wait_until_shown("Citewell: something")
-
-
-def test_a_plugin_that_shows_messages_is_given_the_whole_text(open_neovim: Any) -> None:
-    setup = "vim.notify = function(text) _G.notified = text end"
-    editor = open_neovim({}, setup)
-    editor.lua("require('citewell.messages').notify(...)", LONG)
-    assert editor.wait("_G.notified") == f"Citewell: {LONG}"
-
-
-@pytest.mark.parametrize("command", ["Citewell", "Citewell fnid", "Citewell status"])
-def test_what_has_more_lines_stands_in_a_window(start_neovim: Any, command: str) -> None:
-    editor = start_neovim({"main.tex": PAPER}, "main.tex")
-    editor.keys(f":{command}<CR>")
-    editor.wait("vim.fn.bufname():find('citewell://', 1, true)")
-    editor.refuse_prompts()
 
 
 def test_a_missing_server_is_told_in_one_line_once(

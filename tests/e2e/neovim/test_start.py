@@ -82,19 +82,6 @@ def test_setup_counts_for_the_first_file(
     assert editor.lua("return #vim.lsp.get_clients()") == 1
 
 
-def test_every_file_of_the_command_line_gets_the_server_and_no_other(
-    open_neovim: Any, environment: dict[str, str], programs: Callable[[], Path]
-) -> None:
-    programs()
-    files = {"main.tex": PAPER, "notes.md": "# Notes\n", "todo.txt": "Nothing\n"}
-    editor = open_neovim(files, arguments=("-p", "main.tex", "notes.md", "todo.txt"))
-    attached = (
-        "vim.tbl_map(function(name) return #vim.lsp.get_clients({ bufnr = vim.fn.bufnr(name) }) end,"
-        " { 'main.tex', 'notes.md', 'todo.txt' })"
-    )
-    editor.wait(f"vim.deep_equal({attached}, {{ 1, 1, 0 }})")
-
-
 def test_a_file_without_citations_starts_no_server(
     open_neovim: Any, programs: Callable[[], Path]
 ) -> None:
@@ -112,15 +99,6 @@ def test_turned_off_in_setup_it_does_not_start_with_the_first_file(
     editor = open_neovim({"main.tex": PAPER}, setup, arguments=("main.tex",))
     editor.wait("vim.v.vim_did_enter == 1 and vim.bo.filetype == 'tex'")
     assert not editor.lua("return vim.lsp.is_enabled('citewell')")
-
-
-def test_the_help_opens_at_its_start(open_neovim: Any) -> None:
-    editor = open_neovim({}, arguments=())
-    editor.call("nvim_command", "help citewell")
-    assert editor.lua("return vim.fn.expand('%:t')") == "citewell.txt"
-    assert editor.call("nvim_win_get_cursor", 0)[0] == 1
-    editor.call("nvim_command", "help :Citewell-find")
-    assert editor.lua("return vim.fn.expand('%:t')") == "citewell.txt"
 
 
 def test_the_tags_of_the_help_are_those_that_neovim_writes(

@@ -90,37 +90,6 @@ def test_an_unclosed_brace_is_named_with_its_line(checking: Any) -> None:
     expect(checking.locator(".reference").first).to_be_visible()
 
 
-def test_a_text_without_references_says_so(checking: Any) -> None:
-    checking.get_by_label("Paste BibTeX").fill("@comment{nothing}")
-    checking.get_by_role("button", name="Check", exact=True).click()
-    expect(checking.get_by_text("No reference was found")).to_be_visible()
-
-
-def test_the_way_back_from_a_record_shows_the_verdicts_again(checking: Any) -> None:
-    checking.get_by_label("Paste BibTeX").fill(BIB)
-    checking.get_by_role("button", name="Check", exact=True).click()
-    rows = checking.locator(".reference")
-    expect(rows).to_have_count(2)
-    rows.get_by_role("link", name="Long Short-Term Memory").click()
-    expect(checking.locator("aside .tag")).to_have_text("verified")
-    checking.go_back()
-    expect(rows).to_have_count(2)
-    expect(checking.get_by_label("Diff").locator(".added")).to_contain_text("year = {1997}")
-    expect(checking.locator(".busy")).to_have_count(0)
-
-
-def test_a_reference_after_bibtex_is_read_and_the_total_is_shown(checking: Any) -> None:
-    field = checking.get_by_label("Paste BibTeX")
-    after = "Vaswani, A., Shazeer, N., Parmar, N. (2017). Attention Is All You Need. NeurIPS."
-    field.fill(f"{BIB}\n{after}\n")
-    for view in ("Passage", "Check"):
-        checking.get_by_role("navigation").get_by_role("link", name=view).click()
-    field.press("Control+Enter")
-    expect(checking.locator(".reference")).to_have_count(3)
-    expect(checking.locator(".toolbar")).to_contain_text("3 references")
-    expect(checking.locator(".reference").filter(has_text="Attention")).to_contain_text("verified")
-
-
 FAKE = """@article{fake,
   title = {Attention Is All You Need},
   author = {Smith, John and Roe, Jane},

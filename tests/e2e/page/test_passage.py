@@ -83,25 +83,6 @@ def test_nothing_of_a_passage_is_stored(passage: Any) -> None:
     assert "translates" not in stored
 
 
-def test_another_view_and_back_keeps_the_chosen_citations(passage: Any) -> None:
-    first, _ = places_of(passage, PASSAGE).all()
-    cite(first, "Attention Is All You Need")
-    text = passage.get_by_label("Passage", exact=True)
-    expect(text).to_contain_text("[@vaswani2017attention]")
-    links = passage.get_by_role("navigation")
-    links.get_by_role("link", name="Kept").click()
-    expect(passage.get_by_role("heading", name="Kept papers")).to_be_visible()
-    links.get_by_role("link", name="Passage").click()
-    expect(passage.locator(".place")).to_have_count(2)
-    expect(text).to_contain_text("[@vaswani2017attention]")
-    pressed = passage.get_by_role(
-        "button", name="Cite here: Attention Is All You Need", pressed=True
-    )
-    expect(pressed).to_have_text("Cited here")
-    cite(first, "Attention Is All You Need")
-    expect(text).to_have_count(0)
-
-
 def test_text_that_was_not_sent_survives_a_change_of_view(passage: Any) -> None:
     passage.get_by_label("Paste a passage").fill(PASSAGE)
     for view in ("Check", "Search", "Passage"):

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from playwright.sync_api import expect
 
-from citewell.corpus.card import Card
-from citewell.corpus.layout import CARD, CURRENT
-
-PAPERS = sorted((Path(__file__).resolve().parents[2] / "fixtures").glob("*papers.jsonl"))
 FIRST = "Attention Is All You Need"
 
 
@@ -45,13 +39,6 @@ def test_a_search_lists_papers_with_their_reasons(page: Any) -> None:
     row.get_by_role("button", name="Abstract").click()
     expect(row).to_contain_text("no recurrence or convolution")
     assert "q=attention+for+translation" in page.url
-
-
-def test_a_sentence_with_a_placeholder_is_searched_for_as_a_sentence(page: Any) -> None:
-    words = "Attention over graphs, deep residual image recognition and translation all use Adam"
-    search(page, f"{words} [CITATION].")
-    first = page.locator(".paper").first
-    expect(first).to_contain_text("Adam: A Method for Stochastic Optimization")
 
 
 def test_later_passes_never_move_what_is_listed(page: Any) -> None:
@@ -137,24 +124,6 @@ def test_kept_papers_are_exported_and_lead_to_more(page: Any) -> None:
     assert page.locator(".paper").count() > 1
 
 
-def test_the_library_page_shows_what_is_covered(page: Any) -> None:
-    page.get_by_role("navigation").get_by_role("link", name="Library").click()
-    expect(page.get_by_role("img", name="Works of each year")).to_be_visible()
-    page.get_by_text("As a table").click()
-    expect(page.get_by_role("row", name="2017")).to_be_visible()
-    expect(page.get_by_text("nothing leaves this machine")).to_be_visible()
-
-
-def test_an_overview_groups_the_papers_by_theme(page: Any) -> None:
-    search(page, "attention")
-    page.get_by_role("button", name="Overview").click()
-    panel = page.locator(".themes")
-    expect(panel.get_by_role("heading").first).to_be_visible()
-    panel.get_by_role("link").first.click()
-    expect(page.get_by_role("heading", name="Record")).to_be_visible()
-    expect(page.locator(".busy")).to_have_count(0)
-
-
 def test_the_focus_moves_once_and_not_when_later_passes_arrive(page: Any) -> None:
     page.get_by_role("searchbox").fill("attention")
     page.evaluate(
@@ -183,47 +152,11 @@ def test_the_order_and_the_years_keep_the_ticked_boxes(page: Any) -> None:
     expect(page.get_by_role("group", name="Kind").get_by_role("checkbox").first).to_be_checked()
 
 
-def test_words_that_no_paper_has_find_nothing(
-    open_page: Any, env: dict[str, str], serving: Any, add: Any, tmp_path: Path
-) -> None:
-    """Over a library that says what it covers, as the starter library does."""
-    folder = tmp_path / "libraries"
-    given = env | {"CITEWELL_LIBRARY_PATH": str(folder), "CITEWELL_RETRIEVAL_DENSE": "false"}
-    add(given, tmp_path, *PAPERS)
-    (current,) = folder.rglob(CURRENT)
-    card = Card(name="own", works=3, abstracts=3, first=2001, last=2003, sources={}, years={})
-    (current.parent / CARD).write_bytes(msgspec.json.encode(card))
-    with serving(given) as (address, _):
-        page, _seen = open_page(address, "/?q=qqqqzzzz")
-        expect(page.get_by_role("heading", name="No paper found")).to_be_visible()
-        expect(page.get_by_text("The library own holds 3 works")).to_be_visible()
-        page.get_by_role("searchbox").fill("attention")
-        page.get_by_role("button", name="Search").click()
-        settled(page)
-
-
 def test_the_library_page_is_readable_on_a_narrow_screen(open_page: Any, url: str) -> None:
     page, _ = open_page(url, "/?view=library", viewport={"width": 320, "height": 640})
     expect(page.get_by_role("img", name="Works of each year")).to_be_visible()
     width = "(nodes) => Math.min(...nodes.map((one) => one.getBoundingClientRect().width))"
     assert page.locator(".facts dd").evaluate_all(width) > 200
-
-
-def test_dropping_a_kept_paper_changes_what_is_exported(page: Any) -> None:
-    search(page, "attention")
-    for button in page.get_by_role("button", name="Keep").all()[:2]:
-        button.click()
-    page.get_by_role("navigation").get_by_role("link", name="Kept").click()
-    expect(page.get_by_text("2 papers, in this browser only.")).to_be_visible()
-    like = page.get_by_role("link", name="More like these")
-    assert (like.get_attribute("href") or "").count("like=") == 2
-    page.locator(".paper").first.get_by_role("button", name="Kept").click()
-    expect(page.get_by_text("1 paper, in this browser only.")).to_be_visible()
-    assert (like.get_attribute("href") or "").count("like=") == 1
-    page.get_by_role("button", name="BibTeX").click()
-    text = page.locator("pre")
-    expect(text).to_contain_text("@")
-    assert (text.text_content() or "").count("@") == 1
 
 
 def test_a_box_leaves_the_language_model_out_of_a_search(
@@ -256,11 +189,6 @@ def test_a_box_leaves_the_language_model_out_of_a_search(
             assert requests
     finally:
         model.close()
-
-
-def test_without_a_language_model_there_is_no_box_for_it(page: Any) -> None:
-    search(page, "attention")
-    expect(page.get_by_label("Ask the language model")).to_be_hidden()
 
 
 def test_a_list_shows_its_total_citations_and_the_abstracts_that_there_are(page: Any) -> None:

@@ -37,24 +37,9 @@ def test_help_lists_every_command_and_the_exit_codes(capsys: pytest.CaptureFixtu
     assert "Exit codes" in out
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("citewell 0.")
-
-
 def test_a_misspelt_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["fnid", "x"]) == 2
     assert "Did you mean `find`?" in capsys.readouterr().err
-
-
-def test_a_misspelt_option_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["find", "x", "--jsn"]) == 2
-    assert "--json" in capsys.readouterr().err
-
-
-def test_a_setting_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["--set", "retrieval.dense", "find", "x"]) == 2
-    assert "NAME=VALUE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -55,17 +55,6 @@ def test_a_number_takes_enter_takes_the_first_and_s_skips(
     assert chooser(placeholder()) == expected
 
 
-def test_a_number_that_is_not_there_is_asked_again(dialogue: Callable[..., Any]) -> None:
-    chooser, _ = dialogue("7", "0", "?", "1")
-    assert chooser(placeholder()) == HITS[0]
-
-
-def test_words_search_again(dialogue: Callable[..., Any]) -> None:
-    chooser, engine = dialogue("other words", "1")
-    assert chooser(placeholder()) == FOUND
-    assert [query.text for query in engine.queries] == ["other words"]
-
-
 def test_enter_skips_when_nothing_was_found(dialogue: Callable[..., Any]) -> None:
     chooser, _ = dialogue("")
     assert chooser(placeholder(())) is None

@@ -16,17 +16,6 @@ TEXTS = st.builds(
 ) | st.just("a\nb")
 
 
-def test_nothing_changed_gives_nothing() -> None:
-    assert unified_diff("a\n", "a\n", "x") == ""
-
-
-def test_a_change_is_shown_with_two_lines_around_it() -> None:
-    before = "1\n2\n3\n4\n5\n6\n"
-    assert unified_diff(before, before.replace("4", "four"), "x.tex") == (
-        "--- a/x.tex\n+++ b/x.tex\n@@ -2,5 +2,5 @@\n 2\n 3\n-4\n+four\n 5\n 6\n"
-    )
-
-
 def test_a_new_file_and_a_missing_last_line_end_are_marked() -> None:
     diff = unified_diff("", "a", "x.bib", new=True)
     assert diff.startswith("--- /dev/null\n+++ b/x.bib\n")

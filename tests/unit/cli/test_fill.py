@@ -30,12 +30,6 @@ def plan(tmp_path: Path) -> FillPlan:
     return plan_for(tmp_path)
 
 
-def test_every_file_is_written(plan: FillPlan, tmp_path: Path) -> None:
-    assert write_edits(plan.edits, plan.texts) is True
-    assert (tmp_path / "new.bib").read_bytes() == b"@misc{k}\n"
-    assert (tmp_path / "p.tex").read_bytes() == b"\\cite{k}\r\n"
-
-
 def test_nothing_is_written_when_a_file_has_changed_meanwhile(
     plan: FillPlan, tmp_path: Path
 ) -> None:
@@ -85,10 +79,6 @@ def test_a_stale_plan_is_made_again_twice_and_then_refused(tmp_path: Path, chang
         write_plan(plan(), plan, write)
         assert paper.read_bytes() == b"% new line\r\n" * changes + b"\\cite{k}\r\n"
     assert tries == min(changes + 1, 3)
-
-
-def test_a_plan_without_edits_writes_nothing() -> None:
-    assert write_edits((), {}) is False
 
 
 def fill_of(hit: Hit | None) -> PlaceholderFill:

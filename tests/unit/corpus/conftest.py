@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +48,6 @@ PAPERS: list[dict[str, Any]] = [
         "source": "made-up",
     },
 ]
-
-
-@pytest.fixture(scope="session")
-def write_jsonl() -> Callable[[Path, Iterable[dict[str, Any]]], Path]:
-    def write(path: Path, records: Iterable[dict[str, Any]]) -> Path:
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 @pytest.fixture

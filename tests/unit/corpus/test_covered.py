@@ -62,11 +62,6 @@ def test_title_and_author_or_a_title_of_its_own_and_the_year_make_one_work(make:
     )
 
 
-def test_of_works_that_differ_none_is_covered(make: Make) -> None:
-    own, lower = make("own", [("Elms", "A B", 2000)]), make("lower", [("Oaks", "A B", 2000)])
-    assert titles_covered(own, lower) == []
-
-
 def test_a_stack_counts_and_gives_each_work_once(make: Make) -> None:
     lower = make("lower", [("Elms of Ulm", "Ada Larch", 2000), ("Oaks", "Bo Fir", 2001)])
     own = make("own", [("Elms of Ulm", "Ada Larch", 2000), ("Yews", "Cy Ash", 2002)])

@@ -41,34 +41,12 @@ def test_a_doi_is_found_in_any_spelling(library: Library, spelling: str) -> None
     assert [work.id for work in library.lookup(doi=spelling)] == ["acl:1999.test-main.1"]
 
 
-@pytest.mark.parametrize("spelling", ["2101.00001", "arXiv:2101.00001v1", "2101.00001v3"])
-def test_an_arxiv_id_is_found_in_any_version(library: Library, spelling: str) -> None:
-    assert [work.id for work in library.lookup(arxiv=spelling)] == ["x:two"]
-
-
-def test_a_title_finds_every_work_that_bears_it(library: Library) -> None:
-    found = library.lookup(title="WALKING on {Graphs} with attention")
-    assert {work.id for work in found} == {"acl:1999.test-main.1", "x:four"}
-    assert len(library.by_title_rows("walking on graphs with attention")) == 2
-    assert [work.id for work in library.lookup(title="uberraschung ein titel")] == ["x:three"]
-
-
-def test_a_bibkey_is_found_as_the_source_writes_it(library: Library) -> None:
-    assert [w.year for w in library.lookup(bibkey="lovelace-hopper-1999-walking")] == [1999]
-    assert library.lookup(bibkey="Lovelace-Hopper-1999-Walking") == []
-
-
 def test_the_stronger_key_wins_over_the_weaker(library: Library) -> None:
     found = library.lookup(doi="10.5555/test.1", title="A preprint about k-means")
     assert [work.id for work in found] == ["acl:1999.test-main.1"]
     assert [w.id for w in library.lookup(doi="10.1/none", title="A preprint about k-means")] == [
         "x:two"
     ]
-
-
-def test_an_empty_look_up_finds_nothing(library: Library) -> None:
-    assert library.lookup() == []
-    assert library.lookup(title="?!") == []
 
 
 def test_libraries_lie_in_the_users_data_folder_unless_a_setting_names_another(
@@ -89,15 +67,6 @@ def test_columns_hold_year_and_citations_with_marks_for_unknown(library: Library
     assert columns.citations[other] == -1
     assert columns.year.dtype == np.dtype("<i2")
     assert len(columns.year) == library.rows
-
-
-def test_a_column_of_one_segment_is_the_file_itself(library: Library) -> None:
-    assert isinstance(library.columns().year, np.memmap)
-
-
-def test_a_row_beyond_the_end_is_refused(library: Library) -> None:
-    with pytest.raises(IndexError):
-        library.works([library.rows])
 
 
 def test_works_can_be_asked_from_many_threads_at_once(library: Library) -> None:

@@ -83,16 +83,6 @@ def made_up() -> Callable[..., list[dict[str, Any]]]:
     return make
 
 
-@pytest.fixture(scope="session")
-def write_jsonl() -> Callable[[Path, Iterable[dict[str, Any]]], Path]:
-    def write(path: Path, records: Iterable[dict[str, Any]]) -> Path:
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 @pytest.fixture
 def read_works() -> Callable[[Path], tuple[list[Work], ImportReport]]:
     """Read a file with whichever importer recognises it."""

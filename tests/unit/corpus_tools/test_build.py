@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -145,21 +143,6 @@ def test_a_source_that_is_removed_takes_its_share_of_merged_works_along(
     assert library.work("made-up:0-7") is not None
 
 
-def test_another_index_version_renews_indexes_and_keeps_the_catalogue(
-    build: Build, opened: Open, hundred: Path, word_index: Callable[..., Any]
-) -> None:
-    build(hundred, builders=[word_index(1)])
-    old = opened()
-    index = word_index(2)
-    report = build(builders=[index])
-    library = opened()
-    assert index.built == [100]
-    assert not report.up_to_date
-    assert library.manifest.indexes == {"words": {"version": 2}}
-    assert [w.id for w in library.iter_works()] == [w.id for w in old.iter_works()]
-    assert library.verify() == []
-
-
 def test_a_new_index_is_built_beside_the_others_which_are_left_alone(
     build: Build, opened: Open, hundred: Path, word_index: Callable[..., Any]
 ) -> None:
@@ -213,28 +196,6 @@ def test_compacting_leaves_one_segment_without_dead_rows(
     assert sorted(library.iter_works(), key=lambda work: work.id) == before
     assert {w.id: library.origins_of(int(library.rows_of([w.id])[0])) for w in before} == origins
     assert build(builders=[word_index()], compact=True).up_to_date
-
-
-def test_old_snapshots_go_but_the_one_before_stays(
-    build: Build, hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
-) -> None:
-    folder = tmp_path / "library"
-    build(hundred)
-    for number in range(4):
-        build(write_jsonl(tmp_path / f"{number}.jsonl", made_up(3, seed=50 + number)))
-        assert len(list((folder / "snapshots").iterdir())) == 2
-    current = (folder / "CURRENT").read_text("utf-8").strip()
-    assert (folder / "snapshots" / current).is_dir()
-
-
-def test_a_reader_of_the_snapshot_before_still_reads_all_of_it(
-    build: Build, opened: Open, hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
-) -> None:
-    build(hundred)
-    reader = opened()
-    build(write_jsonl(tmp_path / "a.jsonl", made_up(3, seed=50)))
-    assert len(list(reader.iter_works())) == 100
-    assert reader.verify() == []
 
 
 def test_a_second_writer_is_told_that_the_library_is_busy(hundred: Path, tmp_path: Path) -> None:
@@ -399,27 +360,6 @@ def test_a_read_only_folder_is_named_and_the_library_can_still_be_read(
             os.seteuid(0)
         for path, mode in modes.items():
             path.chmod(mode)
-
-
-def test_the_three_parts_of_a_library_survive_being_copied_elsewhere(
-    build: Build, hundred: Path, tmp_path: Path
-) -> None:
-    build(hundred)
-    shutil.copytree(tmp_path / "library", tmp_path / "copy")
-    with Library.open(tmp_path / "copy") as library:
-        assert len(library) == 100
-        assert library.verify() == []
-
-
-def test_a_segment_records_size_and_hash_of_each_file(
-    build: Build, opened: Open, hundred: Path, word_index: Callable[..., Any]
-) -> None:
-    build(hundred, builders=[word_index()])
-    (segment,) = opened().segments
-    record = json.loads((segment.path / "segment.json").read_text("utf-8"))
-    found = {p.relative_to(segment.path).as_posix() for p in segment.path.rglob("*") if p.is_file()}
-    assert set(record["files"]) == found - {"segment.json"}
-    assert record["count"] == 100
 
 
 def test_adding_step_by_step_comes_to_the_same_works_as_building_at_once(

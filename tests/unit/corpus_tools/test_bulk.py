@@ -17,17 +17,14 @@ import msgspec
 import psutil
 import pytest
 
-from citewell.corpus.columns import title_key
 from citewell.corpus.errors import LibraryError
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.importers.contract import CitedWork, PaperCitations
 from citewell_corpus.processes import run_tasks
 from citewell_corpus.sources import source_at
-from citewell_corpus.stages import citing, clusters
-from citewell_corpus.stages.citing import CitingWriter
+from citewell_corpus.stages import clusters
 from citewell_corpus.stages.importing import read_files
 from citewell_corpus.stages.staging import KeyCollector, RecordKeyTable, map_tables, save_table
 
@@ -127,16 +124,6 @@ def test_a_bad_line_and_a_damaged_file_cost_nothing_else(
     bad, damaged = source.problems
     assert (bad.code, bad.path, bad.line) == ("record-bad", str(first), 5)
     assert (damaged.code, damaged.path) == ("source-unreadable", str(cut))
-
-
-def test_a_pattern_is_read_again_when_a_file_comes_or_changes(
-    snapshot: Path, tmp_path: Path, build: Callable[..., BuildReport]
-) -> None:
-    assert build(snapshot).works == 40
-    assert build().up_to_date
-    write_gz(tmp_path / "works" / "later" / "part_000.gz", [json.dumps(openalex(99))])
-    again = build()
-    assert (again.works, again.added) == (41, 1)
 
 
 def test_an_increment_marks_retractions_and_adds_works_and_reads_its_file_alone(
@@ -245,20 +232,6 @@ def test_records_are_clustered_alike_whatever_is_sorted_at_once(
     assert whole.by_identifier == banded.by_identifier == 60
 
 
-def test_the_sample_of_citing_papers_is_the_one_with_the_smallest_keys(tmp_path: Path) -> None:
-    writer = CitingWriter(tmp_path)
-    papers = [PaperCitations(f"Paper {n}", tuple(CitedWork(f"Cited {n} {k}") for k in range(4)))
-              for n in range(200)]  # fmt: skip
-    for paper in papers:
-        writer.cites(paper)
-    writer.close()
-    titles = citing._TitleKeys(*citing._numbers([tmp_path])[:2])
-    sample = citing._sampled_lists([tmp_path], titles, 10)
-    wanted = sorted(title_key(paper.title) for paper in papers)[:10]
-    assert sorted(one.key for one in sample) == wanted
-    assert [one.frame for one in sample] == sorted(one.frame for one in sample)
-
-
 def titles_of(library: Library) -> set[str]:
     return {work.title for work in library.iter_works()}
 
@@ -300,28 +273,6 @@ class TestMergedWorks:
             assert rows_named(opened, 77, 78) == {-1}
             assert opened.origins_of(kept) == (str(tmp_path / "works.gz"),)
 
-    def test_an_increment_that_names_either_id_updates_the_one_work(self, tmp_path: Path) -> None:
-        library = self.library(tmp_path, range(6))
-        build_library(library, add=[source_at(self.merged(tmp_path, ("W2", "W5")))])
-        again = tmp_path / "works-2026-12.gz"
-        write_gz(again, [json.dumps(openalex(5) | {"cited_by_count": 400})])
-        report = build_library(library, add=[source_at(str(again))])
-        assert (report.added, report.updated, report.works) == (0, 1, 5)
-        with Library.open(library) as opened:
-            (row,) = rows_named(opened, 2, 5)
-            assert opened.works([row])[0].citations == 400
-
-    def test_a_build_from_all_sources_gives_the_same_works(self, tmp_path: Path) -> None:
-        library = self.library(tmp_path, range(6))
-        pairs = ("W2", "W5"), ("W5", "W4"), ("W9", "W8")
-        build_library(library, add=[source_at(self.merged(tmp_path, *pairs))])
-        with Library.open(library) as opened:
-            grown = titles_of(opened)
-        build_library(library, fresh=True)
-        with Library.open(library) as opened:
-            assert len(grown) == 4 and len(titles_of(opened)) == 4
-            assert len(rows_named(opened, 2, 4, 5)) == 1
-
     def test_deleted_works_leave_the_library_and_are_not_joined(self, tmp_path: Path) -> None:
         library = self.library(tmp_path, range(6))
         deleted = "W4285719527"
@@ -334,13 +285,6 @@ class TestMergedWorks:
                 assert len(rows_named(opened, 1, 3)) == 1
                 assert min(rows_named(opened, 0, 4)) >= 0
             build_library(library, fresh=True)
-
-    def test_the_record_for_deleted_works_is_no_work(self, tmp_path: Path) -> None:
-        path = tmp_path / "works.gz"
-        record = openalex(4285719527) | {"title": "Deleted Work"}
-        write_gz(path, [json.dumps(openalex(1, (4285719527, 3))), json.dumps(record)])
-        report = build_library(tmp_path / "library", add=[source_at(str(path))])
-        assert report.works == 1
 
     def test_rows_that_name_no_works_are_reported_with_their_line(self, tmp_path: Path) -> None:
         library = self.library(tmp_path, range(3))
@@ -420,17 +364,3 @@ class TestDeletedPapers:
         assert self.held(library) == {"s2:0", "s2:1", "s2:2"}
         build_library(library, fresh=True)
         assert self.held(library) == {"s2:0", "s2:1", "s2:2"}
-
-    def test_a_data_set_without_titles_deletes_nothing_by_a_guess(self, tmp_path: Path) -> None:
-        path = tmp_path / "abstracts.jsonl.gz"
-        write_gz(path, [json.dumps({"corpusid": 1, "abstract": "We study."})])
-        with pytest.raises(LibraryError):
-            source_at(str(path))
-
-    def test_lines_that_name_no_paper_are_reported(self, tmp_path: Path) -> None:
-        library = tmp_path / "library"
-        build_library(library, add=[source_at(self.papers(tmp_path, "papers.gz", range(3)))])
-        report = build_library(library, add=[source_at(self.deletes(tmp_path, 1, None, {}))])
-        assert report.works == 2
-        (source,) = report.sources
-        assert [problem.line for problem in source.problems] == [2, 3]

@@ -21,7 +21,7 @@ from citewell.model import CitingPaper, Query, Reference
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
 from citewell_corpus.importers import find_importer
-from citewell_corpus.sources import source_at, write_sources
+from citewell_corpus.sources import source_at
 from citewell_corpus.stages import citing
 
 WORKS = {
@@ -184,24 +184,6 @@ def test_ones_own_paper_gives_its_sentences_and_its_list_but_no_record(
     assert len(priors.passage_cited) == 4
 
 
-def test_versions_of_a_paper_count_once_and_untitled_ones_not_at_all(
-    tmp_path: Path, paper: Path, build: Any
-) -> None:
-    folder = paper.parent
-    (folder / "poster.tex").write_text(PAPER.replace(r"\cite{fence,noise}", ""), encoding="utf-8")
-    (folder / "note.md").write_text(
-        "---\ntitle: Draft\nbibliography: refs.bib\n---\nAs said [@night; @count].\n",
-        encoding="utf-8",
-    )
-    report = build_library(tmp_path / "library", add=[source_at(str(folder), "manuscripts")])
-    source = report.sources[0]
-    assert (source.lists, source.passages) == (1, 4)
-    assert source.skipped == {
-        "other versions of a manuscript": 1,
-        "manuscripts without a distinctive title": 1,
-    }
-
-
 def test_a_paper_that_cites_nothing_says_so(tmp_path: Path, build: Any) -> None:
     path = tmp_path / "empty.tex"
     path.write_text("\\title{A Paper without References}\nNothing.", encoding="utf-8")
@@ -224,21 +206,6 @@ def test_a_changed_bibliography_of_a_paper_is_read_again(
     assert title_key(WORKS[2]) in lists[title_key("Safe Crossings for Urban Wildlife")]
 
 
-def test_what_a_source_said_goes_with_it(
-    tmp_path: Path, works: Path, paper: Path, build: Any, opened: Any
-) -> None:
-    build(works, paper)
-    library = opened()
-    folder = next(p.path for p in library.citing if p.use.passages)
-    write_sources(tmp_path / "library", {str(works): source_at(str(works))})
-    build()
-    build(fresh=True)  # the snapshot before the last is kept for readers; this one lets it go
-    again = opened()
-    assert list(again.manifest.sources) == [str(works)]
-    assert [part.use.passages for part in again.citing] == [0]
-    assert not folder.exists()
-
-
 def test_a_damaged_part_is_found_at_opening_or_by_verifying(
     tmp_path: Path, works: Path, build: Any, opened: Any
 ) -> None:
@@ -252,32 +219,6 @@ def test_a_damaged_part_is_found_at_opening_or_by_verifying(
     vectors.write_bytes(data[:-1])
     with pytest.raises(LibraryError, match="bytes instead of"):
         opened()
-
-
-def test_more_lists_than_a_library_may_hold_are_sampled_and_the_rest_stands(
-    works: Path, paper: Path, build: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("citewell_corpus.build.MAX_LISTS", 2)
-    monkeypatch.setattr("citewell_corpus.build.MAX_PASSAGES", 3)
-    report = build(works)
-    assert report.works == 6
-    assert len(part_of(opened(), works).list_key) == 2
-    build(paper)
-    uses = opened().manifest.sources[str(paper)].citing
-    assert uses is None or uses.lists == 0, "the library is full"
-
-
-def test_vectors_of_an_older_encoder_are_made_anew(
-    works: Path, build: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(works)
-    assert build().up_to_date
-    before = opened().citing[0].use
-    monkeypatch.setattr("citewell_corpus.build_records.encoder_fingerprint", lambda: "newer")
-    report = build()
-    assert not report.up_to_date
-    assert (report.added, report.updated, report.removed) == (0, 0, 0)
-    assert opened().citing[0].use.id != before.id
 
 
 def test_a_build_that_was_killed_before_the_snapshot_takes_the_finished_part(
@@ -364,19 +305,6 @@ def test_papers_that_are_cited_with_ones_references_are_found_by_them(
     engine.close()
 
 
-def test_a_papers_own_list_is_no_evidence_while_it_is_written(
-    works: Path, paper: Path, build: Any, asking: Callable[[], LocalEngine]
-) -> None:
-    build(works, paper)
-    engine = asking()
-    own = CitingPaper(title="Safe Crossings for Urban Wildlife")
-    sentence = "Many small animals die on roads when darkness falls [CITATION]."
-    for hit in engine.find(Query(sentence=sentence, paper=own), 6).hits:
-        for evidence in hit.evidence:
-            assert "cited in such words" not in evidence.fields
-    engine.close()
-
-
 def test_a_folder_of_papers_is_taken_for_their_bib_unless_its_format_is_named(
     paper: Path, tmp_path: Path
 ) -> None:
@@ -387,23 +315,6 @@ def test_a_folder_of_papers_is_taken_for_their_bib_unless_its_format_is_named(
     shutil.copytree(paper.parent, alone, ignore=shutil.ignore_patterns("*.bib"))
     with pytest.raises(LibraryError):
         source_at(str(alone))
-
-
-def test_the_command_tells_what_was_learned(
-    works: Path, paper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    from citewell_corpus.cli.app import run
-
-    monkeypatch.setenv("CITEWELL_LIBRARY_PATH", str(tmp_path / "libraries"))
-    monkeypatch.setenv("CITEWELL_CONFIG", str(tmp_path / "config.toml"))
-    (tmp_path / "config.toml").touch()
-    assert run(["library", "add", str(works), str(paper)]) == 0
-    out = capsys.readouterr().out
-    assert "6 records (what 4 papers cite)" in out
-    assert "0 records (what 1 paper cites, in 4 passages)" in out
-    assert run(["library", "status", "--json"]) == 0
-    status = json.loads(capsys.readouterr().out)
-    assert status["sources"][str(paper)]["citing"]["passages"] == 4
 
 
 @pytest.mark.parametrize("has_lists", [True, False])

@@ -96,15 +96,6 @@ def test_status_counts_the_author_lists_that_are_damaged(call: Call, tmp_path: P
     assert [one["malformed"] for one in status["sources"].values()] == [1]
 
 
-def test_list_marks_the_library_in_use(call: Call, source: Path) -> None:
-    assert "No libraries" in call("list").stdout
-    call("add", str(source))
-    call("add", str(source), "--name", "other")
-    lines = call("list").stdout.splitlines()
-    assert [line[0] for line in lines] == ["*", " "]
-    assert [line.split()[0 if line[0] == " " else 1] for line in lines] == ["default", "other"]
-
-
 def test_remove_takes_a_source_or_asks_and_takes_all(
     call: Call, libraries: Path, source: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
 ) -> None:
@@ -156,12 +147,6 @@ def test_what_cannot_be_done_ends_with_code_2_and_a_cure(
     assert len(shown.splitlines()) == 2
 
 
-def test_formats_names_every_importer(call: Call) -> None:
-    shown = call("formats").stdout
-    for name in ("records", "bibtex", "zotero", "csl-json", "acl-anthology", "openalex", "arxiv"):
-        assert name in shown
-
-
 def test_the_command_runs_as_a_process_with_progress_on_stderr(
     libraries: Path, source: Path
 ) -> None:
@@ -175,16 +160,6 @@ def test_the_command_runs_as_a_process_with_progress_on_stderr(
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["works"] == 30
     assert re.fullmatch(r"Done in \d+\.\d s\.\n", done.stderr)
-
-
-def test_help_of_the_group_loads_no_heavy_module() -> None:
-    code = (
-        "import sys, citewell_corpus.cli.library\n"
-        "heavy = {'numpy', 'zstandard', 'usearch', 'bm25s', 'rich', 'torch'} & set(sys.modules)\n"
-        "sys.exit(repr(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_without_its_package_the_starter_says_what_to_install(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -33,7 +31,7 @@ from citewell.corpus.compact.codec import (
     short_varints,
 )
 from citewell.corpus.errors import LibraryError
-from citewell.corpus.keys import title_number, work_keys
+from citewell.corpus.keys import work_keys
 from citewell.corpus.library import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
@@ -124,30 +122,6 @@ def test_every_key_finds_what_it_finds_in_the_full_library(both: Pair) -> None:
     ids = ["other:12", "made-up:0-12", "nobody:1"]
     assert small.rows_of(ids).tolist() == full.rows_of(ids).tolist()
     assert small.lookup(doi="10.1000/ABC.7")[0].id == "made-up:0-7"
-
-
-def test_titles_are_those_of_the_works_in_any_order(both: Pair) -> None:
-    rows = [7, *random.Random(1).sample(range(WORKS), WORKS), 7]
-    for library in both:
-        assert library.titles_of(rows) == [work.title for work in library.works(rows)]
-        assert library.titles_of([]) == []
-        with pytest.raises(IndexError):
-            library.titles_of([library.rows])
-
-
-def test_titles_and_look_ups_by_title_read_no_record(
-    both: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full, small = both
-    titles = full.titles_of(range(WORKS))
-    read: list[int] = []
-    monkeypatch.setattr(CompactCatalogue, "_work", lambda self, row: read.append(row))
-    del titles[5]  # too long for the column, and therefore in its record
-    rows = [row for row in range(WORKS) if row != 5]
-    assert small.titles_of(rows) == titles
-    numbers = [number for title in titles[:40] if (number := title_number(title))]
-    assert small.key_rows(numbers) == full.key_rows(numbers)
-    assert read == []
 
 
 def test_the_columns_are_those_of_the_full_library(both: Pair) -> None:
@@ -242,17 +216,6 @@ def test_words_of_titles_names_and_years_score_as_in_the_full_index(both: Pair) 
         assert found.explain(query, row, 1, 1.0).fields == wanted.explain(query, row, 1, 1.0).fields
 
 
-def test_telling_words_of_an_abstract_find_their_paper(both: Pair) -> None:
-    full, small = both
-    terms = Bm25Retriever(small.segments)
-    hits = 0
-    for row, work in list(full.iter_rows())[20:70]:
-        words = work.abstract.split()
-        often = sorted(set(words), key=words.count)[-6:]
-        hits += row in terms.search(Query(text=" ".join(often)), 10, Cancel()).rows
-    assert hits >= 35
-
-
 def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
     full, _ = both
     encoder = load_encoder("citation")
@@ -314,16 +277,6 @@ def test_no_text_of_an_abstract_is_kept(
         assert phrase.encode() not in everything
 
 
-def test_nothing_in_the_folder_is_written_when_it_is_read(folders: tuple[Path, Path]) -> None:
-    small = folders[1]
-    before = {path: path.stat().st_mtime_ns for path in small.rglob("*")}
-    with Library.open(small) as library:
-        LibraryColumns(library.segments).take(np.arange(10))
-        Bm25Retriever(library.segments).search(Query(text="attention"), 5, Cancel())
-        assert library.verify() == []
-    assert {path: path.stat().st_mtime_ns for path in small.rglob("*")} == before
-
-
 @pytest.mark.parametrize("name", ["meta.json", "titles.npy", "names.zst", "records.npy"])
 def test_a_damaged_file_is_a_library_error(
     folders: tuple[Path, Path], tmp_path: Path, name: str
@@ -338,13 +291,6 @@ def test_a_damaged_file_is_a_library_error(
     with pytest.raises(LibraryError) as caught, Library.open(copy) as library:
         list(library.iter_works())
     assert caught.value.problem.code == "library-corrupt"
-
-
-def test_a_closed_library_says_so(folders: tuple[Path, Path]) -> None:
-    library = Library.open(folders[1])
-    library.close()
-    with pytest.raises(LibraryError, match="closed"):
-        library.works([0])
 
 
 def test_numbers_and_texts_survive_their_codes(tmp_path: Path) -> None:
@@ -389,15 +335,6 @@ def test_the_places_in_volumes_are_those_of_the_full_library(both: Pair) -> None
     for name in wanted.__struct_fields__:
         assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
     assert wanted.first_page.any() and wanted.volume.any()
-
-
-def test_the_manifest_names_no_time_and_no_place_of_this_machine(
-    folders: tuple[Path, Path],
-) -> None:
-    (path,) = folders[1].glob("snapshots/*/manifest.json")
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    assert manifest["created"] == ""
-    assert not re.search(r"/tmp|/home|/work", path.read_text(encoding="utf-8"))
 
 
 def test_only_years_in_which_a_venue_met_can_be_missing() -> None:

@@ -314,30 +314,6 @@ def test_ris_continues_values_and_takes_a_last_record_without_an_end(
     assert (report.records, report.bad) == (3, 0)
 
 
-def test_ris_in_an_old_code_page_and_with_a_record_without_title(
-    tmp_path: Path, read_works: Read
-) -> None:
-    text = "TY  - JOUR\r\nAU  - Müller, Jörg\r\nPY  - 1999\r\nER  - \r\n" + RIS.replace(
-        "\n", "\r\n"
-    )
-    works, report = read_works(export(tmp_path, "old.ris", text.encode("cp1252")))
-    assert len(works) == 3
-    assert works[0].authors[0].family == "García Márquez"
-    guessed, bad = report.problems
-    assert guessed.code == "encoding-guessed" and "Windows-1252" in guessed.message
-    assert (report.bad, bad.line) == (1, 1)
-
-
-def test_endnote_records_without_a_title_are_reported_by_number(
-    tmp_path: Path, read_works: Read
-) -> None:
-    works, report = read_works(export(tmp_path, "e.xml", ENDNOTE))
-    assert [work.kind for work in works] == ["article", "inproceedings"]
-    assert works[1].booktitle == "Proceedings of Standing"
-    assert report.bad == 1
-    assert report.problems[0].message.startswith("Record 3: ")
-
-
 def test_pubmed_gives_groups_suffixes_and_retractions(tmp_path: Path, read_works: Read) -> None:
     (work,), report = read_works(export(tmp_path, "p.xml", PUBMED))
     assert work.id == "pubmed:4711"
@@ -400,21 +376,6 @@ def test_tagged_text_joins_lines_and_keeps_records_apart(tmp_path: Path, read_wo
     assert (report.records, report.bad) == (2, 0)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le"])
-@pytest.mark.parametrize(
-    ("name", "text"), [("r.ris", RIS), ("r.enw", ENW), ("b.bib", "@misc{a, title = {Müller}}\n")]
-)
-def test_an_encoding_that_was_guessed_is_said(
-    tmp_path: Path, read_works: Read, name: str, text: str, encoding: str
-) -> None:
-    works, report = read_works(export(tmp_path, name, text.encode(encoding)))
-    assert works
-    assert [one.code for one in report.problems] == ["encoding-guessed"]
-    assert "UTF-8" in report.problems[0].hint
-    works, report = read_works(export(tmp_path, name, text.encode()))
-    assert not report.problems
-
-
 DBLP = """\
 @inproceedings{DBLP:conf/trees/Elm, author = {Ada Elm}, title = {Sitting under elms},
   pages = {1--9}, crossref = {DBLP:conf/trees/2031}}
@@ -474,30 +435,6 @@ def test_the_library_of_google_scholar_gives_its_fields(tmp_path: Path, read_wor
     assert (work.title, work.journal, work.year) == ("Roots of trees", "Journal of Forests", 2016)
     assert (work.volume, work.issue, work.pages) == ("12", "3", "45-67")
     assert work.publisher == "Wood Press"
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.ris", "TY  - JOUR\nTI  - Trees\nKW  - Graph theory\nKW  - trees; woods\nER  -\n"),
-        ("a.bib", "@misc{a, title={Trees}, keywords={Graph theory, trees, woods}}"),
-        ("a.nbib", "PMID- 1\nTI  - Trees.\nOT  - Graph theory\nMH  - trees\nMH  - woods\n"),
-        (
-            "a.jsonl",
-            '{"id": "https://openalex.org/W1", "title": "Trees", "authorships": [], "keywords": '
-            '[{"display_name": "Graph theory"}, {"display_name": "trees"}, '
-            '{"display_name": "woods"}], "abstract_inverted_index": null}\n',
-        ),
-        (
-            "b.jsonl",
-            '{"id": "x:1", "kind": "misc", "title": "Trees", "keywords": ["Graph theory", "trees", "woods"]}\n',
-        ),
-    ],
-)
-def test_keywords_are_read(tmp_path: Path, read_works: Read, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text)
-    (work,), _ = read_works(tmp_path / name)
-    assert work.keywords == ("Graph theory", "trees", "woods")
 
 
 def test_a_table_of_ones_own_needs_a_title_and_names_or_years(

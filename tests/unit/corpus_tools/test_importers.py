@@ -13,7 +13,6 @@ import zstandard
 
 from citewell.corpus.errors import LibraryError
 from citewell.model import Author, Work
-from citewell.sources.values import abstract_of
 from citewell_corpus.importers import IMPORTERS, ImportReport, find_importer
 
 Read = Callable[[Path], tuple[list[Work], ImportReport]]
@@ -91,16 +90,6 @@ def test_a_bad_line_is_counted_and_named_with_its_number(tmp_path: Path, read_wo
     assert all(problem.path == str(path) and problem.hint for problem in report.problems)
 
 
-def test_only_the_first_bad_records_are_listed_and_all_are_counted(
-    tmp_path: Path, read_works: Read
-) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps(RECORD) + "\n" + "{\n" * 500, encoding="utf-8")
-    _, report = read_works(path)
-    assert report.bad == 500
-    assert len(report.problems) == 20
-
-
 def test_a_line_beyond_all_bounds_costs_itself_only(tmp_path: Path, read_works: Read) -> None:
     path = tmp_path / "a.jsonl"
     long = json.dumps(RECORD | {"abstract": "x" * (9 << 20)})
@@ -174,17 +163,6 @@ def test_bibtex_entries_become_works(tmp_path: Path, read_works: Read) -> None:
     assert report.skipped["proceedings"] == 1
     assert report.bad >= 3
     assert {"record-bad"} == {problem.code for problem in report.problems}
-
-
-def test_two_bib_files_of_one_name_keep_their_entries_apart(
-    tmp_path: Path, read_works: Read
-) -> None:
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        text = f"@misc{{k, title={{Paper {folder}}}, year=2000}}"
-        (tmp_path / folder / "refs.bib").write_text(text, encoding="utf-8")
-    works, _ = read_works(tmp_path)
-    assert len({work.id for work in works}) == 2
 
 
 CSL: list[dict[str, Any]] = [
@@ -314,11 +292,6 @@ def test_openalex_works_become_works(
     assert work.retracted
     assert [w.id for w in works] == ["openalex:W42", "openalex:W45"]
     assert (report.bad, report.skipped["paratext"]) == (1, 1)
-
-
-def test_an_inverted_index_with_absurd_positions_is_bounded() -> None:
-    assert abstract_of({"a": [0], "b": [10**15], "c": "x", "d": [-1, 1]}) == "a d"
-    assert abstract_of(None) == ""
 
 
 ARXIV = {

@@ -13,7 +13,6 @@ from citewell.model import Work
 from citewell.sources.adapters.crossref import work_of_crossref
 from citewell.sources.adapters.datacite import work_of_datacite
 from citewell.sources.adapters.pubmed import work_of_summary
-from citewell.sources.values import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.importers import ImportReport
 from citewell_corpus.sources import FileSource, source_at
@@ -155,14 +154,6 @@ def test_the_language_that_a_record_states(
     path.write_text(text, encoding="utf-8")
     works, report = read_works(path)
     assert [work.language for work in works] == ["de", "en", ""], report.problems
-
-
-def test_the_exchange_format_keeps_the_language(tmp_path: Path, read_works: Read) -> None:
-    path = tmp_path / "works.jsonl"
-    work = Work(id="a:1", title="Über das Stillsitzen", venue="Stühle", language="de")
-    path.write_bytes(record_line(work) + b"\n")
-    works, _ = read_works(path)
-    assert [one.language for one in works] == ["de"]
 
 
 @pytest.mark.parametrize(

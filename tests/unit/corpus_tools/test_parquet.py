@@ -19,7 +19,6 @@ from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.importers import ImportReport, find_importer
 from citewell_corpus.importers.openalex import OpenAlexImporter
-from citewell_corpus.importers.parquet import has_columns
 from citewell_corpus.sources import source_at
 
 pyarrow = pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
@@ -138,16 +137,6 @@ def test_a_file_without_a_sound_end_is_one_damaged_file(tmp_path: Path, damage: 
         list(OpenAlexImporter().read(path, ImportReport()))
     assert caught.value.problem.code == "source-unreadable"
     assert caught.value.problem.path == str(path)
-
-
-def test_other_parquet_is_not_taken_for_openalex(tmp_path: Path) -> None:
-    path = tmp_path / "prices.parquet"
-    parquet.write_table(pyarrow.table({"price": [1, 2, 3]}), path)
-    assert not has_columns(path, ("authorships",)) and has_columns(path, ("price",))
-    assert find_importer(path) is None
-    hostile = tmp_path / "hostile.parquet"
-    hostile.write_bytes(b"PAR1" + b"\xff" * 20 + b"PAR1")
-    assert find_importer(hostile) is None
 
 
 @pytest.mark.parametrize(

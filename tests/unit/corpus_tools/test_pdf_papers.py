@@ -18,7 +18,7 @@ from citewell.model.pdf import PdfPage
 from citewell.model.work import Author
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders
-from citewell_corpus.importers.pdf import citing_sentences, passages_of
+from citewell_corpus.importers.pdf import citing_sentences
 from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.sources import source_at
 
@@ -191,13 +191,6 @@ def test_sentences_name_references_by_number_and_by_author() -> None:
         (0, "As [CITATION] show, sand is fine ([OTHER])."),
         (1, "As [OTHER] show, sand is fine ([CITATION])."),
     ]  # fmt: skip
-
-
-def test_passages_are_whole_sentences_of_one_page() -> None:
-    pages = [PdfPage(1, f"{BODY} " * 20), PdfPage(4, "A last one.")]
-    found = passages_of(pages)
-    assert {page for page, _ in found} == {1, 4}
-    assert all(text.endswith(".") and len(text.split()) < 150 for _, text in found)
 
 
 def test_a_hostile_list_of_numbers_costs_no_memory() -> None:

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from citewell.corpus.errors import LibraryError
 from citewell.options import Options
-from citewell.retrieval.encoders.contract import Encoder
 from citewell_corpus.build import default_builders
-from citewell_corpus.ray_encoder import RayEncoder, on_ray
+from citewell_corpus.ray_encoder import on_ray
 
 PAPERS = Path(__file__).resolve().parents[2] / "fixtures" / "papers.jsonl"
 STATIC = Options()
@@ -70,6 +69,7 @@ def build(folder: Path, *more: str) -> Path:
     return vectors
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 def test_the_command_writes_the_same_vectors_with_a_local_cluster(tmp_path):
     pytest.importorskip("ray")
@@ -80,22 +80,8 @@ def test_the_command_writes_the_same_vectors_with_a_local_cluster(tmp_path):
     assert np.abs(here.astype(int) - there.astype(int)).max() <= 1
 
 
-class Recorded(Encoder):
-    """What a build needs of an encoder."""
-
-    name, dim, fingerprint = "recorded", 2, "1"
-
-
 class Ray:
     """A cluster with some resources."""
 
     def __init__(self, **resources: float) -> None:
         self.cluster_resources = lambda: resources
-
-
-@pytest.mark.parametrize(
-    ("resources", "workers"),
-    [({"CPU": 1.0}, 1), ({"CPU": 16.0}, 8), ({"CPU": 64.0, "GPU": 4.0}, 4), ({}, 1)],
-)
-def test_a_gpu_or_two_cores_make_a_worker(resources, workers):
-    assert RayEncoder(Recorded(), Ray(**resources)).workers == workers

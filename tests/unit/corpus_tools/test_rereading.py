@@ -78,24 +78,6 @@ def test_keys_that_move_to_other_entries_lose_no_paper(
     assert keys == {"Emu": "smith2001a", "Apples": "smith2001b", "Wombat": "smith2001c"}
 
 
-def test_two_keys_that_are_swapped_lose_no_paper(
-    build: Build, bib: Bib, as_fresh: Callable[[], Library]
-) -> None:
-    build(bib("a.bib", one="Apples", two="Wombat"))
-    build(bib("a.bib", one="Wombat", two="Apples"))
-    assert len(as_fresh()) == 2
-
-
-def test_keys_may_move_where_another_source_holds_the_papers_too(
-    build: Build, bib: Bib, as_fresh: Callable[[], Library]
-) -> None:
-    build(bib("a.bib", one="Apples", two="Wombat"), bib("b.bib", one="Apples", other="Wombat"))
-    build(bib("a.bib", one="Emu", two="Apples", three="Wombat"))
-    assert len(as_fresh()) == 3
-    build(bib("a.bib", one="Quokka", two="Emu"))
-    assert len(as_fresh()) == 4
-
-
 def test_an_entry_keeps_its_id_when_its_title_or_its_key_changes(
     build: Build, bib: Bib, as_fresh: Callable[[], Library]
 ) -> None:
@@ -122,15 +104,6 @@ def test_a_doi_that_moves_to_another_entry_is_found_there(
     build(bib("a.bib", p="Apples 10.5555/ppp", q="Wombat"))
     build(bib("a.bib", p="Apples", q="Wombat 10.5555/ppp"))
     (work,) = as_fresh().lookup(doi="10.5555/ppp")
-    assert work.title == TITLES["Wombat"]
-
-
-def test_a_doi_moves_where_another_source_holds_the_papers_too(
-    build: Build, bib: Bib, opened: Open
-) -> None:
-    build(bib("a.bib", p="Apples 10.5555/ppp", q="Wombat"), bib("b.bib", p="Apples", q="Wombat"))
-    build(bib("a.bib", p="Apples", q="Wombat 10.5555/ppp"))
-    (work,) = opened().lookup(doi="10.5555/ppp")
     assert work.title == TITLES["Wombat"]
 
 
@@ -170,16 +143,6 @@ def test_reading_a_source_again_merges_nothing(
     assert as_fresh().manifest.merged == int(two)
     build(bib("a.bib", p="Apples"))
     assert as_fresh().manifest.merged == int(two)
-
-
-def test_merges_of_a_source_that_is_read_again_are_counted_once(
-    build: Build, bib: Bib, as_fresh: Callable[[], Library]
-) -> None:
-    build(bib("a.bib", p="Apples", twin="Apples", q="Wombat"))
-    for _ in range(2):
-        build(bib("a.bib", p="Apples", twin="Apples", r="Emu"))
-        assert as_fresh().manifest.merged == 1
-        build(bib("a.bib", p="Apples", twin="Apples", q="Wombat"))
 
 
 def test_two_sources_read_again_together_and_then_one_of_them_lose_no_paper(

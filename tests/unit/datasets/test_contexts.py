@@ -40,18 +40,6 @@ def test_the_target_is_removed_by_key_by_id_and_by_title_in_other_spelling(write
     assert [r.title for r in question.query.paper.references] == ["Unrelated"]
 
 
-def test_the_other_keys_of_the_same_citation_stay(write_lines, context):
-    group = ["ng2019small", "kim2020"]
-    other = context(
-        id="c2", key="kim2020", gold_title="Large", gold_id=None, gold_alt_ids=[], group_keys=group
-    )
-    questions = read(write_lines("dev.jsonl", [context(group_keys=group), other]))
-    assert [r.key for r in questions["c1"].query.paper.references] == ["kim2020"]
-    assert "alone" not in questions["c1"].tags
-    assert [target.titles for target in questions["c1"].beside] == [("Large",)]
-    assert [target.ids for target in questions["c2"].beside] == [("acl:1", "ml:1")]
-
-
 def test_a_citation_list_beside_adds_references_and_dates_the_paper(write_lines, context):
     write_lines(
         "citation_lists.jsonl.gz",
@@ -71,26 +59,6 @@ def test_a_citation_list_beside_adds_references_and_dates_the_paper(write_lines,
     question = read(write_lines("dev.jsonl.gz", [context()]))["c1"]
     assert [(r.title, r.year) for r in question.query.paper.references] == [("Listed Only", 2022)]
     assert question.year == 2022
-
-
-def test_a_year_that_no_paper_can_have_does_not_date_the_citing_paper(write_lines, context):
-    records = [context(), context(id="c2", key="k", gold_title="Typo", gold_year=2091)]
-    assert read(write_lines("dev.jsonl", records))["c1"].year == 2019
-
-
-def test_papers_without_a_title_are_told_apart_by_their_top_folder(write_lines, context):
-    records = [
-        context(id="a", source_title=None, file="one/sections/x.tex"),
-        context(id="b", source_title=None, file="two/sections/x.tex", key="k"),
-        context(id="c", source_title=None, file="main.tex", key="l"),
-    ]
-    questions = read(write_lines("dev.jsonl", records))
-    assert len({question.paper for question in questions.values()}) == 3
-
-
-def test_the_engine_is_not_told_the_inferred_year(write_lines, context):
-    question = read(write_lines("dev.jsonl", [context()]))["c1"]
-    assert question.year == 2019 and question.query.paper.year is None
 
 
 def test_a_paper_outside_the_corpus_keeps_its_title_as_the_only_answer(write_lines, context):
@@ -124,11 +92,3 @@ def test_what_the_sentence_and_those_before_it_cite_is_known_nearest_first(write
     )  # fmt: skip
     question = read(write_lines("dev.jsonl", [context(), first, same, far]))["c1"]
     assert question.query.nearby == ("The Same Sentence", "Before It")
-
-
-def test_what_the_same_command_cites_is_no_neighbour(write_lines, context):
-    one = context(group_keys=["doe2020", "beside"])
-    beside = context(id="n", key="beside", gold_title="Beside", gold_id="acl:6", gold_alt_ids=None)
-    question = read(write_lines("dev.jsonl", [one, beside]))["c1"]
-    assert question.query.nearby == ()
-    assert [r.title for r in question.query.paper.references] == ["Beside"]

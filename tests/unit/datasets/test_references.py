@@ -5,7 +5,6 @@ import json
 import pytest
 
 from citewell_lab.datasets import open_data
-from citewell_lab.datasets.contract import DataSetError
 
 
 @pytest.fixture
@@ -60,15 +59,3 @@ def test_written_references_come_as_text_as_fields_or_as_another_checkers_readin
     ]  # fmt: skip
     assert data.references[0].claim.title == "A title"
     assert len(data.references[2].claim.authors) == 2
-
-
-def test_a_bad_record_is_counted_and_left_out(write):
-    data = open_data(write(ENTRY, "{broken", {"bibtex_key": "x"}))
-    assert data.counts["bad"] == 2
-    assert len(data.references) == 1
-
-
-def test_a_set_without_a_reference_is_refused(write):
-    with pytest.raises(DataSetError) as error:
-        open_data(write({"id": "a", "label": "fabricated", "text": ""}))
-    assert error.value.problem.code == "data-set-empty"

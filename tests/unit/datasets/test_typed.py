@@ -51,36 +51,6 @@ def test_every_kind_is_made_of_a_paper_that_has_all_of_it():
     assert found["words-year"].endswith(" 2019")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "name"),
-    [
-        ("We compare with Inception v1 [CITATION].", "Inception v1"),
-        ("We parse with UDPipe v1.2~[CITATION].", "UDPipe v1.2"),
-        ("It uses the v2 [CITATION].", "v2"),
-        ("We train GPT-3 [CITATION].", "GPT-3"),
-        ("We train the tagger [CITATION].", None),
-    ],
-)
-def test_a_version_belongs_to_the_name_before_it(sentence, name):
-    one = Question(id="q", query=Query(sentence=sentence), gold=("t:1",), targets=(BERT,))
-    made = list(typed_questions([one], {}, ["called"]))
-    assert [found.query.text for found in made] == ([name] if name else [])
-
-
-def test_a_full_name_is_written_in_several_forms():
-    forms = {texts(number=n)["full-name-year"] for n in range(40)}
-    assert forms == {
-        f"{name} 2019" for name in ("Jacob Devlin", "jacob devlin", "Devlin, J.", "J. Devlin")
-    }
-
-
-@pytest.mark.parametrize("number", range(12))
-def test_several_words_are_misspelt(number):
-    title = texts()["title"].lower().split()[:6]
-    wrong = texts(number=number)["typos"].split()
-    assert 2 <= sum(a != b for a, b in zip(title, wrong, strict=True)) <= 4
-
-
 @pytest.mark.parametrize("number", range(12))
 def test_a_typing_error_changes_one_word_and_no_words_are_made_up(number):
     found = texts(number=number)
@@ -94,16 +64,6 @@ def test_a_typing_error_changes_one_word_and_no_words_are_made_up(number):
     assert len(abstract_words) == 6
     assert set(abstract_words) <= set(ABSTRACT.lower().replace(",", "").replace(".", "").split())
     assert not set(abstract_words) & set(found["title"].lower().split())
-
-
-def test_the_same_question_always_gives_the_same_words():
-    assert texts(number=5) == texts(number=5)
-    assert len({texts(number=n)["typo"] for n in range(12)}) > 6
-
-
-def test_what_a_paper_lacks_is_not_typed():
-    found = texts(target=Target(titles=("Attention",)), abstract="")
-    assert found.keys() == {"title", "typo", "called"}
 
 
 def test_a_paper_is_left_out_of_the_library_for_a_part_of_the_abstracts_alone():

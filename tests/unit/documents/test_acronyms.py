@@ -4,12 +4,7 @@ import pytest
 
 from citewell.documents.context import query_for
 from citewell.documents.project.files import scan_document
-from citewell.documents.prose import acronyms_in, long_forms, written_out
-
-
-def test_acronyms_are_words_with_two_capitals() -> None:
-    text = "We use GATs and RoBERTa-large on SQuAD, not The Net [CITATION], \\TeX or U.S. GATs."
-    assert acronyms_in(text) == ("GATs", "SQuAD")
+from citewell.documents.prose import long_forms, written_out
 
 
 @pytest.mark.parametrize(

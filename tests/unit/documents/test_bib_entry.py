@@ -11,7 +11,7 @@ from citewell.documents.bib.edit import insert_entry, new_bib_text
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.style import BibStyle, detect_style, entry_text
 from citewell.documents.bib.work import entry_work, find_work, inherited
-from citewell.documents.latex.plaintext import escape, escape_title
+from citewell.documents.latex.plaintext import escape_title
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.reference import ris_of_work
 from citewell.model import Author, Work
@@ -86,10 +86,6 @@ def test_the_entry_type_follows_the_record(fields: dict[str, str], kind: str, ho
     assert text.startswith(f"@{kind}{{k,") and holds in text
 
 
-def test_what_the_record_lacks_is_left_out() -> None:
-    assert entry_text(Work(id="x", title="T"), "k", BibStyle()) == "@misc{k,\n  title = {T},\n}"
-
-
 @pytest.mark.parametrize(
     ("title", "written"),
     [
@@ -113,10 +109,6 @@ def test_what_the_record_lacks_is_left_out() -> None:
 )  # fmt: skip
 def test_titles_keep_their_capitals(title: str, written: str) -> None:
     assert escape_title(title) == written
-
-
-def test_text_is_escaped_only_where_latex_would_misread_it() -> None:
-    assert escape("Ångström & Søn, 50%\n") == "Ångström \\& Søn, 50\\%"
 
 
 def test_organisations_and_names_with_and_stay_whole() -> None:
@@ -148,19 +140,6 @@ def test_an_entry_like_one_of_the_file_is_written_the_same_way(existing: str) ->
     written = bib.entries[0].body.text
     head = written.index("{")
     assert text[text.index("{") :] == written[head:]
-
-
-def test_the_type_and_field_names_are_spelt_as_in_the_file() -> None:
-    bib = parse_bib("@Inproceedings{a,\n  Title = {T},\n  Doi = {10.1000/x},\n  URL = {u}\n}\n")
-    style = detect_style(bib)
-    assert style.type_name("inproceedings") == "Inproceedings"
-    assert style.type_name("phdthesis") == "PhdThesis"
-    assert [style.field_name(name) for name in ("title", "doi", "url", "year")] == [
-        "Title",
-        "Doi",
-        "URL",
-        "Year",
-    ]
 
 
 def test_preprints_follow_the_form_of_the_file() -> None:

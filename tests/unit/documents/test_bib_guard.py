@@ -29,10 +29,6 @@ def at_end(text, *keys, old=OLD):
     return FileEdit("refs.bib", (TextEdit(Span(len(old), len(old)), text),), adds=keys)
 
 
-def test_an_entry_that_is_meant_passes():
-    assert wrong(at_end("@misc{three, title={Three}}\n", "three")) == ""
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

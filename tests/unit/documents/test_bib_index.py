@@ -65,16 +65,6 @@ def test_the_entry_meant_comes_first(index: KeyIndex, typed: str, key: str, fiel
     assert (best.entry.key, best.field) == (key, field)
 
 
-def test_four_letters_are_no_misspelt_beginning_of_a_longer_word(index: KeyIndex) -> None:
-    assert found(index, "trap") == []  # Transformers
-    assert found(index, "brrt") == ["devlin-etal-2019-bert"]
-
-
-def test_nothing_is_found_for_nonsense(index: KeyIndex) -> None:
-    assert index.search("zzzzqqqq") == []
-    assert index.search("attention nonsense") == []
-
-
 def test_all_entries_are_offered_before_anything_is_typed(index: KeyIndex) -> None:
     keys = found(index, "")
     assert len(keys) == 6 and keys[0] == "vaswani2017attention"
@@ -89,23 +79,6 @@ def test_what_this_document_and_this_project_cite_goes_first(index: KeyIndex) ->
     assert cited.index("velickovic2018graph") < plain.index("velickovic2018graph")
     here = found(index, "attention", here={"smith2020attention"}, cited={"velickovic2018graph": 9})
     assert here[0] == "smith2020attention"
-
-
-def test_an_exact_key_beats_what_is_cited(index: KeyIndex) -> None:
-    keys = found(index, "vaswani2017attention", here={"smith2020attention"})
-    assert keys[0] == "vaswani2017attention"
-
-
-def test_matches_carry_the_file_and_the_place(index: KeyIndex) -> None:
-    (match,) = index.search("other2001")
-    assert match.path == "other.bib"
-    assert OTHER[match.entry.key_span.start : match.entry.key_span.end] == "other2001"
-
-
-def test_an_empty_project_has_nothing() -> None:
-    index = KeyIndex.build([])
-    assert index.search("a") == index.search("") == []
-    assert KeyIndex.build([parse_bib("% nothing", "a.bib")]).search("x") == []
 
 
 def test_a_refreshed_index_equals_a_new_one() -> None:

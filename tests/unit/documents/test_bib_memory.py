@@ -1,7 +1,5 @@
 """What many entries share, so that a large file takes little memory, and what that must not change."""
 
-import sys
-
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.bib.work import with_arxiv, with_doi
 from citewell.features.checking.check import question
@@ -41,17 +39,6 @@ def test_an_entry_that_is_read_again_does_not_keep_a_version_of_the_file():
     assert [entry.body.text for entry in bib.entries] == [
         entry.body.text for entry in parse_bib(bib.text).entries
     ]
-
-
-def test_entries_of_a_text_with_wide_characters_have_texts_of_their_own():
-    bib = parse_bib(many(3) + "% \N{GRINNING FACE}\n")
-    assert all(len(entry.body.source) == entry.body.length for entry in bib.entries)
-    assert sys.getsizeof(bib.entries[0].body.source) < 2 * bib.entries[0].body.length
-
-
-def test_entries_share_the_names_of_their_fields():
-    bib = parse_bib(many(3))
-    assert bib.entries[0].names is bib.entries[2].names
 
 
 def test_no_entry_keeps_more_than_its_doi_after_all_was_indexed_looked_up_and_linted():

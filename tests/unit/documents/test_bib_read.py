@@ -8,13 +8,6 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.model.bib import BibFile
 
 
-def outline(bib: BibFile) -> list[tuple[str, str, dict[str, str]]]:
-    return [
-        (entry.type, entry.key, {field.name: field.value for field in entry.fields})
-        for entry in bib.entries
-    ]
-
-
 def codes(bib: BibFile) -> list[tuple[str, int | None]]:
     return [(problem.code, problem.line) for problem in bib.problems]
 
@@ -56,11 +49,6 @@ def test_values_are_plain_unicode() -> None:
     assert entry.get("doi") == "10.1/a_b"
     assert entry.get("absent") == ""
     assert [author.family for author in entry.body.authors] == ["Schrödinger", "Øye"]
-
-
-def test_a_macro_that_names_itself_ends() -> None:
-    bib = parse_bib("@string{a = b # a}@string{b = a}@misc{x, t = a}")
-    assert isinstance(bib.entries[0].get("t"), str)
 
 
 def test_parentheses_comments_and_preambles_are_understood() -> None:
@@ -119,24 +107,12 @@ def test_a_fault_is_named_and_the_rest_is_read(broken: str, code: str, line: int
     assert problem.path == "refs.bib" and problem.message.endswith(".") and problem.hint
 
 
-def test_the_same_key_twice_is_a_problem() -> None:
-    bib = parse_bib("@misc{a}\n@misc{b}\n@misc{a}\n@misc{B}\n")
-    assert codes(bib) == [("bib-duplicate-key", 3), ("bib-duplicate-key", 4)]
-    assert bib.by_key["a"] is bib.entries[0]
-
-
 def test_a_value_may_quote_a_whole_entry() -> None:
     bib = parse_bib(
         "@misc{a, abstract = {Cite as\n@article{inner, title={x}}\nplease}, year = 1}\n@misc{b}"
     )
     assert [entry.key for entry in bib.entries] == ["a", "b"]
     assert bib.entries[0].get("year") == "1"
-
-
-def test_an_unclosed_comment_hides_nothing() -> None:
-    bib = parse_bib("@comment{ oh\n\n@misc{a, t = {x}}\n")
-    assert [entry.key for entry in bib.entries] == ["a"]
-    assert codes(bib) == [("bib-unclosed", 1)]
 
 
 def test_identity_is_read_from_whichever_field_holds_it() -> None:

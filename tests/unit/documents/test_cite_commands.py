@@ -117,9 +117,3 @@ def test_the_quoting_environments_are_read(environment):
 )
 def test_the_authors_own_cite_commands_are_found_by_their_definition(definition, use, keys):
     assert keys_of(definition + "\nAs " + use + " says.")[-len(keys) :] == keys
-
-
-def test_further_cite_commands_are_a_setting():
-    text = r"\erwaehnt{a} \werk{Titel}{b}"
-    document = scan_latex(text, cite_commands=("erwaehnt", "werk#2"))
-    assert [use.key for c in document.citations for use in c.keys] == ["a", "b"]

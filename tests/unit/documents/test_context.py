@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from citewell.documents.context import context_at, query_for
-from citewell.documents.latex.plaintext import latex_to_text
+from citewell.documents.context import query_for
 from citewell.documents.latex.scanner import scan_latex
-from citewell.documents.markdown.blanks import markdown_to_text
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.documents.prose import split_sentences
 from citewell.model.query import CitingPaper, Reference
 
 PAPER = r"""\title{On Graphs}
@@ -48,12 +42,6 @@ def test_a_query_holds_the_words_and_all_that_surrounds_them() -> None:
     assert query.paper == CitingPaper(title="On Graphs", abstract="Graphs are everywhere.")
 
 
-def test_the_paper_may_be_given() -> None:
-    part = scan_latex(r"Text \cite{}.")
-    paper = CitingPaper(title="Given")
-    assert query_for(part, part.placeholders[0], paper=paper).paper is paper
-
-
 REFERENCES = tuple(Reference(title=f"Paper {key.upper()}", key=key) for key in "abcdef")
 
 
@@ -72,19 +60,6 @@ def test_what_the_sentence_cites_already_is_told(text: str, expected: str) -> No
     place = next(p for p in document.placeholders if document.text[p.span.start] == "\\")
     query = query_for(document, place, paper=CitingPaper(references=REFERENCES))
     assert set(query.beside) == {f"Paper {letter}" for letter in expected}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (r"As \cite{a} and \cite{b,,unknown,c} or \cite{d}.", ("Paper B", "Paper C")),
-        (r"As \cite{a} and \cite{}.", ()),
-    ],
-)
-def test_a_query_holds_what_its_citation_already_has(text: str, expected: tuple[str, ...]) -> None:
-    document = scan_latex(text)
-    query = query_for(document, document.placeholders[0], paper=CitingPaper(references=REFERENCES))
-    assert query.present == expected
 
 
 @pytest.mark.parametrize(
@@ -143,11 +118,6 @@ def test_markup_is_off_and_the_place_is_marked(text: str, expected: str) -> None
     assert sentence(text) == expected
 
 
-def test_a_note_takes_what_was_said_before_it_as_context() -> None:
-    document = scan_latex(r"First. Second\footnote{An aside by \cite{}.} goes on.")
-    assert query_for(document, document.placeholders[0]).before == ("First.", "Second")
-
-
 def test_context_stays_in_the_section_but_not_in_a_run_in_heading() -> None:
     document = scan_latex("\\section{A} One.\n\\section{B} \\cite{} is it.")
     assert query_for(document, document.placeholders[0]).before == ()
@@ -155,20 +125,6 @@ def test_context_stays_in_the_section_but_not_in_a_run_in_heading() -> None:
     query = query_for(document, document.placeholders[0])
     assert query.before == ("One.", "Two.")
     assert query.section == "A > Run in."
-
-
-def test_a_plain_offset_has_a_context_too(fixture_files: Callable[..., Any]) -> None:
-    files = fixture_files(
-        """
-        First one. We measure it with care in all cases. Last.
-                                |
-        """
-    )
-    context = context_at(scan_latex(files.text), files.cursor)
-    assert context.sentence == "We measure it[CITATION] with care in all cases."
-    text = r"See \cite{a} here."
-    assert context_at(scan_latex(text), 8).sentence == "See [CITATION] here."
-    assert context_at(scan_latex(""), 0).sentence == "[CITATION]"
 
 
 def test_markdown_context_is_plain_prose() -> None:
@@ -183,40 +139,6 @@ def test_markdown_context_is_plain_prose() -> None:
     assert query.paper.title == "T"
 
 
-def test_sentences_do_not_end_at_abbreviations() -> None:
-    text = "We use e.g. Adam, cf. Fig. 3 and Smith et al. (2017). J. Doe agrees. Done?! Yes."
-    assert split_sentences(text) == [
-        "We use e.g. Adam, cf. Fig. 3 and Smith et al. (2017).",
-        "J. Doe agrees.",
-        "Done?!",
-        "Yes.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("latex", "plain"),
-    [
-        (
-            r"Na\"{\i}ve \'etude, \c{C}a, \v{S}koda, \AA ngstr\"om, \ss",
-            "Naïve étude, Ça, Škoda, Ångström, ß",
-        ),
-        (r"{\bf bold} {\it x}\/ and \textsc{Caps}", "bold x and Caps"),
-        (r"a~b\,c\ d\\e", "a b c d e"),
-        (r"\textcolor{red}{shown} \label{x}", "shown"),
-        (r"broken \emph{brace", "broken brace"),
-        (r"\frac{a}{b} \sum_{i=1}^n", "ab sum_i=1^n"),
-    ],
-)
-def test_latex_becomes_plain_text(latex: str, plain: str) -> None:
-    assert latex_to_text(latex) == plain
-
-
-def test_markdown_becomes_plain_text() -> None:
-    assert markdown_to_text("*a* __b__ snake_case ~~c~~ ![x](y) $\\alpha$ 5\\*6") == (
-        "a b snake_case c alpha 5*6"
-    )
-
-
 def test_what_is_cited_around_the_place_is_named_nearest_first() -> None:
     document = scan_latex(PAPER)
     references = tuple(
@@ -225,18 +147,3 @@ def test_what_is_cited_around_the_place_is_named_nearest_first() -> None:
     )
     query = query_for(document, document.placeholders[0], paper=CitingPaper(references=references))
     assert query.nearby == ("Attention C", "Attention B", "Attention A")
-
-
-def test_a_key_that_no_bib_describes_is_no_neighbour() -> None:
-    document = scan_latex(PAPER)
-    paper = CitingPaper(references=(Reference(title="Attention B", key="b"),))
-    assert query_for(document, document.placeholders[0], paper=paper).nearby == ("Attention B",)
-    assert query_for(document, document.placeholders[0]).nearby == ()
-
-
-def test_keys_in_the_same_braces_are_the_nearest() -> None:
-    text = "Graphs \\cite{a} are old, attention is newer \\cite{b, graph attention networks}."
-    document = scan_latex(text)
-    references = (Reference(title="A", key="a"), Reference(title="B", key="b"))
-    query = query_for(document, document.placeholders[0], paper=CitingPaper(references=references))
-    assert query.nearby == ("B", "A")

@@ -197,13 +197,6 @@ def test_a_bib_replaced_by_create_and_move_is_read_again(texts: Texts) -> None:
     assert not table.is_defined("b")
 
 
-def test_a_document_that_is_not_saved_yet_belongs_to_its_bib(texts: Texts) -> None:
-    path = texts.folder / "new.tex"
-    texts.unsaved[path] = "\\documentclass{article}\\bibliography{shared}\\cite{b}"
-    texts.refresh()
-    assert path in texts.table("shared.bib").files
-
-
 def test_a_bib_outside_of_the_workspace_reaches_its_paper(
     fixture_files: Files, tmp_path: Path
 ) -> None:
@@ -234,3 +227,10 @@ def test_five_hundred_files_are_looked_at_again_in_no_time(tmp_path: Path) -> No
     texts.refresh()
     assert time.process_time() - start < 1
     assert sum(texts.table("refs.bib").counts.values()) == 20_001
+
+
+def test_a_document_that_is_not_saved_yet_belongs_to_its_bib(texts: Texts) -> None:
+    path = texts.folder / "new.tex"
+    texts.unsaved[path] = "\\documentclass{article}\\bibliography{shared}\\cite{b}"
+    texts.refresh()
+    assert path in texts.table("shared.bib").files

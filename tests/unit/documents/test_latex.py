@@ -97,17 +97,6 @@ def test_comments_code_and_false_conditions_count_for_nothing(text: str) -> None
     assert cites(text + ("\n" if text.startswith("%") else "")) == []
 
 
-def test_what_follows_code_and_conditions_counts_again() -> None:
-    text = (
-        "\\verb|x| \\cite{a} % \\cite{n}\n\\iffalse\\iftrue\\fi\\else\\cite{b}\\fi 50\\% \\cite{c}"
-    )
-    assert cites(text) == [("cite", "a"), ("cite", "b"), ("cite", "c")]
-    assert cites(r"\newif\iffoo \iffalse \newif\ifbar \fi \cite{a}") == [("cite", "a")]
-    assert cites(r"\url{http://x.org/a%20b} \cite{a}") == [("cite", "a")]
-    assert cites(r"line \\% \cite{n}") == []
-    assert cites(r"if $a \iff b$ then \iffalse $a \iff b$ \fi \cite{a}") == [("cite", "a")]
-
-
 def test_a_real_citation_counts_in_math_footnotes_captions_and_arguments() -> None:
     text = (
         r"$x \text{ by \cite{a}}$ \footnote{see \cite{b}} \caption[s]{\cite{c}} "
@@ -147,10 +136,6 @@ def test_own_commands_of_other_files_and_of_the_settings_are_given_by_name() -> 
     assert cites(r"\pic{x}{a}", cite_commands=first.cite_macros) == [("pic", "a")]
     assert cites(r"\ask{a}", cite_commands=("ask",)) == [("ask", "a")]
     assert cites(r"\ask{a}") == []
-
-
-def test_a_macro_that_cites_nothing_of_its_arguments_is_no_cite_command() -> None:
-    assert scan_latex(r"\newcommand{\bert}{BERT~\cite{devlin}} \bert{}").cite_macros == ()
 
 
 @pytest.mark.parametrize(
@@ -254,10 +239,6 @@ def test_declarations_and_includes_are_read_with_their_ranges() -> None:
     ]
     assert [use.key for use in document.bibitems] == ["doe"]
     assert document.nocite_all
-
-
-def test_a_subfile_names_its_root_in_its_class_option() -> None:
-    assert scan_latex(r"\documentclass[../main.tex]{subfiles}").root == "../main.tex"
 
 
 def test_apacite_is_known_from_the_package_and_from_the_class() -> None:

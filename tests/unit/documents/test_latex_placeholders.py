@@ -200,12 +200,3 @@ def test_a_note_right_behind_an_empty_citation_is_its_query() -> None:
     found = only(text)
     assert (found.kind, found.query, found.command) == (EMPTY, "saddle points", "cite")
     assert covered(text, found) == r"\cite{} \todo{cite literature on saddle points}"
-
-
-def test_literal_marks_of_the_settings_count() -> None:
-    found = only("As <<paper>> shows", placeholders=["<<paper>>"])
-    assert (found.kind, found.query) == (MARKER, "")
-    assert scan_latex("As <<paper>> shows").placeholders == ()
-    text = "see \\cite{} and XCITEX \\cite{XCITEX}"
-    kinds = [p.kind for p in scan_latex(text, placeholders=["XCITEX"]).placeholders]
-    assert kinds == [EMPTY, MARKER]

@@ -71,11 +71,6 @@ def test_dollars_of_money_are_no_mathematics() -> None:
     assert [c[2] for c in cites("It costs $20 [@a] and $30 [@b].")] == ["a", "b"]
 
 
-def test_the_innermost_bracket_is_the_citation() -> None:
-    assert cites("[text [@a]](http://x.org)") == [("[@]", "[@a]", "a")]
-    assert cites("x^[A note on @a and [@b].]") == [("@", "@a", "a"), ("[@]", "[@b]", "b")]
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "query", "command"),
     [
@@ -203,19 +198,6 @@ def test_front_matter_and_headings_are_read() -> None:
 def test_the_bibliography_may_be_written_in_every_way_of_yaml(yaml: str, files: list[str]) -> None:
     document = scan_markdown(f"---\n{yaml}\n---\ntext")
     assert [b.target for b in document.bibliographies] == files
-
-
-def test_without_front_matter_the_only_top_heading_is_the_title() -> None:
-    assert scan_markdown("# On *graphs*\n\n## A\n\n## B\n").title == "On graphs"
-    assert scan_markdown("# A\n\n# B\n").title == ""
-    assert scan_markdown("---\ntitle: never closed\n\n[@a]").citations != ()
-
-
-def test_windows_line_ends_change_nothing() -> None:
-    document = scan_markdown(HEAD.replace("\n", "\r\n"))
-    assert document.title == "Graph attention: a study"
-    assert [b.target for b in document.bibliographies] == ["refs/a.bib", "b c.bib"]
-    assert [h.title for h in document.headings] == ["Intro", "Sub code", "Setext"]
 
 
 def test_what_the_front_matter_cites_counts() -> None:

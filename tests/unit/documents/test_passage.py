@@ -47,11 +47,6 @@ def test_the_paragraph_at_a_place(text, scan, here, wanted):
     assert passage_text(scan(text), Span(at, at)) == wanted
 
 
-def test_a_selection_is_its_own_words_alone():
-    start, end = LATEX.index("over"), LATEX.index(" well")
-    assert passage_text(scan_latex(LATEX), Span(start, end)) == "over neighbours works"
-
-
 def test_every_place_of_a_document_has_a_paragraph():
     for text, scan in ((LATEX, scan_latex), (MARKDOWN, scan_markdown)):
         document = scan(text)

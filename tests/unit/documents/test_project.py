@@ -184,14 +184,6 @@ def test_the_citing_paper_is_gathered_from_all_files(book: Path) -> None:
     assert [r.times for r in paper.references] == [2, 1, 1], "as often as its text cites each"
 
 
-def test_entries_are_found_by_key(book: Path) -> None:
-    project = Project.open(book / "main.tex")
-    found = project.entry("b")
-    assert found is not None and found[0].name == "second.bib"
-    assert project.entry("nowhere") is None
-    assert [entry.key for _, entry in project.entries()] == ["a", "b", "c", "unused"]
-
-
 def test_of_entries_with_one_key_the_first_of_the_first_bib_counts(tmp_path: Path) -> None:
     main = "\\documentclass{article}\n\\begin{document}\n\\bibliography{b,a}\n\\end{document}\n"
     (tmp_path / "main.tex").write_text(main)
@@ -203,22 +195,6 @@ def test_of_entries_with_one_key_the_first_of_the_first_bib_counts(tmp_path: Pat
     assert (path, entry.get("title")) == (tmp_path / "b.bib", "First")
     assert (project.entry("only") or (None,))[0] == tmp_path / "a.bib"
     assert project.entry("none") is None
-
-
-def test_looking_up_many_keys_walks_over_no_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main = "\\documentclass{article}\n\\begin{document}\n\\bibliography{a}\n\\end{document}\n"
-    (tmp_path / "main.tex").write_text(main)
-    (tmp_path / "a.bib").write_text("@misc{a, title={A}}\n@misc{b, title={B}}")
-    project = Project.open(tmp_path / "main.tex")
-    assert project.entry("a")
-
-    def no_walk(self: Project) -> None:
-        raise AssertionError("with 20,000 entries and 1,500 keys this takes seconds")
-
-    monkeypatch.setattr(Project, "entries", no_walk)
-    assert project.entry("b")
 
 
 def test_unsaved_buffers_come_before_the_disk(book: Path) -> None:
@@ -279,22 +255,6 @@ Text.
     assert Project.open(folder / "sub/part.tex", roots=[folder / "sub"]).root.name == "part.tex"
 
 
-def test_a_lone_bib_serves_when_none_is_declared(fixture_files: Files, tmp_path: Path) -> None:
-    folder = fixture_files(
-        """
-%! main.tex
-\\cite{a}
-%! x.bib
-@book{a, title={A}}
-"""
-    ).write(tmp_path)
-    project = Project.open(folder / "main.tex")
-    assert [path.name for path in project.bibs] == ["x.bib"]
-    assert project.target_bib() == folder / "x.bib"
-    (folder / "y.bib").write_text("", encoding="utf-8")
-    assert Project.open(folder / "main.tex").bibs == {}
-
-
 def test_a_declared_bib_that_is_not_there_is_a_problem_and_still_the_target(
     tmp_path: Path,
 ) -> None:
@@ -304,12 +264,6 @@ def test_a_declared_bib_that_is_not_there_is_a_problem_and_still_the_target(
     assert [problem.code for problem in project.problems] == ["bib-missing"]
     assert project.target_bib() == tmp_path / "new.bib"
     assert project.declaration_edit(tmp_path / "new.bib") is None
-
-
-def test_a_missing_file_is_an_empty_project(tmp_path: Path) -> None:
-    project = Project.open(tmp_path / "none.tex")
-    assert project.cited_keys() == () and project.document.text == ""
-    assert project.target_bib() == tmp_path / "references.bib"
 
 
 def test_includes_read_no_other_files_than_sources(tmp_path: Path) -> None:
@@ -369,13 +323,6 @@ Text \cite{a}.
     project = Project.open(folder / "part.tex")
     assert project.root == folder / "main.tex"
     assert [reference.key for reference in project.references()] == ["a"]
-
-
-def test_jobname_stands_for_the_root(tmp_path: Path) -> None:
-    (tmp_path / "thesis.bib").write_text("@book{a, title={A}}", encoding="utf-8")
-    main = tmp_path / "thesis.tex"
-    main.write_text("\\documentclass{x}\\bibliography{\\jobname}", encoding="utf-8")
-    assert [path.name for path in Project.open(main).bibs] == ["thesis.bib"]
 
 
 def test_quarto_projects_declare_their_bibliography_once(

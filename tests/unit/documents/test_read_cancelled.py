@@ -45,14 +45,6 @@ def watched():
     watch_this_thread(None)
 
 
-def test_a_watched_file_counts_its_entries(watched, tmp_path):
-    watch = watched(10**9)
-    cache = FileCache()
-    assert len(cache.bib(tmp_path / "refs.bib", ENTRIES).entries) == 100
-    assert watch.began == [("refs.bib", 99, 0)]
-    assert (watch.ended, 10**9 - watch.left) == (1, 100)
-
-
 def test_a_bib_that_was_given_up_is_unknown_until_it_changes(watched, tmp_path):
     (tmp_path / "main.tex").write_text(PAPER, "utf-8")
     path = tmp_path / "refs.bib"

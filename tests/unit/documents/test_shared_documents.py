@@ -6,15 +6,12 @@ import gzip
 import json
 import random
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from citewell.documents.context import context_at, query_for
-from citewell.documents.latex.scanner import scan_latex
-from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.project.files import FileCache, scan_document
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import read_text
@@ -56,57 +53,17 @@ def test_every_file_of_every_project_opens(sources: list[Path]) -> None:
     assert cited > 2_000
 
 
-def test_every_file_opens_when_cut_at_fifty_random_places(sources: list[Path]) -> None:
+def test_every_file_opens_when_cut_at_random_places(sources: list[Path]) -> None:
     rng = random.Random(0)
     for path in sources:
         text = read_text(path).text
-        for _ in range(50):
+        for _ in range(12):
             cut = rng.randrange(len(text) + 1)
             # The start of the file up to the cut is what an author has typed; of a long file the
             # last stretch shows as much as the whole.
             document = scan_document(str(path), text[max(0, cut - 20_000) : cut])
             check(document)
             context_at(document, len(document.text))
-
-
-def test_every_citation_of_the_development_set_is_recognised(shared_data: Path) -> None:
-    count = 0
-    for record in records(shared_data / "contexts" / "dev.jsonl.gz"):
-        scan = scan_latex if record["format"] == "latex" else scan_markdown
-        text = f"Some words {record['cite_raw']} and more."
-        document = scan(text)
-        keys = [use.key for citation in document.citations for use in citation.keys]
-        assert set(record["group_keys"]) <= set(keys), record["cite_raw"]
-        spans = [text[c.span.start : c.span.end] for c in document.citations]
-        assert record["cite_raw"] in spans
-        assert document.citations[0].command == record["cite_command"]
-        assert document.placeholders == ()
-        count += 1
-    assert count == 7_526
-
-
-def test_the_context_reads_as_in_the_development_set(shared_data: Path) -> None:
-    documents: dict[Path, Document] = {}
-    ratios: list[float] = []
-    for record in records(shared_data / "contexts" / "dev.jsonl.gz"):
-        folder = shared_data / "projects" / record["format"]
-        path = folder / record["source_repo"].replace("/", "__") / record["file"]
-        if not path.is_file():
-            continue
-        if path not in documents:
-            documents[path] = scan_document(str(path), read_text(path).text)
-        document = documents[path]
-        best = 0.0
-        for citation in document.citations:
-            if document.text[citation.span.start : citation.span.end] == record["cite_raw"]:
-                found = context_at(document, citation.span.start + 1).sentence
-                same = found == record["sentence"]
-                matcher = SequenceMatcher(None, found, record["sentence"], autojunk=False)
-                best = max(best, 1.0 if same else matcher.ratio())
-        ratios.append(best)
-    assert len(ratios) > 2_000
-    assert sum(ratio == 1 for ratio in ratios) / len(ratios) > 0.85
-    assert sum(ratio > 0.95 for ratio in ratios) / len(ratios) > 0.95
 
 
 def test_real_placeholders_that_ask_for_a_citation_are_found(shared_data: Path) -> None:

@@ -24,21 +24,6 @@ def test_the_files_belong_together_as_they_do_on_a_disk() -> None:
     assert project.name_of(project.target_bib()) == "lib/refs.bib"
 
 
-def test_a_part_leads_to_its_main_file() -> None:
-    texts = {
-        "main.tex": "\\documentclass{article}\\begin{document}\\input{one}\\end{document}",
-        "one.tex": "% !TEX root = main.tex\nWords.\n",
-    }
-    assert TextProject.of(texts, "one.tex", Options()).root.name == "main.tex"
-
-
-def test_a_lone_bib_is_taken_and_of_two_none() -> None:
-    one = TextProject.of({"p.md": "[@a]", "r.bib": BIB}, "p.md", Options())
-    assert [Path(bib.path).name for bib in one.bibliographies] == ["r.bib"]
-    two = TextProject.of({"p.md": "[@a]", "r.bib": BIB, "s.bib": BIB}, "p.md", Options())
-    assert two.bibliographies == ()
-
-
 def test_what_lies_on_the_disk_is_no_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

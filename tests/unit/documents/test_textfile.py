@@ -51,12 +51,6 @@ def test_reading_and_encoding_gives_the_same_bytes_for_any_bytes(data: bytes) ->
     assert bom + text.encode(encoding) == data
 
 
-def test_the_most_frequent_line_end_is_known(tmp_path: Path) -> None:
-    path = tmp_path / "a.bib"
-    path.write_bytes(b"a\r\nb\r\nc\n")
-    assert read_text(path).newline == "\r\n"
-
-
 def test_an_edit_leaves_all_other_bytes_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.tex"
     path.write_bytes(b"\xef\xbb\xbfcaf\xc3\xa9\r\nold\r\nend\n")
@@ -194,13 +188,6 @@ def test_files_that_were_replaced_are_put_back_when_a_later_one_fails(
     assert (bib.read_bytes(), paper.read_bytes()) == (b"old\r\n", b"text")
     assert os.name != "posix" or stat.S_IMODE(bib.stat().st_mode) == 0o640
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bib", "a.tex"]
-
-
-def test_a_missing_file_and_a_folder_are_reported(tmp_path: Path) -> None:
-    for path, code in ((tmp_path / "none.tex", "file-missing"), (tmp_path, "file-not-regular")):
-        with pytest.raises(FileError) as caught:
-            read_text(path)
-        assert caught.value.problem.code == code
 
 
 def test_edits_apply_in_any_order_and_must_not_overlap() -> None:

@@ -108,12 +108,6 @@ def test_it_finds_papers_of_its_own_and_the_ranker_orders_them(engine: LocalEngi
     assert f"{ROW} #1" in why(result.hits[0])
 
 
-def test_without_it_nothing_is_found_there(static: Options) -> None:
-    for engine in opened(static):
-        assert engine.status().encoder == "citation"
-        assert ROW not in proofs(engine)
-
-
 def test_a_library_without_its_vectors_names_the_command_and_is_searched(static: Options) -> None:
     for engine in opened(change(static, encoders=(NAME,))):
         (problem,) = engine.status().problems
@@ -132,25 +126,6 @@ def test_its_vectors_are_added_to_a_library_and_the_others_stay(both: Options) -
     before = HashedWords.read
     build(both)
     assert HashedWords.read == before, "nothing is encoded twice"
-
-
-def test_several_run_together(both: Options) -> None:
-    options = change(both, encoders=(NAME, OTHER, NAME))
-    build(options)
-    for engine in opened(options):
-        assert engine.status().retrievers[2:4] == (ROW, further_name(OTHER))
-        assert engine.status().encoder == f"citation, {NAME}, {OTHER}"
-        assert {ROW, further_name(OTHER)} <= proofs(engine)
-
-
-def test_each_of_them_can_be_off(both: Options) -> None:
-    for engine in opened(change(both, dense=False)):
-        assert engine.status().retrievers == ("bm25", ROW)
-        assert engine.status().encoder == NAME
-        result = engine.find(FRUIT)
-        assert result.hits[0].work.title == TITLES[0] and result.variant == "fusion"
-    for engine in opened(change(both, encoders=())):
-        assert engine.status().retrievers == ("bm25", "dense", "citation_context")
 
 
 def test_one_that_cannot_be_loaded_costs_itself_alone(
@@ -194,23 +169,6 @@ def test_an_evaluation_leaves_it_out_or_asks_it_alone(both: Options) -> None:
 def on(row: registry.RetrieverSpec, method: methods.SearchMethod, base: Options) -> bool:
     """Whether a retriever that has a switch is on."""
     return bool(row.option or row.encoder) and row.is_on(method.options(base))
-
-
-def test_methods_of_the_static_encoder_alone_change_no_other_setting() -> None:
-    changes = dict(methods.known(Options())["dense"].changes)
-    assert not {"retrieval.encoders"} & set(changes)
-
-
-@pytest.mark.parametrize(
-    ("encoder", "name"),
-    [
-        ("onnx", "dense-onnx"),
-        ("intfloat/e5-small-v2", "dense-intfloat--e5-small-v2"),
-        ("allenai/specter2", "dense-allenai--specter2"),
-    ],
-)
-def test_index_names_are_those_of_the_encoders(encoder: str, name: str) -> None:
-    assert further_name(encoder) == name
 
 
 @pytest.mark.parametrize("path", ["/models/e5 small", "C:\\models\\e5 small", "./e5 small", "~/e5"])

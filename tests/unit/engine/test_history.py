@@ -143,15 +143,6 @@ def test_what_the_sentence_cites_already_stands_lower(opened):
     assert ids(off.find(query)) == ids(off.find(first)), "only learning looks at it"
 
 
-def test_references_of_unknown_use_say_nothing(opened):
-    engine, off = opened(), opened(enabled=False)
-    query = Query(sentence=QUERY.sentence, paper=paper_citing((TITLES[3][0], 0)))
-    assert (engine.find(query).hits, engine.find(query).variant) == (
-        off.find(query).hits,
-        off.find(query).variant,
-    )
-
-
 def test_another_engine_over_the_same_history_has_learned_too(opened):
     one, other = opened(), opened()
     before = other.find(QUERY)
@@ -180,22 +171,6 @@ def test_switched_off_nothing_is_kept_and_nothing_of_what_was_kept_is_used(opene
     assert ids(on.find(QUERY)) != ids(before)
     after = off.find(QUERY)
     assert (after.hits, after.variant) == (before.hits, before.variant)
-
-
-def test_a_batch_learns_as_single_searches_do(opened):
-    engine = opened()
-    accept(engine, engine.find(QUERY), 2)
-    assert ids(engine.find_batch([QUERY])[0]) == ids(engine.find(QUERY))
-
-
-@pytest.mark.parametrize("opened", ["learned"], indirect=True)
-def test_confidence_is_that_of_the_new_scores(opened):
-    engine = opened()
-    before = engine.find(QUERY)
-    accept(engine, before, 0)
-    after = engine.find(QUERY)
-    assert ids(after)[0] == ids(before)[0]
-    assert after.hits[0].confidence > before.hits[0].confidence
 
 
 def test_a_damaged_history_costs_no_search_and_is_told(opened, tmp_path):

@@ -138,24 +138,6 @@ def test_both_retrievers_explain_the_best_paper(engine: LocalEngine) -> None:
     assert {"bm25", "dense", "fusion", "ranking", "records", "total"} <= set(result.timings)
 
 
-def test_scores_fall_and_no_work_stands_twice(engine: LocalEngine) -> None:
-    hits = engine.find(Query(text="words and attention")).hits
-    scores = [hit.score for hit in hits]
-    assert scores == sorted(scores, reverse=True)
-    assert len({hit.work.id for hit in hits}) == len(hits)
-
-
-def test_an_empty_query_finds_nothing_and_is_no_problem(engine: LocalEngine) -> None:
-    result = engine.find(Query())
-    assert not result.hits and not result.problems and not result.dropped
-
-
-def test_excluded_works_are_left_out(engine: LocalEngine) -> None:
-    best = engine.find(Query(text="attention parsing")).hits[0].work
-    others = engine.find(Query(text="attention parsing", exclude=(best.id,))).hits
-    assert best.id not in {hit.work.id for hit in others} and others
-
-
 def test_typed_filters_hold_for_every_hit(engine: LocalEngine) -> None:
     recent = engine.find(Query(text="attention yield words since 2016")).hits
     assert recent and all((hit.work.year or 0) >= 2016 for hit in recent)
@@ -172,16 +154,6 @@ def test_each_retriever_can_be_switched_off(options: Options) -> None:
         assert engine.status().retrievers == (left,)
         hit = engine.find(Query(text="attention parsing")).hits[0]
         assert [evidence.retriever for evidence in hit.evidence] == [left]
-
-
-def test_max_fusion_is_another_order_of_the_same_papers(options: Options) -> None:
-    retrieval = replace(options.retrieval, fusion="max")
-    by_max = LocalEngine.open(replace(options, retrieval=retrieval))
-    by_rrf = LocalEngine.open(options)
-    query = Query(text="attention in words of orchards")
-    one, other = by_max.find(query).hits, by_rrf.find(query).hits
-    assert {hit.work.id for hit in one} == {hit.work.id for hit in other}
-    assert one[0].score <= 1.0 and other[0].score < 0.1
 
 
 @pytest.mark.parametrize(
@@ -275,14 +247,6 @@ def test_a_passed_deadline_leaves_an_answer_of_what_came(options: Options) -> No
     hanging.let_go.set()
 
 
-def test_a_batch_gives_what_single_searches_give(engine: LocalEngine) -> None:
-    queries = [Query(text="attention parsing"), Query(), Query(text="yield since 2010")]
-    for query, result in zip(queries, engine.find_batch(queries, 4), strict=True):
-        single = engine.find(query, 4)
-        assert [hit.work.id for hit in result.hits] == [hit.work.id for hit in single.hits]
-        assert [hit.evidence for hit in result.hits] == [hit.evidence for hit in single.hits]
-
-
 class ByYear:
     """A ranker: the newest first, sure of the first."""
 
@@ -319,15 +283,6 @@ def test_no_paper_is_surer_than_one_that_is_offered_before_it(options: Options) 
     hits = LocalEngine.open(options, ranker=Unsteady()).find(Query(text="attention yield")).hits
     assert len(hits) > 1
     assert [hit.confidence for hit in hits] == pytest.approx([0.3] * len(hits))
-
-
-def test_a_ranker_says_from_where_in_the_fused_list_it_moved_a_paper(options: Options) -> None:
-    query = Query(text="attention words yield")
-    fused = [hit.work.id for hit in LocalEngine.open(options).find(query).hits]
-    for rank, hit in enumerate(LocalEngine.open(options, ranker=ByYear()).find(query).hits, 1):
-        first = hit.evidence[0]
-        assert (first.retriever, first.rank) == (ByYear.name, rank)
-        assert first.before == fused.index(hit.work.id) + 1
 
 
 class BrokenRanker:
@@ -415,20 +370,6 @@ def test_another_encoder_than_the_librarys_is_named_with_its_cure(options: Optio
     assert result.hits
     assert [problem.code for problem in result.dropped] == ["encoder-mismatch"]
     assert "citewell library build" in result.dropped[0].hint
-
-
-def test_works_and_lookup_answer_from_the_catalogue(engine: LocalEngine) -> None:
-    best = engine.find(Query(text="attention parsing")).hits[0].work
-    assert engine.works([best.id, "t:none"]) == [best, None]
-    assert engine.lookup(doi="https://doi.org/10.5555/3") == [best]
-    assert engine.lookup(title="parsing WITH attention") == [best]
-
-
-def test_status_names_what_answers(engine: LocalEngine) -> None:
-    status = engine.status()
-    assert status.works == len(TITLES)
-    assert {"bm25", "dense"} <= set(status.retrievers) and status.encoder == "citation"
-    assert status.rss_mb > 10 and status.pid > 0 and not status.problems
 
 
 def test_many_threads_may_search_at_once(engine: LocalEngine) -> None:

@@ -237,15 +237,6 @@ def names(hits: tuple[Hit, ...]) -> list[str]:
     return [hit.work.id for hit in hits]
 
 
-def test_records_of_sources_are_strewn_in_behind_the_best_of_the_library() -> None:
-    online = late(work("crossref:a", "Alpha and some"), work("crossref:b", "Beta and some"))
-    hits = joined(listed(6), online, Query(text="kettles"), 20, lambda _: None)
-    assert names(hits) == [
-        "acl:1", "acl:2", "acl:3", "crossref:a", "acl:4", "acl:5", "acl:6", "crossref:b",
-    ]  # fmt: skip
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
 def test_a_title_that_holds_all_the_words_comes_first_when_the_library_s_best_does_not() -> None:
     online = late(work("crossref:a", "Alpha"), work("crossref:k", "On the Patience of Kettles"))
     hits = joined(listed(3), online, Query(text="patience kettles"), 20, lambda _: None)
@@ -264,11 +255,3 @@ def test_the_library_s_own_record_is_shown_where_it_has_one() -> None:
     own = work("acl:99", "Alpha", doi="10.1/alpha")
     hits = joined([], late(work("crossref:a", "Alpha")), Query(text="x"), 20, lambda _: own)
     assert names(hits) == ["acl:99"]
-
-
-def test_the_paper_that_is_being_written_is_not_offered() -> None:
-    from citewell.model import CitingPaper
-
-    query = Query(text="kettles", paper=CitingPaper(title="On the Patience of Kettles"))
-    own = late(work("crossref:k", "On the patience of kettles"))
-    assert joined([], own, query, 20, lambda _: None) == ()

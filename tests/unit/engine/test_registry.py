@@ -83,14 +83,6 @@ def test_a_row_is_all_that_the_engine_needs(options: Options) -> None:
         engine.close()
 
 
-def test_its_switch_turns_it_off(options: Options) -> None:
-    engine = LocalEngine.open(replace(options, retrieval=replace(options.retrieval, bm25=False)))
-    try:
-        assert engine.status().retrievers == ("dense",)
-    finally:
-        engine.close()
-
-
 def test_one_that_cannot_be_opened_costs_itself_alone(
     options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,12 +106,3 @@ def test_an_evaluation_can_leave_any_of_them_out_by_its_public_name() -> None:
         if row.option:
             changed = methods.without(row.name, options)
             assert not row.is_on(changed.options(options))
-
-
-def test_public_names_are_those_of_the_retrievers_themselves(options: Options) -> None:
-    engine = LocalEngine.open(options)
-    try:
-        for name, retriever in (*engine._opened.retrievers.items(), *engine._opened.typed.items()):
-            assert retriever.name == name
-    finally:
-        engine.close()

@@ -30,24 +30,6 @@ def thread_of(cancel: Cancel) -> int:
     return threading.get_ident()
 
 
-def test_tasks_share_a_thread_one_after_another(runner: Runner) -> None:
-    running: list[str] = []
-
-    def task(name: str) -> Callable[[Cancel], int]:
-        def work(cancel: Cancel) -> int:
-            assert not running
-            running.append(name)
-            time.sleep(0.001)
-            running.remove(name)
-            return threading.get_ident()
-
-        return work
-
-    results, problems, timings = runner.run({n: task(n) for n in "abc"}, LONG, Cancel())
-    assert not problems and set(timings) == set("abc")
-    assert len(set(results.values())) == 1 and threading.get_ident() not in results.values()
-
-
 def test_a_scan_runs_on_the_calling_thread_and_a_task_that_waits_on_its_own(
     runner: Runner,
 ) -> None:
@@ -163,10 +145,3 @@ def test_a_fault_that_stays_is_a_problem():
     with pytest.raises(CitewellError, match="cannot be opened"):
         begun(load).get()
     assert len(tries) == TRIES
-
-
-def test_another_error_is_not_tried_again():
-    load, tries = failing(1, ValueError("no vectors"))
-    with pytest.raises(CitewellError, match="no vectors"):
-        begun(load).get()
-    assert len(tries) == 1

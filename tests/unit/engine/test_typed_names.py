@@ -11,7 +11,6 @@ from tests.unit.engine_of_records import engine_of
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
 from citewell.retrieval.structure import as_read
-from citewell.usecases.explore.steps import filters_of
 
 PAPERS = (
     ("Hedges in Winter", "Hedges freeze.", 2019, ("Ida Müller", "Jo Pérez-Rosas")),
@@ -138,15 +137,6 @@ def test_letters_that_no_index_folds_are_names_as_in_their_plain_spelling(
 
 
 @pytest.mark.parametrize(
-    "text", ["Søgaard", "søgaard", "Søgaard and Goldman 2016", "Straßer 2012", "Østlund 2003"]
-)
-def test_a_name_that_records_write_so_is_found_as_it_is(engine: LocalEngine, text: str) -> None:
-    found = find(engine, text)
-    assert found.understood.parts[0].kind == "author"
-    assert titles(found)[0] in ("Walls of Peat", "Walls of Chalk", "Doors of Ash")
-
-
-@pytest.mark.parametrize(
     ("text", "author", "topic"),
     [
         ("J. Hallow path", "J. Hallow", "path"),
@@ -191,12 +181,6 @@ def test_surnames_with_an_apostrophe_are_names(
 @pytest.mark.parametrize("text", ["don't guard", "O'Pratt 2014", "by D'Tull", "l'roofs", "d'or"])
 def test_other_words_with_an_apostrophe_are_no_names(engine: LocalEngine, text: str) -> None:
     assert not find(engine, text).understood.query.authors
-
-
-def test_accents_in_fields_reach_the_filters_of_a_literature_search(engine: LocalEngine) -> None:
-    query = Query(text=r'author:"M{\"u}ller" hedges')
-    found = filters_of(query, engine.find(query, 5).understood)
-    assert found.author == "Müller"
 
 
 @pytest.mark.parametrize(

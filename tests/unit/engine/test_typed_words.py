@@ -66,13 +66,6 @@ def test_a_name_finds_its_paper_before_those_that_mention_it(
     assert first(engine, text) == "ORCH: Attention over Orchards"
 
 
-def test_what_was_named_is_shown(engine: LocalEngine) -> None:
-    hit = engine.find(Query(text="brandt 2021"), 1).hits[0]
-    named = next(one for one in hit.evidence if one.retriever == "exact_match")
-    assert named.fields == ("authors", "year")
-    assert "exact_match" not in engine.status().retrievers
-
-
 def test_a_typing_error_finds_the_paper_all_the_same(engine: LocalEngine) -> None:
     assert first(engine, "atention over orchards") == "ORCH: Attention over Orchards"
 
@@ -80,21 +73,6 @@ def test_a_typing_error_finds_the_paper_all_the_same(engine: LocalEngine) -> Non
 def test_filters_in_typed_words_hold(engine: LocalEngine) -> None:
     hits = engine.find(Query(text="attention translation since 2015"), 10).hits
     assert hits and all((hit.work.year or 0) >= 2015 for hit in hits)
-
-
-def test_words_that_fit_are_surer_than_words_that_do_not(engine: LocalEngine) -> None:
-    def sure(text: str) -> float:
-        return engine.find(Query(text=text), 1).hits[0].confidence or 0.0
-
-    assert sure("parsing valleys") > 0.8
-    assert sure("orchards attention brandt") > sure("medieval attention guilds") + 0.3
-
-
-def test_a_query_without_typed_words_is_not_asked_for_names(engine: LocalEngine) -> None:
-    result = engine.find(Query(sentence="Brandt [CITATION] parses valleys."), 5)
-    assert result.hits
-    assert "exact_match" not in result.timings
-    assert all(one.retriever != "exact_match" for hit in result.hits for one in hit.evidence)
 
 
 def test_words_that_were_read_out_of_a_key_name_no_paper(engine: LocalEngine) -> None:

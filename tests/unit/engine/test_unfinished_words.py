@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 from tests.unit.engine_of_records import engine_of
 
@@ -71,13 +70,6 @@ def test_what_was_understood_stands_at_what_was_typed(engine: LocalEngine) -> No
     }
     assert parts["author"] == "bahd"
     assert parts["year"] == "2015"
-
-
-def test_the_order_does_not_depend_on_the_query_being_unfinished(engine: LocalEngine) -> None:
-    query = Query(text="machine translation", sentence="We translate [CITATION].")
-    whole = engine.find(query, 20)
-    typed = engine.find(msgspec.structs.replace(query, unfinished=True), 20)
-    assert [hit.work.id for hit in typed.hits] == [hit.work.id for hit in whole.hits]
 
 
 def test_a_large_library_answers_while_its_words_are_read(

@@ -23,11 +23,6 @@ def test_the_starter_library_stands_in_until_there_is_a_default_one(tmp_path: Pa
     assert which_library(options(tmp_path)) == tmp_path / "default"
 
 
-def test_a_named_library_is_never_replaced(tmp_path: Path) -> None:
-    (tmp_path / "starter").mkdir()
-    assert which_library(options(tmp_path, "mine")) == tmp_path / "mine"
-
-
 def test_an_installed_starter_stands_in_for_one_that_is_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

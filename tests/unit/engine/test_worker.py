@@ -262,15 +262,6 @@ def test_a_cancelled_search_stops_in_the_child(engine):
     wait_for_stopped(engine)
 
 
-async def test_cancelling_the_task_stops_the_search_in_the_child(engine):
-    await engine.find_async(Query(text="warm"))
-    task = asyncio.create_task(engine.find_async(Query(text="sleep 30")))
-    when_asleep(lambda: task.get_loop().call_soon_threadsafe(task.cancel))
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.to_thread(wait_for_stopped, engine)
-
-
 async def test_the_loop_keeps_turning_while_the_child_starts_and_works(engine):
     gaps = []
 
@@ -420,10 +411,6 @@ def test_an_idle_child_ends_and_the_next_request_starts_another(idle_engine):
     second = idle_engine.find(Query(text="again"))
     assert title_of(second) == "again 0"
     assert second.hits[0].work.id not in ("", str(first))
-
-
-def test_a_child_with_a_request_in_flight_is_not_idle(idle_engine):
-    assert title_of(idle_engine.find(Query(text="sleep 1"))) == "sleep 1 0"
 
 
 def test_a_child_that_may_ask_sources_stays(tmp_path, monkeypatch):
@@ -605,12 +592,3 @@ def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
     file.write_bytes(b"\x00\x00\x00\x09" + b"x" * 5)
     with file.open("rb") as stream:
         assert protocol.read_frame(stream) is None
-
-
-def test_options_with_a_path_survive_the_way_to_the_child(tmp_path):
-
-    options = replace(Options(), library=replace(Options().library, path=tmp_path))
-    frame = protocol.encode(protocol.Hello(protocol.VERSION, options))
-    hello = protocol.decode(protocol.Request, frame[4:])
-    assert isinstance(hello, protocol.Hello)
-    assert hello.options == options

@@ -10,7 +10,7 @@ from rich.console import Console
 from citewell.model import CitewellError, CitingPaper, Query, Question, Target
 from citewell.model.llm import Usage
 from citewell_lab.evaluation import evaluate as run
-from citewell_lab.evaluation import methods, page, results, table
+from citewell_lab.evaluation import methods, page, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
 from citewell_lab.evaluation.plan import EvaluationPlan
@@ -70,25 +70,12 @@ def test_a_citation_of_several_papers_is_counted_in_each_way(library_options):
     assert title in shown.export_text() and title in page.render(result)
 
 
-def test_figures_agree_with_the_ranks_that_are_kept(evaluate_paper):
-    for method in evaluate_paper().runs:
-        ranks = [one.ranks for one in method.judged]
-        mean = sum(1 / r[0] if r else 0 for r in ranks) / len(ranks)
-        assert method.figure("mrr").by_question.mean == pytest.approx(mean)
-
-
 def test_cold_and_warm_are_both_measured_and_differ_in_the_references_only(paper, library_options):
     made, _, _ = questions_of([paper], library_options.documents)
     warm, cold = (run.runner.query_for(made[0], setting) for setting in ("warm", "cold"))
     assert warm.paper.references and not cold.paper.references
     assert msgspec.structs.replace(warm.paper, references=()) == cold.paper
     assert warm.sentence == cold.sentence
-
-
-def test_no_offered_paper_is_made_up_and_every_one_was_checked(evaluate_paper):
-    for method in evaluate_paper().runs:
-        assert method.emitted > 0 and method.unbacked == 0
-        assert method.hallucination_rate == 0.0
 
 
 def test_a_paper_that_the_library_lacks_is_counted_as_made_up(library_options):
@@ -116,25 +103,11 @@ def test_a_sample_keeps_the_mix_and_is_the_same_for_the_same_seed(evaluate_paper
     assert sum(item.held > 0 for item in first.items) == 2
 
 
-def test_the_result_survives_its_json_form(evaluate_paper, tmp_path):
-    result = evaluate_paper()
-    results.write_atomically(tmp_path / "deep" / "out.json", results.encode(result))
-    assert results.load(tmp_path / "deep" / "out.json") == result
-    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["out.json"]
-
-
 def test_two_saved_results_are_compared_method_by_method(evaluate_paper):
     result = evaluate_paper()
     compared = compare_saved(result, result)
     assert {one.a for one in compared} >= {"A bm25 (cold)", "A rrf (warm)"}
     assert all(one.result.difference == 0.0 and one.p_holm == 1.0 for one in compared)
-
-
-def test_a_pair_may_name_its_settings(evaluate_paper):
-    result = evaluate_paper(compare=(("rrf:warm", "bm25:cold"),))
-    assert {(one.a, one.b) for one in result.comparisons} == {("rrf (warm)", "bm25 (cold)")}
-    with pytest.raises(CitewellError, match="was not measured"):
-        evaluate_paper(compare=(("rrf", "bm52"),))
 
 
 def test_a_missing_library_is_refused_with_the_cure(library_options, evaluate_paper):
@@ -168,18 +141,6 @@ def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(
         methods.named(["densse"], library_options)
 
 
-def test_methods_with_the_same_settings_are_measured_once(library_options):
-    twice = methods.named(["rrf", "bm25", "without-dense", "max"], library_options)
-    names = [one.name for one in methods.distinct(twice, library_options)]
-    assert "bm25" in names and len(names) == len(set(names))
-
-
-def test_another_file_is_no_evaluation(tmp_path):
-    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(CitewellError, match="cannot be read"):
-        results.load(tmp_path / "x.json")
-
-
 def test_two_questions_of_the_same_id_are_both_asked(library_options):
     twice = [
         Question(id="q", query=Query(text=text), targets=(Target(titles=(text,)),))
@@ -205,16 +166,6 @@ def test_the_paper_that_is_being_written_is_never_offered_to_its_author(library_
     assert "t:1" not in ids[1] and "t:1" not in alone and ids[1]
 
 
-def test_every_single_retriever_can_be_measured_by_itself(evaluate_paper, library_options):
-    result = evaluate_paper(
-        methods=tuple(methods.mode("single", library_options)), settings=("warm",)
-    )
-    assert [run.name for run in result.runs] == ["bm25", "dense"]
-    assert (
-        "citation_context, which needs it" in methods.without("dense", library_options).description
-    )
-
-
 def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(evaluate_paper):
     found = evaluate_paper(("pipeline",))
     chief = found.runs[-1]
@@ -224,19 +175,3 @@ def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(evaluate
     assert {"precision@25%", "precision@50%", "precision@75%"} <= figures.keys()
     own = next(one for one in chief.abstention if one.threshold == chief.threshold)
     assert figures["abstention_recall"] == own.recall
-
-
-def test_a_passage_with_several_references_is_shown_once():
-    from citewell_lab.evaluation.misses import _spread
-
-    sentence = "Trees are grown and pruned [CITATION]."
-    questions = [
-        Question(id=title, query=Query(sentence=text), gold_titles=(title,), paper="p")
-        for title, text in (
-            ("Growing", sentence),
-            ("Pruning", sentence),
-            ("Soil", "Soil [CITATION]."),
-        )
-    ]
-    chosen = _spread([(float(n), q) for n, q in enumerate(questions)], 9)
-    assert [question.id for question in chosen] == ["Growing", "Soil"]

@@ -40,21 +40,6 @@ def test_a_second_entry_of_the_same_work_is_removed_as_well(paper):
     assert "graphs" not in keys and "graphs2" not in keys
 
 
-def test_the_place_is_known_by_file_and_line(paper):
-    tags = questions(paper)[0]["graphs"].tags
-    assert "file:more.tex" in tags and "line:2" in tags and "key:graphs" in tags
-
-
-def test_a_markdown_paper_works_the_same(tmp_path, paper):
-    (tmp_path / "paper.md").write_text(
-        "---\ntitle: Notes\nbibliography: refs.bib\n---\n\nAttention helps [@attention; @drop].\n",
-        encoding="utf-8",
-    )
-    found, info = questions(tmp_path / "paper.md")
-    assert list(found) == ["attention", "drop"]
-    assert info.name == "Notes"
-
-
 @pytest.mark.parametrize("name", ["gone.tex", "refs.bib", "."])
 def test_what_is_no_manuscript_is_refused_by_name(paper, name):
     with pytest.raises(CitewellError) as caught:

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.app import root
-from citewell_lab.evaluation.references import Judgement, calibration_error, half_of, rates, wilson
+from citewell_lab.evaluation.references import Judgement, half_of, rates
 
 
 def test_the_rates_are_those_of_a_hand_made_table():
@@ -23,32 +23,6 @@ def test_the_rates_are_those_of_a_hand_made_table():
     assert result.precision == pytest.approx(6 / 7)
     assert result.f1 == pytest.approx(12 / 15)
     assert result.mcc == pytest.approx((6 * 3 - 1 * 2) / (7 * 8 * 4 * 5) ** 0.5)
-
-
-def test_a_hard_reference_weighs_as_much_as_its_tier():
-    judged = [Judgement(False, True, 3), Judgement(False, False, 1), Judgement(True, True, 1)]
-    assert rates(judged).tier_weighted_f1 == pytest.approx(2 * 3 / (2 * 3 + 1 + 1))
-    assert rates(judged).f1 == pytest.approx(2 / 4)
-
-
-def test_the_calibration_error_is_the_gap_between_confidence_and_accuracy():
-    sure_and_right = [Judgement(False, True, confidence=1.0)] * 10
-    assert calibration_error(sure_and_right) == pytest.approx(0.0)
-    half_right = [Judgement(False, n % 2 == 0, confidence=0.9) for n in range(20)]
-    assert calibration_error(half_right) == pytest.approx(0.4)
-    assert calibration_error([]) == 0.0
-
-
-def test_empty_classes_divide_by_nothing():
-    assert rates([]).mcc == 0.0
-    assert rates([Judgement(True, False)]).detection == 0.0
-
-
-def test_wilsons_interval_holds_the_share_and_stays_between_nought_and_one():
-    assert wilson(0, 0) == (0.0, 1.0)
-    low, high = wilson(5, 10)
-    assert low == pytest.approx(0.2366, abs=1e-3) and high == pytest.approx(0.7634, abs=1e-3)
-    assert wilson(0, 20)[0] == 0.0 and wilson(20, 20)[1] == pytest.approx(1.0)
 
 
 def test_a_reference_keeps_its_half():

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from citewell.model import Query, Question, Target
 from citewell_corpus.processes import SilentProgress
-from citewell_lab.evaluation.replay import ReplayedCitation, histories, lines_of, replay
+from citewell_lab.evaluation.replay import histories, replay
 from citewell_lab.evaluation.results import EvaluationError
 
 BEAM, TOPICS = (
@@ -68,13 +68,6 @@ def test_what_was_accepted_before_stands_higher_and_nothing_else_changes(by_repo
     assert by_id["early-1"].without == by_id["early-1"].learned, "nothing was learned before it"
 
 
-def test_a_paper_by_itself_knows_nothing_of_the_others(library_options):
-    by_id = {one.id: one for one in run(library_options, "paper")["cold"]}
-    assert by_id["late-1"].kinds == ("all", "first")
-    assert by_id["late-1"].without == by_id["late-1"].learned
-    assert by_id["early-3"].learned < by_id["early-3"].without
-
-
 def test_papers_come_by_year_and_share_what_their_scope_says():
     def names(scope):
         return [[paper[0].paper for paper in group] for group in histories(PAPERS, scope)]
@@ -82,20 +75,6 @@ def test_papers_come_by_year_and_share_what_their_scope_says():
     assert names("paper") == [["late"], ["early"], ["other"]]
     assert names("repository") == [["early", "late"]], "the other has nothing to pass on"
     assert names("everyone") == [["early", "other", "late"]]
-
-
-def test_the_figures_are_means_with_their_difference():
-    questions = [
-        ReplayedCitation("a", "p", "p", ("all", "first"), 2, 1),
-        ReplayedCitation("b", "q", "q", ("all", "again"), 0, 4),
-    ]
-    lines = {(line.kind, line.metric): line for line in lines_of(questions)}
-    mrr = lines["all", "mrr@100"]
-    assert (mrr.questions, mrr.without.mean, mrr.learned.mean) == (2, 0.25, 0.625)
-    assert mrr.difference.difference == pytest.approx(0.375)
-    assert lines["first", "recall@1"].difference.difference == 1
-    assert lines["again", "recall@5"].learned.mean == 1
-    assert ("elsewhere", "mrr@100") not in lines
 
 
 def test_without_a_library_it_says_so(library_options):

@@ -43,38 +43,6 @@ def titles(texts: TextLibrary, engine: LocalEngine, name: str, text: str) -> lis
     return [hit.work.title for hit in found.hits]
 
 
-@pytest.mark.parametrize("kind", ["tfidf", "bm25"])
-def test_titles_and_documents_are_searched(
-    kind: str, texts: TextLibrary, engine: LocalEngine
-) -> None:
-    assert titles(texts, engine, f"{kind}-titles", "graph convolution")[0].startswith("Graph Conv")
-    assert titles(texts, engine, f"{kind}-titles", "phonemes")[0].startswith("Speech Recog")
-    assert titles(texts, engine, f"{kind}-titles", "transcribe") == []
-    assert titles(texts, engine, f"{kind}-documents", "transcribe")[0].startswith("Speech Recog")
-    assert titles(texts, engine, f"{kind}-documents", "by Family7")[0].startswith("Contrastive")
-
-
-def test_words_are_searched_as_they_are_typed(texts: TextLibrary, engine: LocalEngine) -> None:
-    """Citewell takes the year as a condition; to a baseline it is a word."""
-    (best, *_) = titles(texts, engine, "bm25-documents", "tables 2014")
-    assert best.startswith("Question Answering over Tables")
-
-
-def test_a_random_order_is_the_same_each_time(texts: TextLibrary, engine: LocalEngine) -> None:
-    order = titles(texts, engine, "random", "graphs")
-    assert len(order) == 5 and order == titles(texts, engine, "random", "graphs")
-    assert order != titles(texts, engine, "random", "tables")
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_empty_and_foreign_words_find_nothing_in_texts(
-    name: str, texts: TextLibrary, engine: LocalEngine
-) -> None:
-    for text in ("", "the of and", "\u4e2d\u6587", "zzzz qqqq"):
-        found = texts.engine(name, engine, 0).find_batch([Query(text=text)], 5)
-        assert len(found[0].hits) == (5 if name == "random" else 0)
-
-
 def test_tfidf_is_the_cosine_of_counts_times_smoothed_idf() -> None:
     """By hand: "model" is in two of four texts, "graph" twice in one."""
     words = tokenized(TEXTS)

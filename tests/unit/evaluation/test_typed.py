@@ -1,6 +1,5 @@
 """Typed words over a real small library, and the figures that are made of the answers."""
 
-import numpy as np
 import pytest
 
 from citewell.model import CitingPaper, Query, Question, Reference, Target
@@ -8,7 +7,6 @@ from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation.typed import (
     TypedOutcome,
     ask_typed,
-    calibration_error,
     lines_of,
     query_as,
 )
@@ -51,12 +49,6 @@ def test_each_question_is_asked_in_four_ways(evaluate_names):
     assert all(one.confidence > 0.9 for one in evaluate_names if one.id == "1:title")
 
 
-def test_a_paper_that_is_not_there_or_left_out_has_no_rank(evaluate_names):
-    lacking = [one for one in evaluate_names if one.id in ("3:title", "4:words")]
-    assert not any(one.held or one.rank for one in lacking)
-    assert all(one.held for one in evaluate_names if one not in lacking)
-
-
 def test_words_alone_know_the_text_only_where_it_is_cold():
     query = QUESTIONS[0].query
     assert query_as(QUESTIONS[0], "alone", "cold") == Query(text=TOPICS)
@@ -87,13 +79,3 @@ def test_the_figures_count_what_fill_would_write_over_all_questions():
     assert title.precision.mean == 0.5
     assert title.coverage.mean == 0.5
     assert 0 <= title.precision.low <= 0.5 <= title.precision.high <= 1
-
-
-def test_nothing_filled_is_no_precision():
-    assert np.isnan(next(iter(lines_of(answers(), 0.99))).precision.mean)
-
-
-def test_the_calibration_error_is_the_mean_distance_of_the_bins():
-    sure = np.array([0.95, 0.91, 0.15, 0.11])
-    assert calibration_error(sure, np.array([True, True, False, False])) == pytest.approx(0.1)
-    assert calibration_error(sure, np.array([True, False, False, False])) == pytest.approx(0.28)

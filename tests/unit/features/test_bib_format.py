@@ -35,11 +35,6 @@ def formatted(text: str, within: Span | None = None) -> str:
     return apply_edits(text, format_bib(parse_bib(text, "refs.bib"), within))
 
 
-@pytest.mark.parametrize("text", [ALIGNED, PLAIN, "", "% nothing\n", ALIGNED.replace("\n", "\r\n")])
-def test_what_is_laid_out_alike_stays(text):
-    assert formatted(text) == text
-
-
 @pytest.mark.parametrize("model", [ALIGNED, PLAIN])
 def test_an_entry_is_laid_out_as_the_others(model):
     odd = "@Book{c ,title={C},\n\n      YEAR   ={ 1999 } , note = {n}   }\n"

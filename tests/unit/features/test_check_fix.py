@@ -51,19 +51,6 @@ def test_a_missing_author_is_put_in_and_all_else_stays(tmp_path):
     assert plan.diffs[0].startswith("--- a/refs.bib")
 
 
-def test_a_journal_never_lands_in_a_book_title(tmp_path):
-    text = (
-        "@inproceedings{s, title={A Slow Survey of Rivers and Their Dams},\n"
-        "  author={Dan Dogwood and Eve Elm},\n  booktitle={Proceedings of ICML},\n  year={2018}}\n"
-    )
-    _, after = fixed(tmp_path, text)
-    assert after.startswith("@article{s")
-    assert "booktitle" not in after
-    assert "journal={Transactions of the Association for Computational Linguistics}" in (
-        after.replace(" = ", "=")
-    )
-
-
 @pytest.mark.parametrize("year", ["year = {2011}", "date = {2011-12}"])
 def test_a_corrected_venue_brings_its_year(tmp_path, year):
     text = (

@@ -3,7 +3,7 @@ import pytest
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
-from citewell.features.citing.citation import citation_edit, default_cite_command, until
+from citewell.features.citing.citation import citation_edit, until
 
 
 def filled(document, default=""):
@@ -61,16 +61,6 @@ def test_a_latex_placeholder_becomes_a_citation_and_nothing_else_changes(before,
 )
 def test_a_markdown_placeholder_becomes_a_citation_and_nothing_else_changes(before, after):
     assert filled(scan_markdown(before)) == after
-
-
-def test_a_mark_takes_the_command_of_the_settings_when_they_name_one():
-    assert filled(scan_latex("so [CITE]."), "parencite") == r"so \parencite{key2020}."
-
-
-def test_the_default_command_is_the_most_used_one():
-    assert default_cite_command(scan_latex(r"\citet{a} \citep{b} \citep<c d>")) == "citep"
-    assert default_cite_command(scan_latex("")) == "cite"
-    assert default_cite_command(scan_markdown("@a says")) == "[@]"
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from typing import get_args
 
 import pytest
 
-from citewell.lsp.registry import DOES, REPORTS, is_offered, left_diagnostics
-from citewell.lsp.state.reports import CODES
+from citewell.lsp.registry import DOES, is_offered, left_diagnostics
 from citewell.model.document import Format
 from citewell.options.tree import DiagnosticsOptions, Feature, FeatureOptions
 
@@ -48,9 +47,3 @@ def test_diagnostics_of_the_other_tool_are_off_unless_the_author_named_them() ->
     assert "undefined-key" not in found
     assert found["year-differs"] == "hint"
     assert found["unused-entry"] == "off"
-
-
-def test_the_tables_name_what_there_is() -> None:
-    assert {switch for does in DOES.values() for switch in does} <= set(SWITCHES)
-    assert {code for codes in REPORTS.values() for code in codes} <= set(CODES)
-    assert set(DOES) == set(REPORTS)

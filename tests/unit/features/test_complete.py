@@ -5,8 +5,7 @@ from citewell.documents.keys.index import KeyIndex
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
-from citewell.features.citing.citation import key_at, placeholder_at, wanted_at
-from citewell.features.citing.complete import complete, own_entries, search_words, wanted
+from citewell.features.citing.complete import complete, own_entries, wanted
 from citewell.features.citing.completion import unknown
 from citewell.features.citing.known_works import KnownWorks
 from citewell.model import Author, Evidence, Hit, Work
@@ -101,16 +100,6 @@ def test_an_entry_that_the_library_lacks_is_marked_and_keeps_its_place():
     assert found.candidates[0].check.verdict is Verdict.NOT_FOUND
 
 
-def test_words_that_no_own_entry_holds_leave_the_own_entries_out():
-    found, _ = completed(r"\cite<graph attention>|", hits=(GAT,))
-    assert [c.key for c in found.candidates] == ["new2018"]
-
-
-def test_a_key_that_stands_beside_the_cursor_is_not_offered_again():
-    found, _ = completed(r"\cite{hochreiter97, |}", hits=())
-    assert [c.key for c in found.candidates] == ["zuse1969"]
-
-
 @pytest.mark.parametrize(
     ("text", "after", "typed", "tail"),
     [
@@ -176,16 +165,3 @@ def test_the_library_is_asked_for_words_and_only_for_keys_that_are_rare():
     assert not asks(r"\cite{vaswani|}", 5)
     assert not asks(r"\cite{va|}", 0)
     assert asks(r"\cite{|}", 20)
-
-
-def test_a_key_is_taken_apart_for_the_search():
-    document = scan_latex(r"\cite{vaswani2017attention}")
-    assert search_words(wanted_at(document, 27 - 1)) == "vaswani 2017 attention"
-
-
-def test_the_key_under_the_cursor_is_found_at_both_of_its_ends():
-    document = scan_latex(r"\cite{ab,cd}")
-    assert [key_at(document, at) and key_at(document, at)[1].key for at in (5, 6, 8, 9, 11, 12)] == [
-        None, "ab", "ab", "cd", "cd", None,
-    ]  # fmt: skip
-    assert placeholder_at(document, 7) is None

@@ -17,10 +17,6 @@ def hits(first: Work, evidence: tuple[Evidence, ...] = BOTH) -> tuple[Hit, ...]:
     return Hit(first, 1.0, evidence), Hit(second, 0.5, (Evidence("bm25", 2, 1.0),))
 
 
-def test_nothing_found_is_no_confidence() -> None:
-    assert confidence_of(Query(text="anything"), ()) == 0.0
-
-
 @pytest.mark.parametrize(
     "text",
     ["graph attention networks", "Velickovic graph attention 2018", "Graph attention network"],
@@ -29,25 +25,11 @@ def test_words_of_the_title_are_near_certain(text: str) -> None:
     assert confidence_of(Query(text=text), hits(GAT)) > 0.85
 
 
-@pytest.mark.parametrize(
-    "text", ["medieval trade routes", "attention deficit in children at school"]
-)
-def test_other_words_are_near_nothing(text: str) -> None:
-    assert confidence_of(Query(text=text), hits(GAT)) < 0.1
-
-
 def test_a_sentence_that_names_the_title_passes_the_default_and_one_that_does_not_fails() -> None:
     named = Query(sentence="We use deep residual learning for image recognition [CITATION].")
     vague = Query(sentence="We use a standard network for our images [CITATION].")
     assert confidence_of(named, hits(OTHER)) > 0.3
     assert confidence_of(vague, hits(OTHER)) < 0.2
-
-
-@pytest.mark.parametrize(
-    "query", [Query(sentence="Graphs [CITATION]."), Query(text="graph attention networks")]
-)
-def test_the_rankers_probability_stands_where_there_is_one(query: Query) -> None:
-    assert confidence_of(query, (Hit(GAT, 1.0, BOTH, confidence=0.125),)) == 0.125
 
 
 def test_agreement_of_the_retrievers_counts() -> None:

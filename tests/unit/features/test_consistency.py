@@ -156,10 +156,6 @@ def test_a_macro_in_a_title_gets_no_braces() -> None:
     assert apply_edits(text, edits) == text
 
 
-def test_a_style_that_keeps_capitals_needs_no_braces() -> None:
-    assert found_in(entry("a", title="{OrchNet for trees}"), keeps_case=True) == {}
-
-
 def test_the_edits_make_all_entries_like_the_most() -> None:
     text = "".join(venues(LONG, LONG, "NeurIPS")) + entry(
         "x", "article", title='"OrchNet and {GPT} trees"', url="{http://dx.doi.org/10.1/a}"

@@ -70,23 +70,3 @@ def defined(write_files, line_and_marks: tuple[str, str]) -> tuple[str, list[str
 )  # fmt: skip
 def test_a_name_leads_to_what_defines_it(write_files, line, marks, origin, targets):
     assert defined(write_files, (line, marks)) == (origin, targets)
-
-
-@pytest.mark.parametrize(
-    "line, marks",
-    [
-        (r"\documentclass{article}", "   |"),
-        (r"\cite{a,twice}", " |"),
-        ("@misc{twice, title={Second}}", " " * 22 + "|"),
-        ('@string{acl = "Annual Meeting"}', " " * 20 + "|"),
-    ],
-)
-def test_other_text_leads_nowhere(write_files, line, marks):
-    assert defined(write_files, (line, marks)) is None
-
-
-def test_the_target_shows_the_whole_entry(write_files):
-    files = write_files(PAPER.replace(r"\cite{a,twice}", "\\cite{a,twice}\n      |"))
-    found = define(files.table, files.projects, files.path, files.cursor)
-    whole = files.show(found.targets[0].path, found.targets[0].whole)
-    assert whole == "refs.bib 2 @article{a, title={A}, journal=acl, crossref={twice}}"

@@ -87,17 +87,6 @@ def test_each_says_who_when_where_and_what_is_wrong(write_files):
     assert (ghost.problems, ghost.words) == ((), "not found")
 
 
-def test_a_bib_lists_its_entries_cited_or_not(write_files):
-    found = listed(write_files(PAPER), "refs.bib")
-    assert [(r.key, r.state, r.citations) for r in found.references] == [
-        ("kipf", "wrong-detail", 1),
-        ("ghost", "not-found", 1),
-        ("plain", "unchecked", 0),
-        ("vas", "verified", 2),
-    ]
-    assert found.references[2].problems == ()
-
-
 def test_the_entry_of_the_asked_file_is_meant_where_two_have_the_key(write_files):
     written = write_files(
         r"""%! main.tex

@@ -47,12 +47,6 @@ def test_a_work_that_is_there_keeps_its_key_and_nothing_changes(tmp_path):
     assert (plan.key, plan.edits) == ("gat", ())
 
 
-def test_a_declared_bib_that_is_missing_is_created(tmp_path):
-    plan, after = planned(tmp_path, {"main.tex": PAPER})
-    assert [edit.create for edit in plan.edits] == [True]
-    assert after["refs.bib"].startswith("@inproceedings{velickovic2018graph,")
-
-
 def test_a_paper_without_bibliography_gets_one_and_declares_it(tmp_path):
     bare = PAPER.replace("\\bibliography{refs}\n", "")
     plan, after = planned(tmp_path, {"main.tex": bare})

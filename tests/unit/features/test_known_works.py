@@ -12,12 +12,6 @@ BIB = """@article{a, title={Sparse Alignment of Corpora}, author={Adams, A.}, ye
 """
 
 
-def test_the_doi_goes_before_the_title():
-    works = KnownWorks([parse_bib(BIB, "x.bib")])
-    work = Work(id="1", title="Another title", doi="10.1234/a")
-    assert works.find(work)[1].key == "a"
-
-
 def test_equal_titles_are_told_apart_by_their_authors():
     works = KnownWorks([parse_bib(BIB, "x.bib")])
     for family, key in (("Adams", "a"), ("Bauer", "b")):
@@ -35,13 +29,6 @@ def test_a_preprint_is_known_by_its_arxiv_number_in_any_field():
     works = KnownWorks([parse_bib(BIB, "x.bib")])
     found = works.find(Work(id="1", title="?", url="https://arxiv.org/abs/1901.00001v2"))
     assert found == ("x.bib", parse_bib(BIB, "x.bib").entries[2]) or found[1].key == "c"
-
-
-def test_an_entry_without_key_cannot_be_cited():
-    works = KnownWorks([parse_bib(BIB, "x.bib")])
-    assert (
-        works.find(Work(id="1", title="Nameless", authors=(Author("Dubois"),), year=2000)) is None
-    )
 
 
 def test_it_agrees_with_the_plain_search_on_many_works():

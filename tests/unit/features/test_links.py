@@ -54,11 +54,3 @@ def test_a_file_is_found_as_reference_managers_write_it(value, first):
     ((shown, url, files),) = links("file = {" + value + "}")
     assert (shown, url) == (value, "")
     assert files[0].replace("/./", "/") == str(Path(first)) or files[0] == first
-
-
-def test_several_files_are_several_links():
-    found = links("file = {One:a.pdf:application/pdf;Two:b.html:text/html}")
-    assert [(shown, Path(files[0]).name) for shown, _, files in found] == [
-        ("One:a.pdf:application/pdf", "a.pdf"),
-        ("Two:b.html:text/html", "b.html"),
-    ]

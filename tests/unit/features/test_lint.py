@@ -12,7 +12,6 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import FileCache
 from citewell.documents.project.workspace import Workspace
 from citewell.features.checking.lint import CODES, RULES, lint
-from citewell.features.checking.lint_rule import unknown_codes
 from citewell.model.document import Diagnostic, Level
 
 GOOD = """%! refs.bib
@@ -64,19 +63,17 @@ def lint_folder(
 # -- undefined keys ----------------------------------------------------------------------------
 
 
+def paper(body: str, preamble: str = "", end: str = "\\bibliography{refs}") -> str:
+    """A main file; what is marked stands in its body or its end."""
+    return (
+        f"%! main.tex\n\\documentclass{{article}}{preamble}\n\\begin{{document}}\n"
+        f"{body}\n{end}\n\\end{{document}}\n"
+    )
+
+
 def test_a_key_that_no_bibliography_has_is_an_error_with_the_nearest_key(found):
     (one,) = found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{good, goood}.
-                    ^^^^^
-\bibliography{refs}
-\end{document}
-"""
-        + GOOD,
-        "undefined-key",
+        paper("We walk \\cite{good, goood}.\n                    ^^^^^") + GOOD, "undefined-key"
     )
     assert one.level is Level.ERROR
     assert one.message == (
@@ -85,9 +82,8 @@ We walk \cite{good, goood}.
     assert one.data == {"key": "goood", "nearest": "good"}
 
 
-def test_markdown_is_checked_against_the_bibliography_of_its_front_matter(found):
-    found(
-        """
+KEYS = {
+    "front matter": r"""
 %! paper.md
 ---
 bibliography: refs.bib
@@ -95,60 +91,42 @@ bibliography: refs.bib
 We walk [@good; @nobody2001] as @nowhere did, see @fig-walk and someone@example.org.
                  ^^^^^^^^^^
                                  ^^^^^^^
-"""
-        + GOOD,
-        "undefined-key",
-        "undefined-key",
-    )
+""" + GOOD,
+    "a readme may name people": "%! README.md\n# A tool\nThanks to @octocat for the idea.\n",
+    "a part that no paper includes": "%! part.tex\nWe walk \\cite{unknown2001}.\n",
+    "a bibliography of TeX is not missing":
+        paper(r"We walk \cite{good}.", end="\\bibliography{IEEEabrv,refs}") + GOOD,
+    "a .bbl may define any key": paper("We walk \\cite{anything}.", end="\\input{main.bbl}"),
+    "no bibliography at all": paper("We walk \\cite{anything}.\n              ^^^^^^^^", end=""),
+    "bibitems": paper(
+        "We walk \\cite{one,two}.\n                  ^^^",
+        end="\\begin{thebibliography}{9}\n\\bibitem{one} A. Ash.\n\\end{thebibliography}",
+    ),
+    "a part of a paper": paper(r"\input{part}") + r"""%! part.tex
+We walk \cite{good} and run \cite{bad}.
+                                  ^^^
+""" + GOOD,
+    "BibTeX does not part keys by case": paper(r"We walk \cite{Good}.") + GOOD,
+    "biblatex does, and knows further ids": paper(
+        "We walk \\cite{Good} and \\cite{alias}.\n              ^^^^",
+        "\n\\usepackage{biblatex}\n\\addbibresource{refs.bib}", "",
+    ) + """%! refs.bib
+@article{good, ids = {alias, other}, author = {Ada Ash}, title = {On Walking in the Woods},
+  journaltitle = {Paths}, date = {2001-05}}
+""",
+}  # fmt: skip
 
 
-def test_a_readme_without_a_bibliography_may_name_people(found):
-    found(
-        """
-%! README.md
-# A tool
-Thanks to @octocat for the idea.
-"""
-    )
-
-
-def test_a_part_that_no_paper_includes_is_not_judged(found):
-    found(
-        r"""
-%! part.tex
-We walk \cite{unknown2001}.
-"""
-    )
+@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS.keys())
+def test_a_key_is_undefined_where_no_bibliography_of_its_paper_has_it(found, text):
+    found(text, *["undefined-key"] * text.count("^\n"))
 
 
 def test_a_key_may_stand_in_a_bibliography_that_is_missing(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{good,elsewhere}.
-\bibliography{refs,lost}
-                   ^^^^
-\end{document}
-"""
-        + GOOD,
-        "bib-missing",
+    text = paper(
+        "We walk \\cite{good,elsewhere}.", end="\\bibliography{refs,lost}\n                   ^^^^"
     )
-
-
-def test_a_bibliography_that_comes_with_tex_is_not_missing(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{IEEEtran}
-\begin{document}
-We walk \cite{good}.
-\bibliography{IEEEabrv,refs}
-\end{document}
-"""
-        + GOOD
-    )
+    found(text + GOOD, "bib-missing")
 
 
 def test_a_bibliography_in_the_authors_own_tree_of_tex_is_read(found, tmp_path, monkeypatch):
@@ -156,133 +134,20 @@ def test_a_bibliography_in_the_authors_own_tree_of_tex_is_read(found, tmp_path, 
     own.mkdir(parents=True)
     (own / "mine.bib").write_text("@misc{walk, title = {Walking}}\n", encoding="utf-8")
     monkeypatch.setenv("TEXMFHOME", str(tmp_path / "tree"))
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{walk} and \cite{run}.
-                              ^^^
-\bibliography{mine}
-\end{document}
-""",
-        "undefined-key",
-    )
-
-
-def test_a_bbl_that_is_included_may_define_any_key(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{anything}.
-\input{main.bbl}
-\end{document}
-"""
-    )
-
-
-def test_a_whole_paper_without_any_bibliography_has_no_defined_keys(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{anything}.
-              ^^^^^^^^
-\end{document}
-""",
-        "undefined-key",
-    )
-
-
-def test_bibitems_define_keys(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{one,two}.
-                  ^^^
-\begin{thebibliography}{9}
-\bibitem{one} A. Ash. Walking.
-\end{thebibliography}
-\end{document}
-""",
-        "undefined-key",
-    )
-
-
-def test_a_key_of_a_part_is_found_in_the_bibliography_of_its_root(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-\input{part}
-\bibliography{refs}
-\end{document}
-%! part.tex
-We walk \cite{good} and run \cite{bad}.
-                                  ^^^
-"""
-        + GOOD,
-        "undefined-key",
-    )
-
-
-def test_bibtex_does_not_part_keys_by_case_but_biblatex_does(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{Good}.
-\bibliography{refs}
-\end{document}
-"""
-        + GOOD
-    )
-
-
-def test_biblatex_parts_keys_by_case_and_knows_further_ids(found):
-    found(
-        r"""
-%! main.tex
-\documentclass{article}
-\usepackage{biblatex}
-\addbibresource{refs.bib}
-\begin{document}
-We walk \cite{Good} and \cite{alias}.
-              ^^^^
-\end{document}
-%! refs.bib
-@article{good, ids = {alias, other}, author = {Ada Ash}, title = {On Walking in the Woods},
-  journaltitle = {Paths}, date = {2001-05}}
-""",
-        "undefined-key",
-    )
+    body = "We walk \\cite{walk} and \\cite{run}.\n                              ^^^"
+    found(paper(body, end="\\bibliography{mine}"), "undefined-key")
 
 
 # -- placeholders ------------------------------------------------------------------------------
 
 
 def test_each_open_placeholder_is_a_warning(found):
-    one, two, three = found(
-        r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-See \cite<walking in the woods>, \citep{}, and others [CITATION].
+    body = r"""See \cite<walking in the woods>, \citep{}, and others [CITATION].
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^
                                  ^^^^^^^^
                                                       ^^^^^^^^^^
-% not here: \cite{}
-\end{document}
-""",
-        *["unresolved-placeholder"] * 3,
-    )
+% not here: \cite{}"""
+    one, two, three = found(paper(body, end=""), *["unresolved-placeholder"] * 3)
     assert one.level is Level.WARNING
     assert "“walking in the woods”" in one.message
     assert two.message == three.message == "Unresolved placeholder: citation missing."
@@ -290,14 +155,7 @@ See \cite<walking in the woods>, \citep{}, and others [CITATION].
 
 # -- bibliographies ----------------------------------------------------------------------------
 
-PAPER = r"""
-%! main.tex
-\documentclass{article}
-\begin{document}
-We walk \cite{good}.
-\bibliography{refs}
-\end{document}
-"""
+PAPER = paper("We walk \\cite{good}.")
 
 
 def test_an_entry_that_no_paper_cites_is_greyed_out_on_its_key_only(found):
@@ -352,10 +210,6 @@ As @shared says.
         + "      ^^^^^^^\n",
         "unused-entry",
     )
-
-
-def test_a_bib_that_no_paper_uses_has_no_unused_entries(found):
-    found(GOOD)
 
 
 def test_a_repeated_key_is_an_error_that_leads_to_the_first(found):
@@ -587,10 +441,6 @@ def test_the_settings_change_the_level_of_a_code_or_of_a_group_or_silence_it(fou
         text, "undefined-key", "unresolved-placeholder", undefined="off", undefined_key="warning"
     )
     assert one.level is Level.WARNING
-
-
-def test_a_wrong_code_in_the_settings_is_noticed():
-    assert unknown_codes({"undefined": "off", "undefned-key": "off"}, CODES) == ["undefned-key"]
 
 
 def test_every_code_is_kebab_case_and_stands_once():

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from citewell.engine.contract import EngineStatus
 from citewell.features.pipeline import Pipeline, mermaid, pipeline, svg
 from citewell.options import Options
 from citewell.options.online import LlmOptions, SourceOptions
@@ -32,22 +31,6 @@ def on(found: Pipeline) -> set[str]:
     return {one.name for one in parts if one.is_on}
 
 
-def test_what_is_off_is_shown_as_off() -> None:
-    default = on(pipeline(Options()))
-    assert default >= {"bm25", "dense", "citation_context", "fusion", "ranker"}
-    assert not default & {"cross_encoder", "model", "sources"}
-    retrieval = replace(Options().retrieval, dense=False, ranker="none")
-    less = on(pipeline(replace(Options(), retrieval=retrieval)))
-    assert not less & {"dense", "ranker"}
-    assert on(pipeline(FULL)) >= {"cross_encoder", "model", "sources"}
-
-
-def test_a_retriever_that_the_library_lacks_is_off() -> None:
-    status = EngineStatus(library="x", retrievers=("bm25",), ranker="learned")
-    found = on(pipeline(Options(), status, {"bm25": 1.0}))
-    assert "bm25" in found and not found & {"dense", "citation_context", "full_text"}
-
-
 @pytest.mark.parametrize("options", [Options(), FULL], ids=["default", "full"])
 def test_the_picture_is_well_formed_and_runs_and_loads_nothing(options: Options) -> None:
     text = svg(pipeline(options, None, TIMINGS))
@@ -61,14 +44,6 @@ def test_the_picture_is_well_formed_and_runs_and_loads_nothing(options: Options)
     for box in boxes:
         assert float(box.get("x", 0)) + float(box.get("width", 0)) <= width
         assert float(box.get("y", 0)) + float(box.get("height", 0)) <= height
-
-
-def test_each_part_has_its_time_of_the_last_search() -> None:
-    text = svg(pipeline(FULL, None, TIMINGS))
-    for time in ("3.2 ms", "0.5 ms", "0.3 ms", "7.5 ms", "100 ms", "812 ms", "925 ms"):
-        assert f">{time}<" in text, time
-        assert time in mermaid(pipeline(FULL, None, TIMINGS))
-    assert " ms<" not in svg(pipeline(FULL))
 
 
 def test_mermaid_names_each_part_once_and_escapes_what_users_wrote() -> None:

@@ -63,34 +63,10 @@ def test_a_key_is_found_in_all_papers_that_use_its_bib_from_wherever_one_asks(at
     assert found[0].startswith(files.fixture.cursor_file)
 
 
-def test_without_declarations_the_entry_is_left_out(at):
-    files = at(r"\cite{a} and \citet{a,b}.", "      |")
-    found = references(files.table, files.path, files.cursor, declarations=False)
-    assert {files.show(p.path, p.span) for p in found} == ALL_OF_A - {"shared.bib 2 a"}
-    assert not any(place.defines for place in found)
-
-
 def test_a_key_of_the_papers_own_bib_stays_in_the_paper(at):
     files = at(r"\cite{a} and \citet{a,b}.", " " * 22 + "|")
     found = [files.show(p.path, p.span) for p in references(files.table, files.path, files.cursor)]
     assert found == ["one/main.tex 3 b", "one/own.bib 1 b"]
-
-
-def test_an_undefined_key_is_found_in_its_own_paper_only(at):
-    files = at("We follow @a. We leave @b.", " " * 25 + "|")
-    found = [files.show(p.path, p.span) for p in references(files.table, files.path, files.cursor)]
-    assert found == ["two.md 4 b"]
-
-
-def test_highlights_are_those_of_this_file_and_know_the_definition(at):
-    files = at(r"\cite{a} and \citet{a,b}.", "      |")
-    found = highlights(files.table, files.path, files.cursor)
-    assert [files.show(p.path, p.span) for p in found] == [
-        "one/main.tex 3 a", "one/main.tex 3 a", "one/main.tex 4 a",
-    ]  # fmt: skip
-    files = at("@misc{b, title={B}, crossref={a}}", "      |")
-    found = highlights(files.table, files.path, files.cursor)
-    assert [(files.show(p.path, p.span), p.defines) for p in found] == [("one/own.bib 1 b", True)]
 
 
 def test_a_string_macro_is_found_in_any_case(at):
@@ -103,12 +79,6 @@ def test_a_string_macro_is_found_in_any_case(at):
     ]  # fmt: skip
     assert highlights(files.table, files.path, files.cursor) == found
     assert len(references(files.table, files.path, files.cursor, declarations=False)) == 3
-
-
-def test_nothing_is_found_where_nothing_stands(at):
-    files = at(r"\documentclass{article}", "   |")
-    assert references(files.table, files.path, files.cursor) == []
-    assert highlights(files.table, files.path, files.cursor) == []
 
 
 CASES = r"""

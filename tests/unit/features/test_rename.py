@@ -104,12 +104,6 @@ def test_a_key_is_renamed_everywhere_from_wherever_one_asks(at, line, marks):
     assert renamed(files, "new:key") == EVERYWHERE
 
 
-def test_files_of_other_papers_are_told_apart(at):
-    files = at("As @old says [-@old, p. 3; see @{old}]. `@old` is code.", "    |")
-    plan = rename(files.table, files.projects, files.path, files.cursor, "new")
-    assert {Path(p).name for p in plan.elsewhere} == {"main.tex", "own.bib"}
-
-
 def test_a_bibitem_is_renamed_with_its_citations(at):
     files = at(r"\bibitem{item} It.", " " * 10 + "|")
     assert renamed(files, "thing") == {"items.tex": [r"\cite{thing}", r"\bibitem{thing} It."]}
@@ -191,12 +185,6 @@ def test_a_macro_needs_a_free_name_of_its_own(at):
     ]:
         plan = rename(files.table, files.projects, files.path, files.cursor, new)
         assert plan.problem.code == code
-
-
-def test_prose_cannot_be_renamed(at):
-    files = at(r"\documentclass{article}", "    |")
-    assert renamed_span(files.table, files.path, files.cursor) is None
-    assert rename(files.table, files.projects, files.path, files.cursor, "x") is None
 
 
 def test_a_bib_outside_of_the_workspace_is_not_written(tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from citewell.documents.project.paper_project import Project
-from citewell.features.checking.support import cited_sentences, in_words, readable_work, use_near
+from citewell.features.checking.support import cited_sentences, in_words, readable_work
 from citewell.model import Work
 from citewell.model.llm import Supported
 
@@ -55,14 +55,6 @@ def test_the_abstract_is_the_librarys_else_the_entrys(project: Project) -> None:
     )
     assert readable_work(bib, entry, Work(id="x", title="T")).abstract == "It says so."
     assert readable_work(bib, entry, None).title == "A Paper"
-
-
-def test_a_key_is_found_again_after_typing(project: Project) -> None:
-    document = project.document
-    uses = [use for citation in document.citations for use in citation.keys if use.key == "a"]
-    near = use_near(document, uses[0].span.start + 3, "a")
-    assert near == uses[0]
-    assert use_near(document, 0, "none") is None
 
 
 def test_what_is_told_names_the_model_its_words_and_how_little_it_means() -> None:

@@ -11,30 +11,6 @@ from citewell.model.bib import TextEdit
 from citewell.model.document import Span
 
 
-def test_later_edits_see_what_earlier_ones_wrote() -> None:
-    edited = RebasedText("one two three")
-    edited.apply([TextEdit(Span(4, 7), "2"), TextEdit(Span(0, 0), ">")])
-    assert edited.text == ">one 2 three"
-    edited.apply([TextEdit(Span(1, 6), "1")])
-    assert edited.text == ">1 three"
-    assert apply_edits("one two three", edited.edits()) == ">1 three"
-
-
-def test_an_offset_of_the_original_is_found_again() -> None:
-    edited = RebasedText("abcdef")
-    edited.apply([TextEdit(Span(1, 3), "XYZ")])
-    edited.apply([TextEdit(Span(0, 0), "__"), TextEdit(Span(4, 4), "-"), TextEdit(Span(4, 4), "+")])
-    assert edited.text == "__aXYZ-+def"
-    assert edited.text[edited.now(4)] == "e"
-    assert edited.text[edited.now(0)] == "a"
-    assert edited.now(6) == len(edited.text)
-
-
-def test_without_edits_nothing_comes_out() -> None:
-    assert RebasedText("abc").edits() == ()
-    assert RebasedText("").edits() == ()
-
-
 @given(st.text(alphabet="ab\n", max_size=12), st.data())
 def test_any_sequence_of_edits_is_stated_against_the_original(
     text: str, data: st.DataObject

@@ -79,13 +79,6 @@ def test_the_library_is_asked_for_the_author_around_the_year_and_for_the_words()
     assert questions(read_key("1234"), Query()) == []
 
 
-@pytest.mark.parametrize(
-    "key", ["DBLP:journals/corr/abs-1706-03762", "abs-1706.03762", "arXiv:1706.03762", "1706.03762"]
-)
-def test_an_arxiv_id_is_read_in_each_form_that_keys_have(key):
-    assert read_key(key).arxiv == "1706.03762"
-
-
 PAPER = r"""
 %! main.tex
 \documentclass{article}
@@ -148,12 +141,6 @@ def test_one_action_at_most_is_preferred_and_a_known_paper_is_never_added_again(
     ]
     gat = meant("velickovic-gat", [GAT], known=[GAT])
     assert all("Add" not in title for title, _ in offered(project, "velickovic-gat", gat))
-
-
-def test_where_no_paper_is_sure_three_are_offered(project):
-    works = [work(number, f"Nets {number}", "Oord", 2016) for number in range(5)]
-    found = offered(project, "oord2016", meant("oord2016", works))
-    assert len(found) == 3 and not any(preferred for _, preferred in found)
 
 
 def test_an_uncertain_paper_is_offered_with_its_rivals_and_none_is_preferred(project):

@@ -38,11 +38,6 @@ def test_sarif_and_html_name_the_file_that_was_sent(client: Any) -> None:
     assert found["html"].startswith("<!doctype html>") and "own.bib" in found["html"]
 
 
-def test_without_forms_there_are_none(client: Any) -> None:
-    found = client.post("/v1/check", json={"text": WRONG}).json()
-    assert not {"diff", "fixed", "sarif", "html"} & set(found)
-
-
 def test_entries_are_changed_with_the_papers_that_cite_them(client: Any) -> None:
     names = 'Hochreiter, Sepp and Schmidhuber, J{\\"u}rgen'
     fake = (
@@ -73,11 +68,6 @@ def test_entries_are_changed_with_the_papers_that_cite_them(client: Any) -> None
     for wrong in ({"nobody": "mark"}, {"fake": "fx:none"}):
         answer = client.post("/v1/check", json={**body, "changes": wrong})
         assert answer.status_code in (404, 422), answer.json()
-
-
-def test_what_is_right_has_no_correction(client: Any) -> None:
-    body = {"text": WRONG.replace("2003", "1997"), "forms": ["fixes"]}
-    assert not {"diff", "fixed"} & set(client.post("/v1/check", json=body).json())
 
 
 def test_the_list_of_a_pdf_is_checked(client: Any, pdf_files: ModuleType, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def papers_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
-def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any) -> None:
+def test_every_paper_is_a_record(client: Any, paper_engine: LocalEngine, one: Any) -> None:
     body = REQUESTS[one.name]
     if one.method == "POST":
         found = client.post(one.path, json=body)
@@ -61,7 +61,7 @@ def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any
     assert found.status_code == 200, found.text
     papers = list(papers_in(found.json()))
     assert papers or one.name in WITHOUT_PAPERS
-    for paper, work in zip(papers, http_engine.works([p["id"] for p in papers]), strict=True):
+    for paper, work in zip(papers, paper_engine.works([p["id"] for p in papers]), strict=True):
         assert work is not None, paper
         assert (paper["title"], paper["source"]) == (work.title, source_of(work))
         assert paper.get("year") == work.year and paper.get("doi", "") == work.doi

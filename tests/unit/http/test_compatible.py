@@ -46,31 +46,6 @@ def test_a_context_is_answered_with_results(client: Any) -> None:
     assert len(found["expanded_queries"]) == 2
 
 
-def test_the_first_paper_has_the_confidence_of_its_place(client: Any) -> None:
-    for place in client.post("/v1/find", json={"text": TEXT}).json()["places"]:
-        assert place["papers"][0]["confidence"] == place["confidence"]
-
-
-def test_the_typed_words_are_among_the_queries(client: Any) -> None:
-    text = "Residual connections \\cite<deep residual learning> help."
-    (place,) = client.post("/v1/find", json={"text": text}).json()["places"]
-    assert place["queries"] == ["deep residual learning", "Residual connections [CITATION] help."]
-
-
-def test_queries_that_rules_add_are_named(http_options: Options, client_of: Any) -> None:
-    rules = replace(http_options.retrieval, reformulate="rules")
-    options = replace(http_options, retrieval=rules)
-    engine = LocalEngine.open(options)
-    try:
-        client = client_of(options, engine)
-        text = "A graph attention network (GAT) weighs neighbours. We use GAT [CITATION]."
-        (place,) = client.post("/v1/find", json={"text": text}).json()["places"]
-    finally:
-        engine.close()
-    assert place["queries"][0] == "We use GAT [CITATION]."
-    assert "We use GAT graph attention network [CITATION]." in place["queries"]
-
-
 @pytest.mark.parametrize("body", [{}, {"text": "a", "sentence": "b"}, {"text": "", "sentence": ""}])
 def test_one_of_the_two_names_is_wanted(client: Any, problem: Any, body: dict[str, str]) -> None:
     assert problem(client.post("/api/find-citation", json=body)) == (422, "request-invalid")
@@ -78,13 +53,13 @@ def test_one_of_the_two_names_is_wanted(client: Any, problem: Any, body: dict[st
 
 @pytest.mark.parametrize("path", ["/health", "/api/health"])
 def test_health_names_corpus_retrievers_and_model(
-    client: Any, http_options: Options, client_of: Any, tmp_path: Any, path: str
+    client: Any, paper_options: Options, client_of: Any, tmp_path: Any, path: str
 ) -> None:
     found = client.get(path).json()
     assert found["status"] == "ok" and found["corpus"]["works"] == 28
     assert found["corpus"]["name"] == "default" and "bm25" in found["retrievers"]
     assert found["model"] == ""
-    nothing = replace(http_options, library=LibraryOptions(path=tmp_path, starter=False))
+    nothing = replace(paper_options, library=LibraryOptions(path=tmp_path, starter=False))
     engine = LocalEngine.open(nothing)
     try:
         found = client_of(nothing, engine).get(path).json()

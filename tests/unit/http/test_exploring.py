@@ -39,13 +39,6 @@ def test_an_empty_request_says_that_it_is_empty(client: Any) -> None:
     assert json.loads(line) == found.json()
 
 
-def test_kept_papers_come_first_and_rejected_ones_do_not_come(client: Any) -> None:
-    body = {"query": "attention", "kept": ["fx:5"], "rejected": ["fx:1"]}
-    ids = [paper["id"] for paper in client.post("/v1/explore", json=body).json()["papers"]]
-    assert ids[0] == "fx:5"
-    assert "fx:1" not in ids
-
-
 def test_an_overview_comes_with_the_last_list_and_cites_its_papers(client: Any) -> None:
     body = {"query": "attention", "k": 30, "overview": True}
     found = client.post("/v1/explore", json=body, headers=LINES)

@@ -20,7 +20,6 @@ BIB = """@article{mine,
   year = {1997}
 }
 """
-MARKDOWN = "---\ntitle: T\n---\n\nWe use $\\alpha$ and [@attention is all you need].\n"
 
 
 def applied(text: str, edits: list[dict[str, Any]], codec: str = "", size: int = 1) -> str:
@@ -76,15 +75,6 @@ def test_offsets_count_what_the_client_counts(
     assert applied(LATEX, main["edits"], codec, size) == found["texts"]["main.tex"]
 
 
-def test_a_document_without_a_bib_gets_one(client: Any) -> None:
-    found = filled(client, text=MARKDOWN, texts=True)
-    made, main = found["edits"]
-    assert (made["file"], made["create"], main["file"]) == ("references.bib", True, "paper.md")
-    assert "[@vaswani2017attention]" in found["texts"]["paper.md"]
-    assert "bibliography: references.bib" in found["texts"]["paper.md"]
-    assert "$\\alpha$" in found["texts"]["paper.md"]
-
-
 @pytest.mark.parametrize(
     ("pattern", "path", "target"),
     [
@@ -102,13 +92,6 @@ def test_a_pattern_names_the_bibliographies_that_were_sent(
     assert set(found["texts"]) == {target, path}
     assert found["texts"][path].count("bibresource") == 1
     assert "{vaswani2017attention," in found["texts"][target]
-
-
-def test_where_a_pattern_names_nothing_the_usual_bib_is_made(client: Any) -> None:
-    text = LATEX.replace("\\bibliography{refs}", "\\addbibresource[glob]{*.bib}")
-    found = filled(client, text=text, path="main.tex", texts=True)
-    assert set(found["texts"]) == {"references.bib", "main.tex"}
-    assert "\\addbibresource{references.bib}" in found["texts"]["main.tex"]
 
 
 def test_choices_are_taken_and_the_others_judged(client: Any) -> None:
@@ -133,26 +116,6 @@ def test_a_document_with_more_places_than_may_be_is_refused(client: Any, problem
     found = client.post("/v1/fill", json={"text": "A [CITATION].\n" * 1_001})
     assert problem(found) == (413, "request-too-large")
     assert "1001" in found.json()["detail"]
-
-
-def test_a_threshold_leaves_open_what_is_too_uncertain(client: Any) -> None:
-    found = filled(client, text=LATEX, threshold=1)
-    assert all("key" not in one and one["reason"] for one in found["placeholders"])
-    assert found["placeholders"][0]["candidates"][0]["id"] == "fx:1"
-    assert "edits" not in found and "entries" not in found
-
-
-UNTYPED = "Graph attention networks weigh their neighbours [CITATION].\n"
-
-
-def test_a_place_without_words_stays_open_with_its_candidates_named(client: Any) -> None:
-    found = filled(client, text=UNTYPED, threshold=0)
-    (place,) = found["placeholders"]
-    assert "key" not in place and "edits" not in found
-    assert place["reason"].startswith("it has no words that identify a paper")
-    assert place["candidates"][0]["title"] == "Graph Attention Networks"
-    response = filled(client, text=UNTYPED, threshold=0, unattended=True)
-    assert response["placeholders"][0]["key"] and response["edits"]
 
 
 def test_a_text_without_placeholders_says_so(client: Any) -> None:

@@ -89,22 +89,6 @@ def test_a_cursor_of_another_request_is_refused(client: Any, problem: Any) -> No
         assert problem(found) == (404, "cursor-foreign")
 
 
-def test_nothing_found_is_an_answer(client: Any) -> None:
-    body = {"query": "attention", "author": "Nobody Atall"}
-    found = client.post("/v1/search", json=body).json()
-    assert (found["status"], found["papers"]) == ("nothing_found", [])
-    assert [one["code"] for one in found["problems"]] == ["filter-empty"]
-
-
-def test_years_may_be_given_in_any_order(client: Any) -> None:
-    body = {"query": "attention", "year_from": 2010, "year_to": 2020}
-    turned = {"query": "attention", "year_from": 2020, "year_to": 2010}
-    found = client.post("/v1/search", json=body).json()["papers"]
-    assert found and client.post("/v1/search", json=turned).json()["papers"] == found
-    same = {"query": "attention", "year_from": 2017, "year_to": 2017}
-    assert client.post("/v1/search", json=same).json()["status"] == "found"
-
-
 def test_papers_come_by_id_doi_and_arxiv_id_in_order(client: Any) -> None:
     names = ["arXiv:1710.10903v3", ATTENTION, "nothing:1", "10.1162/neco.1997.9.8.1735"]
     found = client.post("/v1/papers", json={"ids": names}).json()
@@ -137,10 +121,10 @@ def test_a_style_is_a_name_and_no_file(client: Any, problem: Any, style: str) ->
     assert (status, code) in ((422, "request-invalid"), (404, "style-unknown"))
 
 
-def test_the_status_names_the_library_and_no_path(client: Any, http_options: Options) -> None:
+def test_the_status_names_the_library_and_no_path(client: Any, paper_options: Options) -> None:
     found = client.get("/v1/status").json()
     assert found["ready"] and found["works"] > 20 and "bm25" in found["retrievers"]
-    assert str(http_options.library.path) not in client.get("/v1/status").text
+    assert str(paper_options.library.path) not in client.get("/v1/status").text
     assert client.get("/v1/health").json()["status"] == "ok"
 
 
@@ -200,32 +184,6 @@ def test_a_whole_number_may_be_written_with_a_point(client: Any, problem: Any) -
     assert problem(client.get("/v1/search?query=a&k=2.5")) == (422, "request-invalid")
 
 
-def test_kind_and_language_are_filters(client: Any) -> None:
-    def ids(**more: Any) -> set[str]:
-        body = {"query": "neural networks", "k": 50, **more}
-        posted = client.post("/v1/search", json=body).json()
-        assert client.get("/v1/search", params=body).json() == posted
-        return {one["id"] for one in posted["papers"]}
-
-    assert ids(kind="article") == {"fx:8", "fx:10", "mx:3"}
-    # No record of the library states a language.
-    assert ids(kind="article", language="German") == {"fx:8", "fx:10", "mx:3"}
-    assert ids(language="German", strict_language=True) == set()
-    found = client.post("/v1/search", json={"kind": "article", "k": 50}).json()
-    assert {one["id"] for one in found["papers"]} == {"fx:8", "fx:10", "mx:3"}
-    page = client.post("/v1/search", json={"query": "networks", "k": 1, "kind": "article"}).json()
-    other = {"query": "networks", "cursor": page["next_cursor"]}
-    assert client.post("/v1/search", json=other).status_code == 404
-
-
-@pytest.mark.parametrize("end", ["@vaswani2017", "@vaswani2017 [p. 3]", "@vaswani2017."])
-def test_a_passage_that_ends_in_a_key_has_a_place_after_it(client: Any, end: str) -> None:
-    text = f"Graph attention networks weigh neighbours like {end}"
-    (place,) = client.post("/v1/find", json={"text": text}).json()["places"]
-    assert place["papers"] and "[CITATION]" in place["sentence"]
-    assert client.post("/v1/pick", json={"text": text}).json()["status"] == "ranked"
-
-
 def test_a_passage_without_a_place_is_answered_and_it_is_said(client: Any) -> None:
     for path in ("/v1/find", "/v1/pick"):
         found = client.post(path, json={"text": "```\nx = attention"})
@@ -238,18 +196,3 @@ def test_one_year_excludes_the_two_others(client: Any, problem: Any, other: str)
     for words in ({"query": "attention"}, {}):
         found = client.post("/v1/search", json={**words, "year": 2017, other: 2017})
         assert problem(found) == (422, "request-invalid")
-
-
-def test_papers_come_by_year(client: Any) -> None:
-    body = {"query": "neural networks", "k": 20}
-    for sort, down in (("newest", True), ("oldest", False)):
-        found = client.get("/v1/search", params={**body, "sort": sort}).json()["papers"]
-        years = [one["year"] for one in found]
-        assert len(set(years)) > 2 and years == sorted(years, reverse=down)
-
-
-def test_linked_papers_of_some_years_are_found(client: Any) -> None:
-    whole = client.post("/v1/related", json={"ids": ["fx:1"]}).json()["papers"]
-    years = {one["year"] for one in whole}
-    found = client.post("/v1/related", json={"ids": ["fx:1"], "year_from": max(years)}).json()
-    assert {one["year"] for one in found["papers"]} == {max(years)}

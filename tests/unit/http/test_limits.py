@@ -21,15 +21,15 @@ PAGE = "http://localhost:3000"
 
 
 @pytest.fixture
-def served(http_options: Options, http_engine: LocalEngine) -> Any:
+def served(paper_options: Options, paper_engine: LocalEngine) -> Any:
     """`served(**settings)`: a client of a server with these settings."""
     from starlette.testclient import TestClient
 
     def opened(*, token: str = "", hosts: tuple[str, ...] = (), **settings: Any) -> Any:
         serve = ServeOptions(**settings)
-        options = replace(http_options, serve=serve)
+        options = replace(paper_options, serve=serve)
         app = guarded_app(
-            create_app(options, http_engine),
+            create_app(options, paper_engine),
             Admission.at("127.0.0.1", 7413, token=token, origins=serve.allow_origins, hosts=hosts),
             serve.allow_origins,
             rate_limit=serve.rate_limit,

@@ -25,13 +25,13 @@ def model(chat: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def asked_model(
-    http_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
+    paper_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
 ) -> Iterator[Any]:
     """A client of a server whose user named a model."""
     pytest.importorskip("dspy")
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
     llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
-    options = replace(http_options, llm=llm)
+    options = replace(paper_options, llm=llm)
     engine = LocalEngine.open(options)
     yield client_of(options, engine)
     engine.close()
@@ -64,20 +64,6 @@ def test_what_cannot_be_asked_is_refused(
     client: Any, problem: Any, path: str, body: Any, code: str
 ) -> None:
     assert problem(client.post(path, json=body))[1] == code
-
-
-def test_of_several_places_the_first_is_chosen_for_and_it_is_said(client: Any) -> None:
-    body = {"text": f"{PASSAGE} And [CITATION].", "candidates": ["fx:1", "fx:5"]}
-    found = client.post("/v1/pick", json=body).json()
-    assert found["status"] == "ranked"
-    assert "places-left-out" in [problem["code"] for problem in found["problems"]]
-
-
-def test_without_a_sentence_support_is_not_checked_and_it_is_said(client: Any) -> None:
-    body = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
-    found = client.post("/v1/verify", json=body).json()
-    assert found["status"] == "not_checked"
-    assert found["problems"][0]["message"] == "The text contains no sentence."
 
 
 def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:
@@ -154,20 +140,6 @@ def test_what_the_model_says_is_quoted_and_names_nothing_else(
     assert f"“{reason}”" in (one["reason"] if choice == "none" else one["chosen"])
     for text in (reason, place["chosen"], one.get("chosen", ""), one.get("reason", "")):
         assert not [leak for leak in chat.LEAKS if leak in text]
-
-
-@pytest.mark.parametrize(
-    "answer", ['{"choice": "77", "reason": "A better one."}', "Smith et al. (2031)", ""]
-)
-def test_what_the_model_invents_is_not_offered(
-    asked_model: Any, model: Any, chat: Any, answer: str
-) -> None:
-    model.script = lambda request: chat.Reply(answer)
-    body = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
-    found = asked_model.post("/v1/pick", json=body).json()
-    assert (found["status"], found["by"], found["paper"]["id"]) == ("ranked", "ranker", "fx:1")
-    assert found["problems"][0]["code"] == "llm-answer"
-    assert "Smith" not in str(found["candidates"])
 
 
 def test_a_model_that_is_away_costs_its_choice_alone(asked_model: Any, model: Any) -> None:

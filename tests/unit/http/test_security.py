@@ -14,9 +14,11 @@ PAGE = "http://localhost:3000"
 
 
 @pytest.fixture
-def locked(http_options: Options, http_engine: LocalEngine, client_of: Any) -> Any:
+def locked(paper_options: Options, paper_engine: LocalEngine, client_of: Any) -> Any:
     """A client of a server with a token that a page may ask."""
-    return client_of(http_options, http_engine, token=TOKEN, origins=(PAGE,), hosts=("my.name:80",))
+    return client_of(
+        paper_options, paper_engine, token=TOKEN, origins=(PAGE,), hosts=("my.name:80",)
+    )
 
 
 ADMITTED = {"Authorization": f"Bearer {TOKEN}"}

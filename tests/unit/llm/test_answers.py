@@ -53,15 +53,6 @@ def test_an_order_keeps_the_numbers_of_the_list_once_each() -> None:
     assert texts.order({"1": 2}, 4) == []
 
 
-def test_what_an_order_does_not_name_keeps_its_old_place_behind() -> None:
-    assert texts.completed([3], 4) == [3, 1, 2, 4]
-
-
-@given(st.lists(st.one_of(st.integers(-5, 20), st.text(max_size=3)), max_size=30))
-def test_every_order_is_completed_to_a_permutation(answer: list[object]) -> None:
-    assert sorted(texts.completed(texts.order(answer, 6), 6)) == [1, 2, 3, 4, 5, 6]
-
-
 ABSTRACT = "We propose “graph attention” networks (GATs) –  novel architectures for graphs."
 
 

@@ -22,13 +22,6 @@ def test_the_model_picks_a_candidate_by_its_number(
     assert picked.problem is None
 
 
-def test_the_model_may_find_that_none_fits(
-    assistant: Make, works: list[Work], query: Query
-) -> None:
-    picked = assistant([{"choice": "none", "reason": "No."}]).pick(query, works)
-    assert (picked.work, picked.by) == ("", "model")
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -58,31 +51,10 @@ def test_only_so_many_candidates_are_shown_as_the_request_has_room_for(
     assert picked.by == "ranker"
 
 
-def test_nothing_is_picked_from_nothing(assistant: Make, query: Query) -> None:
-    picked = assistant([{"choice": "1", "reason": ""}]).pick(query, [])
-    assert picked.work == ""
-
-
 def test_a_listwise_order_is_completed(assistant: Make, works: list[Work], query: Query) -> None:
     ranked = assistant([{"order": ["3", "1"]}]).rank(query, works)
     assert ranked.order == (2, 0, 1, 3)
     assert ranked.program == "rank@builtin"
-
-
-@pytest.mark.parametrize("order", [["3", "9", "1"], [3, 3, 1], "3, 1"])
-def test_a_broken_order_is_repaired(
-    assistant: Make, works: list[Work], query: Query, order: object
-) -> None:
-    assert assistant([{"order": order}]).rank(query, works).order == (2, 0, 1, 3)
-
-
-@pytest.mark.parametrize("order", [[], ["9"], "none of them", {"a": 1}])
-def test_an_answer_without_a_number_is_no_order(
-    assistant: Make, works: list[Work], query: Query, order: object
-) -> None:
-    ranked = assistant([{"order": order}]).rank(query, works)
-    assert ranked.order == ()
-    assert ranked.problem is not None and ranked.problem.code == "llm-answer"
 
 
 def test_pointwise_grades_order_the_papers_and_equals_keep_their_order(
@@ -99,12 +71,6 @@ def test_a_pointwise_ranking_stops_when_it_is_cancelled(
     cancel.set()
     with pytest.raises(Cancelled):
         assistant([{"fits": "yes"}]).judge(query, works, cancel)
-
-
-def test_a_verdict_stands_with_words_of_the_abstract(assistant: Make, works: list[Work]) -> None:
-    reply = {"supports": "yes", "words": "It works well on two tasks"}
-    found = assistant([reply]).verify("It was shown to work well.", works[1])
-    assert (found.verdict, found.words) == ("yes", "it works well on two tasks")
 
 
 @pytest.mark.parametrize("verdict", ["yes", "no"])

@@ -18,16 +18,6 @@ HOW = [
     ("openai", "gpt-5-mini"), ("anthropic", "claude-sonnet-4-5"), ("litellm", "openai/some-model"),
     ("litellm", "groq/llama-3.3-70b"), ("litellm", "anthropic/claude-sonnet-4-5"),
 ]  # fmt: skip
-SENT = {
-    "nothing but blanks": {"endless": b" "},
-    "one string": {"endless": b'{"choices": [{"message": {"content": "a'},
-    "events": {
-        "endless": b'data: {"choices": [{"index": 0, "delta": {"content": "a"}}]}\n\n',
-        "headers": {"Content-Type": "text/event-stream"},
-    },
-    "an error": {"endless": b"no", "status": 500},
-    "a length": {"endless": b"{", "headers": {"Content-Length": str(10**12)}},
-}
 IN_FLIGHT = 32 * 1024 * 1024
 """What the system's buffers may have taken beside what was read."""
 
@@ -71,16 +61,6 @@ def test_an_endless_answer_is_cut_off_whoever_carries_it(
     how: tuple[str, str],
 ) -> None:  # fmt: skip
     server.script = lambda request: chat.Reply(endless=b"a")
-    is_cut_off(server, opened(server, monkeypatch, *how), works, query)
-
-
-@pytest.mark.parametrize("sent", SENT)
-@pytest.mark.parametrize("how", [HOW[2], HOW[-3]], ids=" ".join)
-def test_an_endless_answer_is_cut_off_whatever_it_is(
-    server: Any, chat: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
-    how: tuple[str, str], sent: str,
-) -> None:  # fmt: skip
-    server.script = lambda request: chat.Reply(**SENT[sent])
     is_cut_off(server, opened(server, monkeypatch, *how), works, query)
 
 

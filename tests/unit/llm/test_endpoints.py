@@ -184,19 +184,6 @@ def test_models_that_reason_are_asked_with_the_parameters_that_they_take(
     assert "response_format" in request
 
 
-@pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-4.1", "gpt-5-chat-latest"])
-def test_models_that_do_not_reason_are_asked_at_temperature_zero(
-    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
-    options = LlmOptions(provider="openai", model=model, base_url=server.url)
-    model_client = LanguageModel.open(options)
-    assert model_client is not None and model_client.pick(query, works).by == "model"
-    (request,) = server.requests
-    assert (request["temperature"], "reasoning_effort" in request) == (0, False)
-    assert request["max_completion_tokens"] == options.answer_tokens
-
-
 @pytest.mark.parametrize("name", ["reasoning_effort", "temperature"])
 def test_a_parameter_that_a_server_refuses_by_name_is_left_out_from_then_on(
     server: Any, chat: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
@@ -260,3 +247,16 @@ def test_a_model_on_this_machine_is_not_held_to_the_tokens_of_a_day(
     picked = far.pick(query, works)
     assert picked.problem is not None and picked.problem.code == "llm-budget"
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-4.1", "gpt-5-chat-latest"])
+def test_models_that_do_not_reason_are_asked_at_temperature_zero(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    options = LlmOptions(provider="openai", model=model, base_url=server.url)
+    model_client = LanguageModel.open(options)
+    assert model_client is not None and model_client.pick(query, works).by == "model"
+    (request,) = server.requests
+    assert (request["temperature"], "reasoning_effort" in request) == (0, False)
+    assert request["max_completion_tokens"] == options.answer_tokens

@@ -112,19 +112,6 @@ def test_what_names_anything_else_is_taken_out(text: str, gone: str) -> None:
     assert shown.startswith("See ") and shown.endswith("for it"), "the rest stays"
 
 
-def test_a_remark_is_one_short_line() -> None:
-    assert remark("word " * 500).endswith("…")
-    assert len(remark("word " * 500)) <= MAX_REMARK
-    assert remark("It\nfits\x00 well.") == "It fits well."
-
-
-@pytest.mark.parametrize(
-    "text", ["none", "None.", ' "null" ', "n/a", "", " ", "10.1000/x", 7, None, []]
-)
-def test_nothing_said_is_no_remark(text: Any) -> None:
-    assert remark(text, WORKS) == ""
-
-
 def test_a_planted_order_loses_all_that_it_could_act_with(chat: Any) -> None:
     shown = remark(chat.INJECTION, WORKS)
     assert not [leak for leak in chat.LEAKS if leak in shown]

@@ -1,7 +1,6 @@
 """A request that nobody waits for ends, whoever carries it."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -83,26 +82,6 @@ def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
     assert server.left.acquire(timeout=60)
     assert picked.usage.requests == 1
     assert picked.usage.output_tokens == LlmOptions().answer_tokens
-
-
-@pytest.mark.parametrize("kind", HOW, ids=lambda kind: kind[0])
-def test_a_late_request_is_counted_though_its_end_is_noticed_late(
-    server: Any, request_arrived: threading.Event, works: list[Work], query: Query,
-    monkeypatch: pytest.MonkeyPatch, kind: tuple[str, str],
-) -> None:  # fmt: skip
-    """As on a busy machine: the HTTP client must not end the request before we do."""
-    server.warming = True
-    assert opened(server, monkeypatch, kind, 600_000).pick(query, works).by == "model"
-    server.warming = False
-
-    def late(futures: Any, timeout: float) -> Any:
-        time.sleep(timeout + 2.0)
-
-    monkeypatch.setattr("citewell.llm.stopping.wait", late)
-    picked = opened(server, monkeypatch, kind, 1000).pick(query, works)
-    assert request_arrived.wait(60)
-    assert picked.problem is not None and picked.problem.code == "llm-late"
-    assert picked.usage.requests == 1
 
 
 def test_a_model_that_is_closed_ends_what_still_runs(

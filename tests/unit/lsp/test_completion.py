@@ -6,7 +6,6 @@ from lsprotocol import types
 
 from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.lsp.requests.completion import handlers, may_complete
-from citewell.lsp.requests.hover import plain
 
 
 def context_of(text, marks=()):
@@ -23,15 +22,6 @@ def test_prose_is_not_looked_at_and_everything_that_may_be_a_citation_is():
     assert context_of("[@graph |")
     assert context_of("so [?]|")
     assert context_of("line one \\cite<graph\nattention|")
-
-
-def test_an_authors_own_mark_is_known():
-    assert not context_of("so XXCITE|")
-    assert context_of("so XXCITE|", ["XXCITE"])
-
-
-def test_a_card_is_shown_as_plain_text_where_markdown_is_not_understood():
-    assert plain("**A\\_b** [doi:1](https://x) `k`") == "A_b doi:1 (https://x) k"
 
 
 class _Prepared:

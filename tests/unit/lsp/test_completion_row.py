@@ -7,7 +7,6 @@ from citewell.features.citing.completion import entry_candidate, work_candidate
 from citewell.lsp.requests.completion import WIDTH, CompletionColumns, row_of
 from citewell.model import Author, Work
 from citewell.model.check import Check, Claim, Verdict
-from citewell.model.display_text import shorten
 from citewell.model.venues import short_venue, shown_venue, venue_ids
 from citewell.model.words import VERDICTS
 
@@ -69,15 +68,3 @@ def test_an_invented_entry_says_so_and_one_that_the_library_lacks_does_not(verdi
     assert row_of(own("k" * 44, verdict=verdict), columns=True).at == words
     assert row_of(own(verdict=Verdict.NOT_FOUND), columns=True).at == "ICML"
     assert row_of(own(verdict=verdict), columns=False).detail.startswith(words)
-
-
-def test_an_editor_without_columns_gets_the_key_and_all_in_one_line():
-    assert row_of(paper("Walks"), columns=False) == CompletionColumns(
-        "k", detail="Ash 2012 · Walks · ICML"
-    )
-
-
-def test_a_text_is_cut_at_its_last_letter():
-    assert shorten("abc def", 7, inside_words=True) == "abc def"
-    assert shorten("abc def", 6, inside_words=True) == "abc d…"
-    assert shorten("abc def", 5, inside_words=True) == "abc…"

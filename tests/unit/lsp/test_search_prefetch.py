@@ -51,29 +51,12 @@ async def test_typing_on_gives_up_the_search_for_the_words_before():
     assert better.of(TREES) == FOUND
 
 
-async def test_nothing_is_searched_while_letters_still_come():
-    better, calls = SearchPrefetch(pause=0.5), []
-    better.seek(GRAPHS, search(calls=calls))
-    better.seek(TREES, search(calls=calls))
-    await settle()
-    better.stop()
-    assert calls == []
-
-
 @pytest.mark.parametrize("result", [SearchResult(), RuntimeError("the worker died")])
 async def test_a_search_that_finds_nothing_or_fails_leaves_the_first_list(result):
     better = SearchPrefetch(pause=0.0)
     better.seek(GRAPHS, search(result))
     await settle()
     assert better.of(GRAPHS) is None
-
-
-async def test_the_same_words_are_searched_once():
-    better, calls = SearchPrefetch(pause=0.0), []
-    for _ in range(3):
-        better.seek(GRAPHS, search(calls=calls))
-        await settle()
-    assert calls == ["begun", "done"]
 
 
 async def test_a_search_that_still_runs_is_waited_for():

@@ -77,11 +77,11 @@ def test_a_lone_surrogate_from_a_careless_client_does_no_harm():
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_ten_thousand_random_edits_leave_the_text_that_plain_replacement_gives(encoding):
+def test_thousands_of_random_edits_leave_the_text_that_plain_replacement_gives(encoding):
     rng = random.Random(encoding)
     document = OpenDocument("file:///a.tex", "", 1, "latex", encoding)
     text = ""
-    for step in range(10_000):
+    for step in range(3_000):
         index = LineIndex(text, encoding)
         start = rng.randint(0, len(text))
         end = min(len(text), start + rng.choice([0, 0, 1, 2, 7]))
@@ -103,7 +103,7 @@ def test_the_offsets_that_follow_edits_are_those_of_a_fresh_index():
     text = "".join(f"line {number}\r\n" for number in range(3 * FEW_LINES))
     document = OpenDocument("file:///a.bib", text, 1, "bibtex", "utf-16")
     pieces = ("x", "\n", "\r", "\r\n", "é🎉", "", "a\nb\nc")
-    for step in range(400):
+    for step in range(80):
         for _ in range(dice.choice((1, 1, 2, 8, 3 * 8))):
             line = dice.randrange(len(lines_of(document)) + 1)
             last = min(len(lines_of(document)), line + dice.choice((0, 0, 1, 3)))
@@ -127,17 +127,3 @@ def test_a_document_keeps_an_equal_text_as_the_object_that_others_hold():
     assert document.index.starts == before.starts
     document.share(shared + "x")
     assert document.source is shared
-
-
-def test_the_lines_of_a_large_text_are_those_of_a_small_one():
-    for line in ("plain text\n", "é🎉\n", "a\r\nb\r"):
-        text = line * 30_000 + "end"
-        index = LineIndex(text, "utf-16")
-        assert [text[a:b] for a, b in pairwise(index.starts)] == split_lines(text)
-
-
-def test_text_before_a_position_crosses_lines_and_stops_at_the_asked_length():
-    document = OpenDocument("file:///a.tex", "one\ntwo\nthree", 1, "latex", "utf-16")
-    assert document.before(types.Position(line=2, character=2), 7) == "\ntwo\nth"
-    assert document.before(types.Position(line=0, character=2), 100) == "on"
-    assert document.before(types.Position(line=2, character=99), 3) == "ree"

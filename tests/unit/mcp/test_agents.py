@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from citewell.features.text.evidence import fitting_sentence
 from citewell.mcp.papers import tokens_of
-from citewell.model import Query
 
 Agent = Callable[..., Any]
 PAPER = """\\documentclass{article}\\begin{document}
@@ -67,24 +65,6 @@ async def test_with_an_unknown_id_no_entry_is_added_and_near_titles_are_named(
     assert none.is_error and "[mcp-no-bib]" in none.content[0].text
 
 
-async def test_nothing_is_added_where_nothing_may_be_written(agent: Agent, tmp_path: Path) -> None:
-    async with agent(tmp_path) as client:
-        found = await client.call_tool(
-            "add_entries", {"ids": ["fx:1"], "bib": "a.bib", "write": True}
-        )
-    assert found.is_error and "[mcp-read-only]" in found.content[0].text
-
-
-async def test_unknown_ids_come_with_the_nearest_titles(agent: Agent) -> None:
-    ids = ["fx:1", "kipf2017semisupervised graph", "10.1000/graph", "!!"]
-    async with agent() as client:
-        found = (await client.call_tool("get_papers", {"ids": ids})).structured_content
-    assert found["unknown_ids"] == ids[1:]
-    assert "Nearest titles for 'kipf2017semisupervised graph'" in found["notes"]
-    assert "fx:6" in found["notes"]
-    assert "Nearest titles for '10.1000" not in found["notes"], "an identifier is no words"
-
-
 async def test_each_candidate_has_a_confidence_and_the_sentence_that_fits(agent: Agent) -> None:
     text = "Recurrence is not needed for sequence translation: attention is enough [CITATION]."
     async with agent() as client:
@@ -105,15 +85,6 @@ async def test_each_candidate_has_a_confidence_and_the_sentence_that_fits(agent:
     assert [paper.get("confidence") for paper in ids["places"][0]["papers"]] == [
         paper.get("confidence") for paper in papers
     ]
-
-
-def test_the_sentence_is_the_one_that_shares_most_and_may_be_none() -> None:
-    abstract = "We study cats. Graph attention weighs the neighbours of a node. Results are good."
-    assert fitting_sentence(Query(text="graph attention"), abstract).startswith("Graph attention")
-    assert fitting_sentence(Query(text="teacups"), abstract) == ""
-    assert fitting_sentence(Query(text="graph"), "") == ""
-    long = f"Graph {'attention ' * 200}nodes."
-    assert len(fitting_sentence(Query(text="graph attention"), long)) <= 400
 
 
 async def test_a_fill_comes_without_its_diff_and_within_its_bound(

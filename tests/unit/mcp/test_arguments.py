@@ -151,12 +151,6 @@ async def test_bounds_are_those_of_the_operation(
     assert found.is_error and "[argument-invalid]" in found.content[0].text
 
 
-async def test_null_is_an_optional_argument_that_is_not_given(agent: Agent) -> None:
-    async with agent() as client:
-        given = {"query": "attention", "author": None, "venue": None, "year": None, "cursor": None}
-        assert await search(client, **given) == await search(client, query="attention")
-
-
 async def test_year_and_limit_are_taken(agent: Agent) -> None:
     async with agent() as client:
         found = await search(client, query="neural networks attention", year=2017, limit=2)
@@ -168,27 +162,6 @@ async def test_year_and_limit_are_taken(agent: Agent) -> None:
     assert {paper["year"] for paper in whole["papers"]} > {2017}
     assert twice.is_error and "[argument-twice]" in twice.content[0].text
     assert both.is_error and "[argument-invalid] `year` is given together" in both.content[0].text
-
-
-@pytest.mark.parametrize(
-    "author", ["Thomas Kipf", "Kipf, Thomas N.", "T. Kipf", "Kipf", "kipf t n", "Kipf and Welling"]
-)
-async def test_an_author_is_taken_as_people_write_the_name(agent: Agent, author: str) -> None:
-    async with agent() as client:
-        for query in ("graph networks", ""):
-            found = await search(client, query=query, author=author)
-            assert [paper["id"] for paper in found["papers"]] == ["fx:6"], query
-
-
-@pytest.mark.parametrize(
-    "venue",
-    ["NIPS", "NeurIPS", "Neural Information Processing Systems",
-     "Advances in Neural Information Processing Systems 30", "nips 2017"],
-)  # fmt: skip
-async def test_a_venue_is_taken_by_each_of_its_names(agent: Agent, venue: str) -> None:
-    async with agent() as client:
-        found = await search(client, query="attention", venue=venue, year_from=2017, year_to=2017)
-    assert [paper["id"] for paper in found["papers"]] == ["fx:1"]
 
 
 @pytest.mark.parametrize(
@@ -228,16 +201,6 @@ async def test_an_identifier_names_one_paper(agent: Agent, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["arXiv:1710.10903v3", "1710.10903", "https://arxiv.org/pdf/1710.10903",
-             "10.48550/arXiv.1710.10903"]
-)  # fmt: skip
-async def test_an_arxiv_id_leads_to_the_published_record(agent: Agent, name: str) -> None:
-    async with agent() as client:
-        (paper,) = (await search(client, query=name))["papers"]
-    assert (paper["id"], paper["venue"]) == ("fx:5", "ICLR")
-
-
-@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("10.1000/attention", "the DOI 10.1000/attention"),
@@ -254,17 +217,6 @@ async def test_an_identifier_that_the_library_lacks_finds_nothing_and_says_so(
         found = await search(client, query=name)
     assert found["status"] == "nothing_found" and found["papers"] == []
     assert "[identifier-unknown]" in found["notes"] and message in found["notes"]
-
-
-async def test_the_arxiv_id_of_a_published_paper_leads_to_a_record_that_lacks_it(
-    agent: Agent,
-) -> None:
-    """The fixtures' record of this paper has neither the id nor an address of arXiv."""
-    async with agent() as client:
-        (paper,) = (await search(client, query="arXiv:1706.03762v7"))["papers"]
-        got = await client.call_tool("get_papers", {"ids": ["https://arxiv.org/abs/1706.03762"]})
-    assert paper["id"] == "fx:1"
-    assert [one["id"] for one in got.structured_content["papers"]] == ["fx:1"]
 
 
 async def test_kind_and_language_are_filters(agent: Agent) -> None:

@@ -14,7 +14,7 @@ from citewell.engine.local import LocalEngine
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
-from citewell.serving.problem_json import HIDDEN, without_keys
+from citewell.serving.problem_json import HIDDEN
 
 REFERENCE = "@article{x, title={A Paper That Nobody Wrote on Teacups}, year={2011}}"
 
@@ -34,10 +34,10 @@ async def listening(
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 @pytest.mark.parametrize("how", [{"mode": "legacy"}, {"log_level": "info"}])
 async def test_checks_and_changes_are_told(
-    mcp_options: Options, mcp_engine: LocalEngine, tmp_path: Path, how: dict[str, Any]
+    paper_options: Options, paper_engine: LocalEngine, tmp_path: Path, how: dict[str, Any]
 ) -> None:
     heard: list[tuple[str, str]] = []
-    async with listening(mcp_options, mcp_engine, heard, tmp_path, **how) as client:
+    async with listening(paper_options, paper_engine, heard, tmp_path, **how) as client:
         await client.call_tool("check_references", {"text": REFERENCE})
         (tmp_path / "refs.bib").touch()
         await client.call_tool("add_entry", {"id": "fx:1", "bib": "refs.bib", "write": True})
@@ -48,10 +48,10 @@ async def test_checks_and_changes_are_told(
 
 
 async def test_the_newest_protocol_tells_only_those_who_ask(
-    mcp_options: Options, mcp_engine: LocalEngine, tmp_path: Path
+    paper_options: Options, paper_engine: LocalEngine, tmp_path: Path
 ) -> None:
     heard: list[tuple[str, str]] = []
-    async with listening(mcp_options, mcp_engine, heard, tmp_path) as client:
+    async with listening(paper_options, paper_engine, heard, tmp_path) as client:
         assert client.protocol_version >= "2026"
         await client.call_tool("check_references", {"text": REFERENCE})
     assert heard == []
@@ -59,10 +59,10 @@ async def test_the_newest_protocol_tells_only_those_who_ask(
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 async def test_an_older_client_sets_its_level(
-    mcp_options: Options, mcp_engine: LocalEngine, tmp_path: Path
+    paper_options: Options, paper_engine: LocalEngine, tmp_path: Path
 ) -> None:
     heard: list[tuple[str, str]] = []
-    async with listening(mcp_options, mcp_engine, heard, tmp_path, mode="legacy") as client:
+    async with listening(paper_options, paper_engine, heard, tmp_path, mode="legacy") as client:
         assert client.server_capabilities.logging is not None
         await client.set_logging_level("notice")
         await client.call_tool("check_references", {"text": REFERENCE})
@@ -71,20 +71,18 @@ async def test_an_older_client_sets_its_level(
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 async def test_no_key_reaches_a_client(
-    mcp_options: Options, mcp_engine: LocalEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paper_options: Options,
+    paper_engine: LocalEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A path that holds what a variable keeps secret comes back without it, in logs and errors."""
     monkeypatch.setenv("SEMANTIC_SCHOLAR_API_KEY", "hidden-horse-staple")
     heard: list[tuple[str, str]] = []
     (tmp_path / "hidden-horse-staple.bib").touch()
-    async with listening(mcp_options, mcp_engine, heard, tmp_path, mode="legacy") as client:
+    async with listening(paper_options, paper_engine, heard, tmp_path, mode="legacy") as client:
         arguments = {"id": "fx:1", "bib": "hidden-horse-staple.bib", "write": True}
         assert not (await client.call_tool("add_entry", arguments)).is_error
         failed = await client.call_tool("fill_document", {"path": "hidden-horse-staple.bib"})
     assert heard == [("notice", f"{HIDDEN}.bib and what belongs to it was changed")]
     assert failed.is_error and "horse" not in failed.content[0].text
-
-
-def test_short_values_and_other_variables_stay() -> None:
-    environ = {"A_KEY": "1", "HOME": "/home/me", "B_TOKEN": "abcdefgh"}
-    assert without_keys("1 /home/me abcdefgh", environ) == f"1 /home/me {HIDDEN}"

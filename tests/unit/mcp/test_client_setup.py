@@ -259,13 +259,13 @@ def test_without_a_client_the_entry_is_printed(home: Path) -> None:
     assert entry["args"][-3:] == ["mcp", "--root", str(Path.cwd() / "sub")]
 
 
-async def test_what_is_written_starts_the_server(home: Path, mcp_options: Any) -> None:
+async def test_what_is_written_starts_the_server(home: Path, paper_options: Any) -> None:
     from mcp.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     (Path.cwd() / "refs.bib").write_text("@misc{a, title={Nothing}}\n")
     env = {key: value for key, value in os.environ.items() if "CITEWELL" not in key}
-    env["CITEWELL_LIBRARY_PATH"] = str(mcp_options.library.path)
+    env["CITEWELL_LIBRARY_PATH"] = str(paper_options.library.path)
     subprocess.run(
         [sys.executable, "-m", "citewell", "mcp", "setup", "claude-code", "--write"],
         check=True, env=env,

@@ -79,10 +79,10 @@ def plain(title: str) -> str:
     return "".join(c for c in title.lower() if c.isalnum())
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(words=WORDS, name=IDS, title=FIELD, author=FIELD, k=st.integers(1, 20), data=st.data())
 async def test_whatever_is_asked_of_any_tool_only_records_come_back(
-    agent: Agent, mcp_engine: LocalEngine, tmp_path: Path,
+    agent: Agent, paper_engine: LocalEngine, tmp_path: Path,
     words: str, name: str, title: str, author: str, k: int, data: st.DataObject,
 ) -> None:  # fmt: skip
     """All ten tools. What an answer quotes of the agent's own text is no reference."""
@@ -113,7 +113,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
             if found.is_error:
                 assert re.search(r"\[[a-z-]+\]|validation error", found.content[0].text), tool
             else:
-                assert_closed(found.structured_content, mcp_engine)
+                assert_closed(found.structured_content, paper_engine)
 
 
 @pytest.fixture(scope="module")

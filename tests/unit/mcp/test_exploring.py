@@ -27,21 +27,6 @@ async def test_papers_come_with_reasons_and_with_what_was_understood(agent: Agen
     assert "Understood: year: 2016-" in page["notes"]
 
 
-async def test_papers_come_with_their_relevance(agent: Agent) -> None:
-    page = (await ask(agent, query="attention", k=8)).structured_content
-    assert 0 <= page["relevant"] <= len(page["papers"])
-    chances = [paper.get("relevance", 0) for paper in page["papers"]]
-    assert chances[0] and all(0 <= chance < 1 for chance in chances)
-    assert chances == sorted(chances, reverse=True)
-
-
-async def test_kept_papers_come_first_and_rejected_ones_do_not_come(agent: Agent) -> None:
-    found = await ask(agent, query="attention", kept=["fx:5"], rejected=["fx:1"])
-    ids = [paper["id"] for paper in found.structured_content["papers"]]
-    assert ids[0] == "fx:5"
-    assert "fx:1" not in ids
-
-
 async def test_a_small_budget_cuts_the_list_and_says_so(agent: Agent) -> None:
     found = await ask(agent, query="attention", k=20, max_tokens=1)
     page = found.structured_content

@@ -21,8 +21,8 @@ def store(tmp_path: Path) -> HistoryStore:
 
 
 @pytest.fixture
-def learning(mcp_options: Options, store: HistoryStore) -> Iterator[LocalEngine]:
-    on = replace(mcp_options, learning=LearningOptions(enabled=True))
+def learning(paper_options: Options, store: HistoryStore) -> Iterator[LocalEngine]:
+    on = replace(paper_options, learning=LearningOptions(enabled=True))
     engine = LocalEngine.open(on, history=store)
     yield engine
     engine.close()

@@ -27,9 +27,9 @@ def model(chat: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def options(mcp_options: Options, model: Any) -> Options:
+def options(paper_options: Options, model: Any) -> Options:
     llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
-    return replace(mcp_options, llm=llm)
+    return replace(paper_options, llm=llm)
 
 
 @pytest.fixture

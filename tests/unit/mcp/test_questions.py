@@ -45,7 +45,7 @@ class User:
 
 
 @pytest.fixture
-def user_client(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
+def user_client(paper_options: Options, paper_engine: LocalEngine) -> Callable[..., Any]:
     """`async with user_client(user, root, mode=mode) as client`: a client that answers questions."""
 
     @contextlib.asynccontextmanager
@@ -53,7 +53,7 @@ def user_client(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., 
         user: User, *folders: Path, mode: Any, allow_write: bool = True, **how: Any
     ) -> AsyncIterator[Client]:
         server = create_server(
-            mcp_options, mcp_engine, Roots.open(folders), allow_write=allow_write, **how
+            paper_options, paper_engine, Roots.open(folders), allow_write=allow_write, **how
         )
         async with Client(server, mode=mode, **user.callbacks) as client:
             yield client
@@ -104,17 +104,6 @@ async def test_nothing_is_written_unless_the_user_confirms(
             assert "did not confirm" in found["notes"]
     assert len(user.messages) == 4
     assert [path.read_text() for path in sorted(tmp_path.iterdir())] == before
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_user_who_does_not_want_questions_gets_none(
-    user_client: Any, tmp_path: Path, mode: str
-) -> None:
-    user = User("decline")
-    async with user_client(user, tmp_path, mode=mode, confirm=False) as client:
-        arguments = {"id": "fx:5", "bib": "refs.bib", "write": True}
-        assert (await client.call_tool("add_entry", arguments)).structured_content["written"]
-    assert not user.messages
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,11 +106,6 @@ async def test_what_the_library_does_not_hold_is_counted(
     assert "0 known papers are in the library, 3 are not" in none["notes"]
 
 
-async def test_papers_cited_together_say_how_often(agent: Agent, teapots: LocalEngine) -> None:
-    page = await ask(agent, teapots, id="s2:b", direction="cocited")
-    assert [paper["together"] for paper in page["papers"]] == [3, 3]
-
-
 async def test_pages_hold_each_paper_once(agent: Agent, teapots: LocalEngine) -> None:
     ids: list[str] = []
     arguments: dict[str, Any] = {"id": "s2:b", "direction": "cited_by", "k": 1}
@@ -135,20 +129,6 @@ async def test_a_cursor_of_another_direction_and_an_unknown_id_are_refused(
         ):
             found = await client.call_tool("related_papers", arguments)
             assert found.is_error and f"[{code}]" in found.content[0].text
-
-
-async def test_the_worker_answers_the_same(agent: Agent, teapots: LocalEngine) -> None:
-    from citewell.engine.worker_client import WorkerEngine
-
-    status = teapots.status()
-    options = replace(Options(), library=LibraryOptions(path=Path(status.library).parent))
-    worker = WorkerEngine(options)
-    try:
-        for direction in ("cites", "cited_by", "cocited"):
-            own = teapots.related("s2:b", direction, 2, offset=1)  # type: ignore[arg-type]
-            assert worker.related("s2:b", direction, 2, offset=1) == own  # type: ignore[arg-type]
-    finally:
-        worker.close()
 
 
 @pytest.mark.parametrize("direction", ["cites", "cited_by", "cocited"])

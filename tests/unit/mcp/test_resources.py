@@ -49,10 +49,10 @@ async def test_what_the_library_covers_can_be_read(agent: Agent, tmp_path: Path)
 
 
 async def test_clients_that_share_a_server_read_their_own_reports_alone(
-    mcp_options: Options, mcp_engine: LocalEngine
+    paper_options: Options, paper_engine: LocalEngine
 ) -> None:
     """A report is named by what only its own client was told."""
-    server = create_server(mcp_options, mcp_engine, shared=True)
+    server = create_server(paper_options, paper_engine, shared=True)
     async with Client(server) as one, Client(server) as other:
         names = []
         for client, key in ((one, "one"), (other, "other")):
@@ -65,7 +65,7 @@ async def test_clients_that_share_a_server_read_their_own_reports_alone(
             with pytest.raises(Exception, match="No such report"):
                 await client.read_resource("report://last")
     # The same request to another server has another name: nobody can work it out.
-    async with Client(create_server(mcp_options, mcp_engine, shared=True)) as client:
+    async with Client(create_server(paper_options, paper_engine, shared=True)) as client:
         text = ENTRY.replace("roe2001", "one")
         found = await client.call_tool("check_references", {"text": text})
         assert found.structured_content["report"] != names[0]
@@ -96,14 +96,3 @@ async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
             {"name": "key", "value": "RO"},
         )
     assert found.completion.values == ["roe2001"]
-
-
-async def test_venues_are_completed_as_people_write_them(agent: Agent) -> None:
-    from mcp_types import PromptReference
-
-    async with agent() as client:
-        found = await client.complete(
-            PromptReference(type="ref/prompt", name="related_work"),
-            {"name": "venue", "value": "neu"},
-        )
-    assert found.completion.values == ["NeurIPS", "Neurocomputing"]

@@ -230,15 +230,3 @@ async def test_no_entry_can_be_written_through_a_key(
             assert found.is_error
             assert "key" in found.content[0].text.lower()
     assert (bib.read_text() if bib.exists() else None) == (ENTRY if there else None)
-
-
-@pytest.mark.parametrize("key", ["Müller2019:a", "DBLP:conf/acl/X-Y", "a.b_c+d"])
-async def test_a_legal_key_is_taken_as_it_is(agent: Agent, root: Path, key: str) -> None:
-    (root / "refs.bib").write_text(ENTRY)
-    async with agent(root, allow_write=True) as client:
-        found = await client.call_tool(
-            "add_entry", {"id": "fx:1", "bib": "refs.bib", "key": key, "write": True}
-        )
-    assert found.structured_content["key"] == key
-    text = (root / "refs.bib").read_text()
-    assert text.startswith(ENTRY) and f"{{{key}," in text

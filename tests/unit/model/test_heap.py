@@ -18,8 +18,3 @@ def test_what_is_freed_between_objects_that_live_on_is_given_back():
     given_back = full - psutil.Process().memory_info().rss
     assert given_back > 15_000_000, given_back
     assert len(kept) == 1000
-
-
-def test_it_does_nothing_where_the_library_lacks_it(monkeypatch):
-    monkeypatch.setattr("citewell.engine.process_memory._malloc_trim", lambda: None)
-    trim_heap()

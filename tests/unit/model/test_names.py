@@ -55,18 +55,6 @@ def test_names_are_split_at_and_outside_braces_only() -> None:
     assert not ends_with_others("Ann Brothers")
 
 
-def test_an_and_too_many_names_nobody() -> None:
-    names = split_authors("and Ann Arbor and and {Bo}b Bell and")
-    assert [author.family for author in names] == ["Arbor", "Bell"]
-
-
-def test_a_name_that_holds_the_letters_of_and_stays_whole() -> None:
-    assert [author.family for author in split_authors("Sand, Andy and Brandon, Al")] == [
-        "Sand",
-        "Brandon",
-    ]
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import (
-    fold,
     normalise_title,
-    plain_title,
     title_key,
     without_special_letters,
 )
@@ -36,14 +34,6 @@ def test_a_title_is_reduced_to_its_words(title: str, normal: str) -> None:
 def test_hyphens_and_blanks_do_not_part_equal_titles() -> None:
     titles = ["Pre-training", "Pre training", "Pretraining", "{P}re--training"]
     assert {title_key(title) for title in titles} == {"pretraining"}
-
-
-def test_a_plain_title_keeps_its_case_and_marks() -> None:
-    assert plain_title("On <i>P</i>&nbsp;= {NP} in {\\LaTeX}") == "On P = NP in LaTeX"
-
-
-def test_folding_drops_accents_and_case() -> None:
-    assert fold("Ångström Łódź Straße Ærø") == "angstrom lodz strasse aero"
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,6 @@ def test_each_source_wins_over_the_one_before_it(user_file: Path, workspace: Pat
     assert now() == (5, "flag")
 
 
-def test_leaves_are_merged_one_by_one(user_file: Path, workspace: Path) -> None:
-    user_file.write_text("[retrieval]\nrrf_k = 1\ndepth = 50\n", encoding="utf-8")
-    (workspace / "citewell.toml").write_text("[retrieval]\nrrf_k = 2\n", encoding="utf-8")
-    retrieval = load(workspace, {}, user_file=user_file).options.retrieval
-    assert (retrieval.rrf_k, retrieval.depth, retrieval.bm25) == (2, 50, True)
-
-
 def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     user_file: Path, workspace: Path
 ) -> None:
@@ -248,22 +241,12 @@ def test_an_environment_variable_that_looks_like_a_setting_is_reported(user_file
     assert "CITEWELL_RETRIEVAL_DENSE" in problem.hint
 
 
-def test_a_key_in_the_environment_is_no_setting_that_is_missing(user_file: Path) -> None:
-    environ = dict.fromkeys(("CITEWELL_LLM_KEY", "CITEWELL_HTTP_TOKEN", "CITEWELL_MCP_TOKEN"), "k")
-    assert load(None, environ, user_file=user_file).problems == ()
-
-
 def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
     loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "diagnostics.delayMs": 9})
     assert loaded.problems == ()
     assert loaded.options.retrieval.rrf_k == 5
     assert loaded.options.retrieval.depth == 400
     assert loaded.options.diagnostics.delay_ms == 9
-
-
-def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
-    (problem,) = from_wire({"diagnostics": {"delay_ms": 9}}).problems
-    assert problem.hint == "Did you mean `diagnostics.delayMs`?"
 
 
 def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:

@@ -6,7 +6,7 @@ import sys
 import msgspec
 
 from citewell.options.tree import Options
-from citewell.options.values import camel, describe, settings
+from citewell.options.values import describe, settings
 
 
 def test_every_leaf_of_the_default_tree_is_listed_with_its_value() -> None:
@@ -35,11 +35,6 @@ def test_names_are_distinct_at_the_wire_and_in_the_environment() -> None:
     every = settings()
     assert len({setting.wire for setting in every}) == len(every)
     assert len({setting.environment for setting in every}) == len(every)
-
-
-def test_camel_case_keeps_dots_and_drops_underscores() -> None:
-    assert camel("retrieval.rrf_k") == "retrieval.rrfK"
-    assert camel("diagnostics.delay_ms") == "diagnostics.delayMs"
 
 
 def test_the_tree_and_its_loader_import_nothing_heavy() -> None:

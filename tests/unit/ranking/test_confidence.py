@@ -7,7 +7,6 @@ import pytest
 
 from citewell.engine.local import CONFIDENCE
 from citewell.model import CitewellError
-from citewell.model.words import certainty
 from citewell.ranking.confidence import INPUTS, SentenceConfidence, known_inputs, shapes
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
@@ -42,20 +41,6 @@ def test_a_named_paper_is_surer_and_one_that_a_neighbour_names_less(
     assert shipped.of(scores(400), inputs(400, alias_at=0.8))[0] > plain
     assert shipped.of(scores(400), inputs(400, name_beside=1.0))[0] < plain
     assert shipped.of(scores(400), inputs(400, stranger_author=1.0))[0] < plain
-
-
-def test_a_lone_paper_that_the_sentence_does_not_name_is_not_sure(
-    shipped: SentenceConfidence,
-) -> None:
-    for score in (-4.0, 0.0, 4.0):
-        assert certainty(float(shipped.of(np.array([score], np.float32), inputs(1))[0]),
-                         typed=False) != "sure"  # fmt: skip
-
-
-def test_the_list_is_never_certain_and_may_be_empty(shipped: SentenceConfidence) -> None:
-    sure = shipped.of(np.array([1e4, 0], np.float32), inputs(2, name_at=1.0, alias_at=1.0))
-    assert np.isfinite(sure).all() and sure.max() < 1
-    assert shipped.of(np.zeros(0, np.float32), inputs(1)[:0]).shape == (0,)
 
 
 def test_unknown_facts_count_as_absent_and_not_as_minus_99() -> None:

@@ -7,37 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.model import CitewellError, Query
-from citewell.model.cancel import Cancel
-from citewell.ranking.contract import Candidates
+from citewell.model import CitewellError
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import (
     PRIOR_SIGNALS,
     RRF_RANKS,
-    LearnedRanker,
     Model,
-    calibrated,
     further_evidence,
     head_scores,
 )
 from citewell.ranking.trees import Trees
-from citewell.retrieval.citation_priors import SIGNALS
 from citewell.retrieval.encoders.citation import WEIGHTS
 
 RANKER = WEIGHTS / "ranker.npz"
-
-
-class NoColumns:
-    """The signals of a library that was built without columns."""
-
-    encoder = ""
-
-    def facts(self, rows: object) -> None:
-        return None
-
-
-def test_the_head_names_the_signals_that_the_memory_gives() -> None:
-    assert PRIOR_SIGNALS == SIGNALS
 
 
 def test_the_shipped_file_fits_the_features_and_the_shipped_encoder() -> None:
@@ -52,18 +34,6 @@ def test_a_better_score_never_lowers_the_confidence() -> None:
     confidence = Model(RANKER).confidence(np.array([-4, -2, 0, 1, 3], np.float32))
     assert (np.diff(confidence) > 0).all()
     assert confidence.min() >= 0 and confidence.max() <= 1
-
-
-def test_confidence_is_the_logistic_of_score_and_share() -> None:
-    found = calibrated(np.array([0.0, 0.0], np.float32), np.array([0.5, 1.0, 2.0]))
-    np.testing.assert_allclose(found, 1 / (1 + np.exp(-(0.5 + 2 * np.log(0.5)))), rtol=1e-6)
-
-
-def test_a_library_without_columns_keeps_the_fused_order() -> None:
-    candidates = Candidates(np.array([7, 3]), np.array([0.4, 0.2], np.float32), {}, {})
-    ordering = LearnedRanker(RANKER).rank(Query(text="x"), candidates, NoColumns(), Cancel())  # type: ignore[arg-type]
-    assert ordering.order.tolist() == [0, 1]
-    assert ordering.confidence is None
 
 
 def test_weights_for_other_features_are_refused_with_a_cure(tmp_path: Path) -> None:

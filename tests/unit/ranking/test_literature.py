@@ -52,14 +52,6 @@ def test_features_are_standardised_within_the_list(listed: LiteratureInputs) -> 
     assert np.abs(table).max() <= 4
 
 
-def test_what_is_unknown_of_every_paper_counts_for_nothing(listed: LiteratureInputs) -> None:
-    table = literature_features(listed)
-    for name in ("popularity", "cocited_10", "cocited_20"):
-        assert not table[:, NAMES.index(name)].any()
-    undated = literature_features(replace(listed, year=np.zeros(COUNT, np.int16)))
-    assert not undated[:, NAMES.index("newer")].any()
-
-
 def test_a_paper_is_no_witness_for_itself(listed: LiteratureInputs) -> None:
     same = listed.vectors.copy()
     same[1] = same[0]
@@ -68,25 +60,6 @@ def test_a_paper_is_no_witness_for_itself(listed: LiteratureInputs) -> None:
     assert table[0, nearest] == table[1, nearest] == table[:, nearest].max()
     alone = literature_features(listed)
     assert alone[0, nearest] < table[0, nearest]
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_short_lists_are_ordered_like_long_ones(listed: LiteratureInputs, count: int) -> None:
-    short = LiteratureInputs(*(getattr(listed, name)[:count] for name in listed.__struct_fields__))
-    model = LiteratureModel.read(WEIGHTS / "literature.npz")
-    ordering = model.ordering(np.arange(count), short.head, literature_features(short))
-    assert sorted(ordering.order.tolist()) == list(range(count))
-    assert (np.diff(ordering.scores) <= 0).all()
-    assert ordering.confidence is not None and np.isfinite(ordering.confidence).all()
-
-
-def test_papers_beyond_the_considered_ones_follow_in_the_order_of_the_head() -> None:
-    model = LiteratureModel(np.append(np.zeros(len(NAMES)), 1.0), np.array([0.0, 1.0, 0.0, 0.0]))
-    head = np.array([0.1, 3.0, 0.2, 2.0], np.float32)
-    ordering = model.ordering(np.array([1, 3]), head, np.zeros((2, len(NAMES))))
-    assert ordering.order.tolist() == [1, 3, 2, 0]
-    assert (np.diff(ordering.scores) < 0).all()
-    assert ordering.confidence is not None and ordering.confidence.tolist()[2:] == [0, 0]
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut"])

@@ -6,7 +6,7 @@ import pytest
 from citewell.corpus.aliases import NO_ALIASES, Alias, Aliases
 from citewell.corpus.columns import columns_of, title_key
 from citewell.model import Author, Work
-from citewell.ranking.named import NAMES, named, places
+from citewell.ranking.named import NAMES, named
 
 PAPERS = [
     Work(id="bert", title="BERT: Pre-training of Transformers",
@@ -33,21 +33,9 @@ def test_each_name_belongs_to_the_mark_that_follows_it() -> None:
     assert of(near, "name_at")[1] < of(near, "name_beside")[1]
 
 
-def test_a_name_counts_less_with_each_word_between() -> None:
-    near = of("We train BERT [CITATION].", "name_at")[0]
-    far = of("We train BERT for a very long time [CITATION].", "name_at")[0]
-    assert 0 < far < near
-
-
 def test_a_name_after_the_mark_belongs_to_it_until_the_clause_ends() -> None:
     assert of("We use [CITATION] (BERT).", "name_at")[0] > 0
     assert of("As shown [CITATION]; BERT is common.", "name_at")[0] == 0
-
-
-def test_names_that_others_use_and_their_rivals() -> None:
-    sentence = "We train a ResNet [CITATION]."
-    assert of(sentence, "alias_at", ALIASES) == [0, 0, 0.8]
-    assert of(sentence, "alias_rival", ALIASES) == [0.8, 0.8, 0]
 
 
 @pytest.mark.parametrize(
@@ -68,21 +56,9 @@ def test_a_name_that_is_no_candidates_is_a_stranger() -> None:
     assert of("We use BERT [CITATION].", "stranger_at") == [0, 1, 1]
 
 
-def test_title_words_in_a_row() -> None:
-    sentence = "Models for deep residual learning [CITATION] and stochastic optimization [OTHER]."
-    assert of(sentence, "phrase_at")[2] == 3
-    assert of(sentence, "title_at")[2] > 0.4
-    assert of(sentence, "title_beside")[1] > 0
-
-
 @pytest.mark.parametrize(
     "sentence", ["", "No mark.", "[CITATION]", "[OTHER] [CITATION]", "([CITATION"]
 )
 def test_sentences_that_say_nothing(sentence: str) -> None:
     assert np.isfinite(named(sentence, columns_of(PAPERS), ALIASES)).all()
     assert named(sentence, columns_of(()), ALIASES).shape == (0, len(NAMES))
-
-
-def test_the_place_of_the_target_and_the_others() -> None:
-    own, others = places("A [OTHER] b [CITATION] c [OTHER]")
-    assert own is not None and len(others) == 2

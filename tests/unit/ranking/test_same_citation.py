@@ -38,17 +38,6 @@ def test_candidates_are_as_near_as_to_the_nearest_paper_of_the_citation() -> Non
     np.testing.assert_allclose(found[:, 1], [1, 1, 0.8], rtol=1e-6)
 
 
-def test_papers_without_known_citations_are_not_cocited() -> None:
-    found = inputs("First")
-    assert found is not None
-    assert found[:, 0].tolist() == [0, 0, 2]
-
-
-def test_an_empty_citation_and_unknown_papers_say_nothing() -> None:
-    assert inputs() is None
-    assert inputs("Unknown") is None
-
-
 def test_the_best_score_stays_as_the_confidence_knows_it() -> None:
     scores = np.array([1.0, 0.5, -3.0], np.float32)
     out = with_same_citation(scores, np.array([[0, 0], [0, 0], [2, 0.8]], np.float32))

@@ -58,8 +58,3 @@ def test_a_split_that_is_no_threshold_is_refused() -> None:
             "left_child": leaf, "right_child": leaf}  # fmt: skip
     with pytest.raises(ValueError, match="=="):
         from_lightgbm({"tree_info": [{"tree_structure": node}]})
-
-
-def test_an_empty_list_of_candidates_has_no_scores() -> None:
-    trees = from_lightgbm({"tree_info": [{"tree_structure": {"leaf_value": 1.0}}]})
-    assert trees.predict(np.zeros((0, 3), np.float32)).shape == (0,)

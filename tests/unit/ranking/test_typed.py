@@ -112,16 +112,6 @@ def test_a_name_of_a_work_that_is_not_there_speaks_against_all_others() -> None:
     assert table("gone")["called_gap"] == [-0.75] * 5
 
 
-def test_what_the_words_do_not_name_stands_behind_what_they_name() -> None:
-    ordering = TypedModel(TYPED).order(features("hochreiter", head=[9, 9, -9, 9, 9]))
-    assert ordering.order[0] == 2
-
-
-def test_text_without_words_says_nothing() -> None:
-    found = table("?!")
-    assert found["typed_explained"] == [0] * 5 and found["exact"] == [0] * 5
-
-
 def test_an_exact_title_stands_first_whatever_the_head_says() -> None:
     ordering = TypedModel(TYPED).order(features("long short-term memory", head=[5, 4, -5, 3, 2]))
     assert ordering.order[0] == 2
@@ -135,11 +125,6 @@ def test_the_calibration_follows_changed_scores_in_their_own_order() -> None:
     lower = ordering.scores.copy()
     lower[0] -= 3
     assert ordering.calibrate(lower)[0] < ordering.confidence[0]
-
-
-def test_no_confidence_is_certainty() -> None:
-    ordering = TypedModel(TYPED).order(features("long short-term memory", head=[0, 0, 99, 0, 0]))
-    assert ordering.confidence is not None and 0.9 < ordering.confidence[0] < 1
 
 
 def test_weights_of_other_features_are_refused_with_a_cure(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import Stemmer
 
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, CitingPaper, Query, Work
-from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25 import MAX_TERMS, Bm25Retriever, best_of_parts
 from citewell.retrieval.bm25_build import Bm25Builder, Parameters
@@ -101,55 +101,6 @@ def test_several_segments_answer_as_one_index(
         assert set(one.rows[:45].tolist()) <= set(many.rows.tolist())
 
 
-def test_score_rows_gives_the_scores_of_the_search(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    retriever = Bm25Retriever(build_segments(many_papers, [Bm25Builder()], cuts=(500,)))
-    query = Query(text="w2x w17x w90x")
-    answer = retriever.search(query, 30, Cancel())
-    rows = np.concatenate([answer.rows[::-1], [0, 1999]])
-    again = retriever.score_rows(query, rows)
-    np.testing.assert_allclose(again[:-2][::-1], answer.scores, rtol=1e-4)
-
-
-def test_rows_are_scored_alike_before_and_after_a_search(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    segments = build_segments(many_papers, [Bm25Builder()], cuts=(500,))
-    query, other = Query(text="w2x w17x w90x"), Query(text="w2x w88x")
-    rows = np.arange(0, 2000, 7)
-    fresh = [Bm25Retriever(segments).score_rows(one, rows) for one in (query, other)]
-    masked = np.arange(len(many_papers)) % 2 == 0
-    retriever = Bm25Retriever(segments, mask=lambda query: masked)
-    retriever.search(query, 30, Cancel())
-    assert fresh[0].any()
-    np.testing.assert_array_equal(retriever.score_rows(query, rows), fresh[0])
-    np.testing.assert_array_equal(retriever.score_rows(other, rows), fresh[1])
-
-
-def test_words_typed_in_one_context_are_scored_as_in_a_new_index(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    segments = build_segments(many_papers, [Bm25Builder()], cuts=(500,))
-    kept = Bm25Retriever(segments)
-    around = {"sentence": "w0x w2x w5x [CITATION]", "paper": CitingPaper(title="w17x w31x")}
-    # A word of the context that is typed, too, is weighed anew; the last text is of another place.
-    for text in ("w90x", "w90x w88x", "w2x", "w90x w2x", "w90x"):
-        query = Query(text=text, **around)  # type: ignore[arg-type]
-        one, other = (
-            kept.search(query, 40, Cancel()),
-            Bm25Retriever(segments).scores(query, Cancel()),
-        )
-        assert other is not None
-        assert one.scores.tolist() == other[one.rows].tolist()
-        assert one.scores.tolist() == sorted(other.tolist(), reverse=True)[:40]
-    elsewhere = Query(text="w90x", sentence="w88x w7x [CITATION]")
-    found = kept.search(elsewhere, 40, Cancel())
-    fresh = Bm25Retriever(segments).search(elsewhere, 40, Cancel())
-    assert found.rows.tolist() == fresh.rows.tolist()
-    assert found.scores.tolist() == fresh.scores.tolist()
-
-
 def test_parts_of_a_query_are_scored_alike_in_any_order(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
@@ -174,12 +125,6 @@ def test_rows_are_scored_by_all_terms_where_the_search_stops_earlier(
     retriever = Bm25Retriever(segments)
     retriever.search(query, 30, Cancel())
     np.testing.assert_array_equal(retriever.score_rows(query, rows), whole)
-
-
-def test_words_in_the_title_weigh_more(papers: list[Work], build_segments: BuildSegments) -> None:
-    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
-    assert found(retriever, Query(text="neural parser"))[0] == 7
-    assert found(retriever, Query(text="yield orchard"))[0] == 1
 
 
 def test_a_word_near_the_citation_weighs_more_than_a_far_one(
@@ -208,20 +153,6 @@ def test_an_acronym_finds_the_title_that_opens_with_it(
 ) -> None:
     retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
     assert found(retriever, Query(sentence="We evaluate on ORCH [CITATION]."))[0] == 1
-
-
-def test_folded_accents_match(papers: list[Work], build_segments: BuildSegments) -> None:
-    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
-    assert found(retriever, Query(text="cafe"))[0] == 5
-    assert found(retriever, Query(text="muller")) == [5]
-
-
-def test_an_empty_query_and_unknown_words_find_nothing(
-    papers: list[Work], build_segments: BuildSegments
-) -> None:
-    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
-    assert found(retriever, Query()) == []
-    assert found(retriever, Query(text="the of zzzz")) == []
 
 
 def test_dead_rows_and_masked_rows_are_never_returned(
@@ -261,15 +192,6 @@ def test_hits_are_explained_together_as_one_by_one(
     assert retriever.explain_all(query, [], [], []) == []
 
 
-def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegments) -> None:
-    cancel = Cancel()
-    cancel.set()
-    with pytest.raises(Cancelled):
-        Bm25Retriever(build_segments(papers, [Bm25Builder()])).search(
-            Query(text="yield"), 5, cancel
-        )
-
-
 def test_a_pasted_page_is_cut_to_its_strongest_terms(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
@@ -298,11 +220,6 @@ def test_a_killed_build_is_built_anew_into_the_same_index(
         assert (into / name).read_bytes() == (whole.index("bm25") / name).read_bytes()
 
 
-def test_fewer_works_than_announced_is_an_error(papers: list[Work], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="9 works were announced and 8 came"):
-        Bm25Builder().build(lambda: iter(papers), 9, tmp_path, lambda n: None)
-
-
 def test_a_cut_index_is_refused_with_a_cure(
     papers: list[Work], build_segments: BuildSegments
 ) -> None:
@@ -313,10 +230,3 @@ def test_a_cut_index_is_refused_with_a_cure(
         Bm25Retriever([view])
     assert caught.value.problem.code == "index-unreadable"
     assert "citewell library build" in caught.value.problem.hint
-
-
-def test_an_empty_segment_is_an_index_too(
-    papers: list[Work], build_segments: BuildSegments
-) -> None:
-    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()], cuts=(0, 8)))
-    assert found(retriever, Query(text="yield"))

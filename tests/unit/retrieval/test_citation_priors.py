@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from citewell.corpus.columns import title_keys
-from citewell.corpus.priors import Priors, read_priors, write_priors
+from citewell.corpus.priors import Priors, read_priors
 from citewell.model import CitewellError
 from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
 from citewell.retrieval.encoders.citation import WEIGHTS
@@ -50,18 +50,6 @@ def test_stored_vectors_give_the_signals_of_decoded_ones() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_passage_like_this_one_votes_for_what_it_cites() -> None:
-    found = signals(QueryVectors(EAST, EAST, NONE))
-    assert found["memory_passage_votes"][1] > found["memory_passage_votes"][2]
-    assert found["memory_passage_best"][1] == pytest.approx(1)
-    assert found["memory_topic_votes"][1] > found["memory_topic_votes"][2]
-
-
-def test_popularity_is_the_number_of_citing_papers() -> None:
-    found = signals(QueryVectors(EAST, EAST, NONE))["memory_popularity"]
-    np.testing.assert_allclose(found, np.log1p([2, 1, 1, 0]), rtol=1e-6)
-
-
 def test_the_citing_paper_is_no_evidence_for_itself() -> None:
     found = signals(QueryVectors(EAST, EAST, NONE, own=11))
     assert found["memory_popularity"][0] == pytest.approx(np.log(2))
@@ -83,13 +71,6 @@ def test_unknown_papers_stand_behind_all_others_in_the_blend() -> None:
     blend = CitationPriors.blend(memory.signals(QueryVectors(EAST, EAST, NONE)))
     assert np.isneginf(blend[1])
     assert np.isfinite(blend[[0, 2, 3]]).all()
-
-
-def test_priors_survive_the_file(tmp_path: Path) -> None:
-    write_priors(priors(), tmp_path / "priors.npz")
-    again = read_priors(tmp_path / "priors.npz")
-    for name in Priors.__struct_fields__:
-        np.testing.assert_array_equal(getattr(again, name), getattr(priors(), name))
 
 
 def test_priors_whose_arrays_disagree_are_refused(tmp_path: Path) -> None:
@@ -192,16 +173,6 @@ def test_the_best_papers_are_those_with_the_highest_blend_of_all(own: int) -> No
         found, scores = memory.ask(query_vectors).best(25, allowed)
         assert set(found.tolist()) == set(np.argsort(-blend)[:25].tolist())
         np.testing.assert_allclose(scores, blend[found], rtol=1e-5)
-
-
-def test_the_signals_of_some_papers_are_those_of_all() -> None:
-    made, vectors = many_priors()
-    memory = CitationPriors(made, vectors, np.ones(400, bool))
-    query_vectors = QueryVectors(*np.eye(8, dtype=np.float32)[:2], np.array([1, 2]), 1003)
-    every, some = memory.signals(query_vectors), memory.ask(query_vectors)
-    twice = np.array([5, 9, 5, 399])
-    np.testing.assert_allclose(some.of(twice), every[twice], rtol=1e-5)
-    np.testing.assert_allclose(some.of(np.array([5])), every[[5]], rtol=1e-5)
 
 
 @pytest.mark.parametrize("own", [0, 1003])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from citewell.engine.paper_groups import LEAST, clusters
+from citewell.engine.paper_groups import clusters
 
 
 def blobs(sizes: tuple[int, ...]) -> np.ndarray:
@@ -26,13 +26,3 @@ def test_a_row_of_zeros_is_in_no_group() -> None:
     found = clusters(rows, 2)
     assert found[3] == -1
     assert (np.delete(found, 3) >= 0).all()
-
-
-def test_no_group_is_smaller_than_the_least() -> None:
-    found = clusters(blobs((20, 20, 1)), 3)
-    assert np.bincount(found).min() >= LEAST
-
-
-def test_few_and_no_rows_have_groups() -> None:
-    assert clusters(np.zeros((0, 4), np.float32), 5).tolist() == []
-    assert clusters(np.ones((2, 4), np.float32), 5).tolist() == [0, 0]

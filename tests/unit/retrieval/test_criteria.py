@@ -69,11 +69,6 @@ def test_the_year_itself_counts_more_than_the_years_beside_it(retriever: Criteri
     assert rows == exact + beside, "none of unknown year"
 
 
-def test_an_open_range_has_no_years_beside_it(retriever: Criteria) -> None:
-    rows = found(retriever, year_from=2018)
-    assert rows == [row for row in range(60) if row % 4 in {1, 2}]
-
-
 def test_the_topic_decides_between_papers_that_meet_the_same(retriever: Criteria) -> None:
     rows = found(retriever, authors=("Ruiz",), topic="orchards")
     by_ruiz = [row for row in rows if row % 3]

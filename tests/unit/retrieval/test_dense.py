@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +9,11 @@ from numpy.typing import NDArray
 
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Query, Work
-from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.cancel import Cancel
 from citewell.retrieval import scan
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.dense_build import DenseBuilder, quantise
-from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.encoders.contract import Paper
-from citewell.retrieval.scan import usearch_index
 
 BuildSegments = Callable[..., list[SegmentView]]
 
@@ -90,26 +87,6 @@ def test_the_graph_finds_the_nearest_papers_too(
         assert len(set(answer.rows.tolist()) & set(exact(many_papers, query, 50))) >= 48
 
 
-def test_the_graph_is_asked_with_vectors_of_length_one(
-    many_papers: list[Work], build_segments: BuildSegments, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Half-precision kernels of some processors overflow on longer ones; others hide it.
-    lengths: list[float] = []
-    index = usearch_index().Index
-
-    class Recorded(index):  # type: ignore[misc, valid-type]
-        def search(self, query: NDArray[np.float32], *rest: Any, **named: Any) -> Any:
-            lengths.append(float(np.linalg.norm(query)))
-            return super().search(query, *rest, **named)
-
-    monkeypatch.setattr(usearch_index(), "Index", Recorded)
-    builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
-    retriever = DenseRetriever(build_segments(many_papers, [builder]), HashedWords())
-    for query in QUERIES[:3]:
-        retriever.search(query, 50, Cancel())
-    assert lengths == pytest.approx([1.0] * 3, abs=1e-3)
-
-
 def test_a_graph_of_several_threads_finds_the_nearest_papers_too(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
@@ -124,15 +101,6 @@ def test_a_graph_of_several_threads_finds_the_nearest_papers_too(
     assert found >= 0.94 * 150
 
 
-def test_one_thread_builds_the_same_graph_each_time(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
-    views = [build_segments(many_papers, [builder])[0] for _ in range(2)]
-    first, second = ((view.index("dense") / "graph.usearch").read_bytes() for view in views)
-    assert first == second
-
-
 def test_a_filter_is_met_in_full_where_there_is_a_graph(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
@@ -142,35 +110,6 @@ def test_a_filter_is_met_in_full_where_there_is_a_graph(
     retriever = DenseRetriever([view], HashedWords(), mask=lambda query: allowed)
     rows = retriever.search(QUERIES[0], 50, Cancel()).rows
     assert len(rows) == 25 and allowed[rows].all()
-
-
-def test_a_batch_answers_as_single_searches(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    retriever = DenseRetriever(
-        build_segments(many_papers, [DenseBuilder(HashedWords())]), HashedWords()
-    )
-    batch = retriever.search_batch(QUERIES, 20, Cancel())
-    for query, answer in zip(QUERIES, batch, strict=True):
-        single = retriever.search(query, 20, Cancel())
-        assert answer.rows.tolist() == single.rows.tolist()
-    assert len(batch[3].rows) == 0
-
-
-def test_dead_and_masked_rows_are_never_returned(
-    many_papers: list[Work], build_segments: BuildSegments
-) -> None:
-    [view] = build_segments(many_papers, [DenseBuilder(HashedWords())])
-    best = exact(many_papers, QUERIES[0], 2)
-    dead = np.zeros(len(many_papers), np.bool_)
-    dead[best[0]] = True
-    buried = SegmentView(path=view.path, base=0, count=view.count, dead=dead)
-    allowed = np.ones(len(many_papers), np.bool_)
-    allowed[best[1]] = False
-    retriever = DenseRetriever([buried], HashedWords(), mask=lambda query: allowed)
-    rows = retriever.search(QUERIES[0], 30, Cancel()).rows.tolist()
-    assert not set(best) & set(rows)
-    assert len(rows) == 30
 
 
 def test_vectors_are_the_encoders_within_the_error_of_int8(
@@ -229,24 +168,6 @@ def test_a_foreign_index_is_refused_with_a_cure(
     with pytest.raises(CitewellError) as caught:
         DenseRetriever([view], HashedWords())
     assert caught.value.problem.code == "index-unreadable"
-
-
-def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegments) -> None:
-    cancel = Cancel()
-    cancel.set()
-    retriever = DenseRetriever(build_segments(papers, [DenseBuilder(HashedWords())]), HashedWords())
-    with pytest.raises(Cancelled):
-        retriever.search(Query(text="yield"), 3, cancel)
-
-
-def test_an_empty_segment_and_a_paper_without_words_do_no_harm(
-    papers: list[Work], build_segments: BuildSegments, encoder_weights: Path
-) -> None:
-    encoder = CitationEncoder(encoder_weights)
-    blank = Work(id="t:blank", title="", abstract="")
-    segments = build_segments([*papers, blank], [DenseBuilder(encoder)], cuts=(0,))
-    answer = DenseRetriever(segments, encoder).search(Query(text="apple trees"), 5, Cancel())
-    assert answer.rows[0] == 0 and np.isfinite(answer.scores).all()
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 8, 70])

@@ -73,17 +73,3 @@ def test_title_author_year_and_the_name_before_a_colon_name_a_paper(retriever, t
 def test_a_longer_text_is_no_list_of_names_but_may_be_a_title(retriever):
     assert found(retriever, "what he said of orchards") == [6]
     assert found(retriever, "as long as it was dry the orchards of brandt grew") == []
-
-
-def test_fewer_are_the_head_of_more_and_a_batch_answers_alike(retriever):
-    assert found(retriever, "long", 2) == [2, 3]
-    queries = [Query(text="long"), Query(), Query(sentence="Long [CITATION].")]
-    lists = [answer.rows.tolist() for answer in retriever.search_batch(queries, 10, Cancel())]
-    assert lists == [[2, 3, 0], [], []]
-
-
-def test_a_hit_says_which_fields_are_named(retriever):
-    query = Query(text="brandt orch 2015")
-    assert retriever.explain(query, 0, 1, 9.0).fields == ("title", "authors", "year")
-    assert retriever.explain(query, 1, 2, 3.0).fields == ("year",)
-    assert retriever.explain(Query(text="sprig"), 4, 1, 9.0).fields == ("name",)

@@ -12,12 +12,11 @@ from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
 from citewell.retrieval import attributes
-from citewell.retrieval.attributes import YEAR, Between, passes, venue_named
+from citewell.retrieval.attributes import passes
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.facets import Facets, FacetsBuilder, KindsAndLanguages
 from citewell.retrieval.filters import Filters
-from citewell.retrieval.structure import structured
 from citewell.sources.values import record_line
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
@@ -129,12 +128,6 @@ def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters
     assert rows(old, venue="JMLR 2017") == [5]
 
 
-def test_filters_join_and_no_filter_allows_all(filters: Filters) -> None:
-    assert rows(filters, venue="NIPS", year_from=2000) == [1, 2]
-    assert rows(filters, author="LeCun", venue="NeurIPS", year_to=2000) == [0]
-    assert filters(Query(text="attention")) is None
-
-
 def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
     problem = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
     assert problem is not None and problem.code == "filter-empty"
@@ -147,13 +140,6 @@ def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
     words = filters.empty(Query(text="x", author="LeCun"))
     assert words is not None and "None of the 2 papers by 'LeCun'" in words.message
     assert filters.empty(Query(text="x")) is None
-
-
-def test_a_venue_with_a_year_is_read_as_both() -> None:
-    assert venue_named("NeurIPS 2017")[1:] == (Between(YEAR, 2017, 2017),)
-    assert venue_named("ICLR'18")[1:] == (Between(YEAR, 2018, 2018),)
-    assert venue_named("ICML99")[1:] == (Between(YEAR, 1999, 1999),)
-    assert all(one.field != YEAR for one in venue_named("Area 51"))
 
 
 STATED = [
@@ -233,31 +219,3 @@ def test_kinds_and_languages(
     assert {STATED[row].id for row in rows(stated, **parameters)} == works
     query = Query(**parameters)  # type: ignore[arg-type]
     assert {work.id for work in STATED if passes(query, work)} == works
-
-
-def test_a_kind_that_no_paper_has_is_named(stated: Filters) -> None:
-    problem = stated.empty(Query(kind="chair"))
-    assert problem is not None and "of the kind 'chair'" in problem.message
-    assert "inproceedings" in problem.hint
-    problem = stated.empty(Query(language="fr", strict_language=True))
-    assert problem is not None and "in the language 'fr'" in problem.message
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "filters"),
-    [
-        ("chairs type:article", "chairs", {"kind": "article"}),
-        ("chairs kind:thesis", "chairs", {"kind": "thesis"}),
-        ("chairs language:German", "chairs", {"language": "de"}),
-        ("language:de", "", {"language": "de"}),
-        ('chairs keyword:"graph theory"', "chairs", {"keyword": "graph theory"}),
-        ("keyword:cs.CL", "", {"keyword": "cs.CL"}),
-        ("chairs language:Klingon", "chairs language:Klingon", {}),
-    ],
-)
-def test_fields_that_filter(text: str, words: str, filters: dict[str, str]) -> None:
-    query = structured(Query(text=text))
-    assert query.text == words
-    assert {n: v for n in ("kind", "language", "keyword") if (v := getattr(query, n))} == filters
-    # An option goes before a field.
-    assert structured(Query(text=text, kind="book")).kind == "book"

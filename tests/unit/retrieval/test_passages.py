@@ -58,34 +58,11 @@ def test_a_pair_of_words_before_the_mark_tells_more_than_the_words_alone() -> No
     assert pair > apart
 
 
-def test_typed_words_are_looked_up_too() -> None:
-    found = signals(Query(text="glove embeddings"))
-    assert found["profile_best"][1] > found["profile_best"][0]
-
-
 def test_what_the_citing_paper_itself_says_is_no_evidence() -> None:
     query = Query(sentence="We use the Adam optimizer [CITATION].")
     with_own, without = signals(query), signals(query, own=ONE)
     assert without["profile_best"][0] < with_own["profile_best"][0]
     assert without["profile_best"][0] > 0  # the other paper says "Adam" as well
-
-
-def test_several_citations_in_such_words_add_up() -> None:
-    found = signals(Query(sentence="embeddings [CITATION]"))
-    assert found["profile_sum"][1] > found["profile_best"][1]
-
-
-def test_an_empty_index_and_an_empty_query_say_nothing() -> None:
-    assert not Profiles(gather_passages([])).signals(Query(text="adam"), 0, KEYS).any()
-    assert not Profiles(INDEX).signals(Query(), 0, KEYS).any()
-
-
-def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
-    write_passages(INDEX, tmp_path / "p.npz")
-    again = read_passages(tmp_path / "p.npz")
-    query = Query(sentence="GloVe embeddings [CITATION]")
-    expected = Profiles(INDEX).signals(query, 0, KEYS)
-    np.testing.assert_array_equal(Profiles(again).signals(query, 0, KEYS), expected)
 
 
 @pytest.mark.parametrize("array", ["word_starts", "passage", "citing"])

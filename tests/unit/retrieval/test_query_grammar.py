@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.query_grammar.words import asks_for_papers, is_titled
+from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.structure import Reading, read_query
 
 NOW = 2024
@@ -176,14 +176,6 @@ def test_years(text: str, low: int | None, high: int | None, is_filter: bool) ->
     assert found.filters == {name: year for name, year in bounds.items() if year is not None}
 
 
-def test_several_conditions_and_the_words_that_are_searched() -> None:
-    found = read("vaswani or LeCun 2017 attention NeurIPS")
-    assert conditions_of("LeCun 2017 attention NeurIPS") == {
-        "authors": ("LeCun",), "year_from": 2017, "year_to": 2017, "venues": ("NeurIPS",),
-    }  # fmt: skip
-    assert found.words == "vaswani or LeCun 2017 attention"
-
-
 def test_the_parts_are_ranges_of_the_text_and_do_not_overlap() -> None:
     text = 'Papers by Yann LeCun at NeurIPS since 2015 "graph attention" -survey'
     parts = read(text).understood.parts
@@ -214,11 +206,6 @@ def test_years_and_names_in_a_sentence_are_no_conditions(text: str) -> None:
     found = read(text)
     assert found.understood.parts == ()
     assert found.filters == {}
-
-
-def test_a_surname_with_a_year_is_searched_as_it_stands() -> None:
-    assert read("lecun 1998").has_bare_names_only
-    assert not read("papers by lecun of 1998").has_bare_names_only
 
 
 @given(st.text())
@@ -272,9 +259,3 @@ def test_a_surname_of_two_words_is_one_name() -> None:
 
     read = read_query("van horn attention", WithVanHorn(), NOW).understood.query
     assert (read.authors, read.topic) == (("van horn",), "attention")
-
-
-def test_a_title_names_a_kind_in_singular_or_plural_unless_it_studies_the_thing() -> None:
-    assert is_titled("surveys of orchards".split(), "survey")
-    assert is_titled("orchards a review".split(), "review")
-    assert not is_titled("ratings in product reviews".split(), "review")

@@ -20,12 +20,6 @@ def test_cosines_are_those_of_the_decoded_rows() -> None:
     assert found[600] == 0
 
 
-def test_no_rows_have_no_cosines() -> None:
-    vectors = CodedVectors(np.zeros((0, 24), np.int8))
-    assert len(vectors) == 0
-    assert vectors.cosines(np.ones(24, np.float32)).shape == (0,)
-
-
 def test_the_nearest_rows_are_those_of_the_exact_cosines() -> None:
     random = np.random.default_rng(1)
     # Rows that are nearly alike: the rounded vector alone would order them otherwise.

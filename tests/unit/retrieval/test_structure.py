@@ -61,24 +61,9 @@ def test_a_question_is_searched_by_its_topic(text: str, words: str) -> None:
     assert structured(Query(text=text)).text == words
 
 
-def test_author_and_venue_are_read_with_and_without_quotes() -> None:
-    read = structured(Query(text='author:ruiz parsing venue:"Great Hall"'))
-    assert (read.text, read.author, read.venue) == ("parsing", "ruiz", "Great Hall")
-
-
-def test_filters_that_are_set_stay() -> None:
-    read = structured(Query(text="parsing since 2019", year_from=2000))
-    assert read.year_from == 2000
-
-
 def test_the_last_years_count_from_the_citing_paper() -> None:
     query = Query(text="parsing last 3 years", paper=CitingPaper(year=2015))
     assert structured(query).year_from == 2012
-
-
-def test_only_typed_words_are_read() -> None:
-    query = Query(sentence="Since 2019 author:ruiz [CITATION]")
-    assert structured(query) is query
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.encoders.wordpiece import TOKENIZER, UNKNOWN, WordPiece
+from citewell.retrieval.encoders.wordpiece import TOKENIZER, WordPiece
 
 CUTTER = WordPiece()
 TEXTS = (
@@ -28,13 +28,6 @@ def test_tokens_are_those_of_the_library(text: str) -> None:
     known.no_truncation()
     known.no_padding()
     assert WordPiece().encode(text) == known.encode(text, add_special_tokens=False).ids
-
-
-def test_words_are_cut_into_the_longest_known_pieces() -> None:
-    cutter = WordPiece()
-    assert cutter.encode("Embeddings") == cutter.encode("embeddings")
-    pieces = cutter.encode("unaffable")
-    assert len(pieces) > 1 and UNKNOWN not in pieces
 
 
 def test_a_mark_in_the_text_is_text() -> None:

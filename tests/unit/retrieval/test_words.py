@@ -8,12 +8,6 @@ from hypothesis import strategies as st
 from citewell.retrieval.words import LONGEST_TEXT, Words, split
 
 
-def test_words_are_lower_case_runs_of_letters_and_digits() -> None:
-    assert split("Word2Vec: state-of-the-art (2013)!") == [
-        b"word2vec", b"state", b"of", b"the", b"art", b"2013",
-    ]  # fmt: skip
-
-
 def test_accents_and_compatibility_forms_are_folded() -> None:
     assert split("Café ﬁeld, naïve—Müller") == [b"cafe", b"field", b"naive", b"muller"]
 
@@ -47,19 +41,6 @@ def test_many_texts_at_once_give_the_words_of_each(passes: list[list[str]]) -> N
     for texts in passes:
         assert read(words, texts) == [split(text) for text in texts]
     assert len(set(words.since(0))) == len(words)
-
-
-def test_texts_beyond_one_batch_keep_their_bounds() -> None:
-    texts = [f"Word{number} and café {number % 7} " * 40 for number in range(3000)]
-    assert read(Words(), texts) == [split(text) for text in texts]
-
-
-def test_a_word_keeps_its_number() -> None:
-    words = Words()
-    first = words.encode(["alpha Beta", ""])[0].tolist()
-    again = words.encode(["BETA gamma alpha"])[0].tolist()
-    assert again == [first[1], 2, first[0]]
-    assert words.since(2) == [b"gamma"]
 
 
 def test_a_text_without_end_is_cut() -> None:

@@ -1,7 +1,6 @@
 """Author lists that a source cut: a complete list wins, and names beyond the cut are not wrong."""
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.identifiers import plain_arxiv_venue
 from citewell.model.names import is_cut
 from citewell.sources.combine import combine, fill_gaps, records_of
 from citewell.verification.people import Difference, compare_people
@@ -44,11 +43,3 @@ def test_names_after_a_cut_are_not_compared():
     assert compare_people(TWELVE, TWELVE[:10]).difference is Difference.ADDED
     short = (*TWELVE[:8], *TWELVE[10:])
     assert compare_people(short, TWELVE[:10], more=True).difference is Difference.REPLACED
-
-
-def test_a_stamp_of_arxiv_is_the_journal_of_a_preprint():
-    plain = "arXiv preprint arXiv:2110.14168"
-    assert plain_arxiv_venue("rXiv:2110.14168v2 [cs.LG] 18 Nov 2021") == plain
-    assert plain_arxiv_venue("arXiv:2110.14168 [cs, stat]") == plain
-    for other in (plain, "arXiv: Learning", "bioRxiv", "Nature", ""):
-        assert plain_arxiv_venue(other) == other

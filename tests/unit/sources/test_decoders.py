@@ -51,10 +51,6 @@ def test_a_book_of_mathematics_has_its_subtitle_and_publisher() -> None:
     assert (article.doi, article.journal) == ("10.1000/kettles.cohomology", "Annals of Kettles")
 
 
-def test_no_result_of_zbmath_is_an_empty_answer() -> None:
-    assert zbmath.decode_search(b'{"result": null, "status": {"status_code": 404}}') == []
-
-
 def test_a_book_of_several_publishers_names_none() -> None:
     work = made(open_library.work_of_book(RECORDS["open-library"][1], DAY))
     assert work.title == "The Patience of Kettles: A natural history" and not work.publisher

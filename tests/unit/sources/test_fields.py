@@ -36,11 +36,6 @@ def test_the_field_of_a_question_chooses_the_sources(
     assert {"crossref", "openalex"} <= found, "a source of every field is always asked"
 
 
-def test_where_no_source_covers_the_field_all_of_them_are_asked() -> None:
-    only = {"pubmed": AVAILABLE["pubmed"]}
-    assert sources_for(fields_of(["neural machine translation models"]), only) == ("pubmed",)
-
-
 def test_keywords_are_the_rarest_words_in_the_order_of_the_question() -> None:
     question = "Could you list research that uses quantization of large language models?"
     words = words_of(question)

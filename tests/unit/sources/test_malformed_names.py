@@ -70,8 +70,3 @@ def test_a_malformed_name_is_found_with_its_reason(author: Author, reason: str) 
 )
 def test_an_unusual_name_is_sound(author: Author) -> None:
     assert malformed_name((SOUND, author)) is None
-
-
-def test_a_name_that_occurs_twice_and_an_empty_list_are_sound() -> None:
-    assert malformed_name((SOUND, SOUND)) is None
-    assert malformed_name(()) is None

@@ -21,13 +21,6 @@ def record(source: str, **fields: object) -> Work:
     return Work(**{**facts, **fields})  # type: ignore[arg-type]
 
 
-def test_a_field_on_which_all_agree_names_them_all() -> None:
-    merged = merge([record("crossref"), record("openalex"), record("dblp")])
-    (value,) = merged.values_by_field["year"]
-    assert (value.text, value.sources) == ("2020", ("crossref", "openalex", "dblp"))
-    assert merged.conflicts == {}
-
-
 def test_a_contradiction_stays_visible_and_the_most_trusted_source_is_shown() -> None:
     merged = merge([record("openalex", year=2023), record("crossref"), record("dblp")])
     assert merged.work.year == 2020
@@ -54,12 +47,6 @@ def test_a_wrong_title_under_the_right_doi_is_told_with_its_source() -> None:
     ]  # fmt: skip
 
 
-def test_every_source_stands_in_the_record() -> None:
-    merged = merge([record("openalex", doi=""), record("crossref")])
-    assert {origin.source for origin in merged.work.provenance} == {"crossref", "openalex"}
-    assert {"crossref:1", "openalex:1"} <= set(merged.work.same_as) | {merged.work.id}
-
-
 def test_a_retraction_of_one_source_marks_the_work_and_keeps_the_notice() -> None:
     merged = merge([record("openalex"), record("crossref", retracted=True, notice="10.5555/n")])
     assert merged.work.retracted and merged.work.notice == "10.5555/n"
@@ -75,12 +62,6 @@ def test_records_meet_by_doi_by_arxiv_and_by_title_with_a_name() -> None:
     groups = same_works([both, by_doi, by_arxiv, titled, stranger])
     ids = [[work.id for work in group] for group in groups]
     assert ids == [["semantic-scholar:1", "crossref:1", "arxiv:1", "dblp:1"], ["openalex:1"]]
-
-
-def test_short_titles_alone_make_nobody_the_same() -> None:
-    one = record("dblp", doi="", title="Kettles")
-    other = msgspec.structs.replace(one, id="openalex:2", year=1999)
-    assert len(same_works([one, other])) == 2
 
 
 OWN = Work(

@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from citewell.model import Provenance, Work
-from citewell.sources.combine import source_trust, work_trust
 from citewell.sources.contract import Answer, Matched, NoMatch, Source, SourcePolicy
 from citewell.sources.registry import (
     SOURCES,
@@ -57,12 +56,6 @@ def test_it_is_allowed_offered_and_named_in_the_question() -> None:
     assert "kettles" in allowed(["all"])[0] and "kettles" in suggested()
     assert source_named("kettles") is Kettles
     assert host_of("kettles") in consent_question(("kettles",))
-
-
-def test_it_is_trusted_as_its_row_says() -> None:
-    assert source_trust("kettles") == 88
-    assert work_trust(Work(id="x", title="T", provenance=(Provenance("kettles", "1"),))) == 88
-    assert source_trust("nobody") < source_trust("crossref")
 
 
 async def test_it_is_asked_for_records_and_for_retractions() -> None:

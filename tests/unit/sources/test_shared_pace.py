@@ -52,24 +52,6 @@ def pair(tmp_path: Path, clock: Clock) -> tuple[SharedPace, SharedPace]:
     )
 
 
-async def test_turns_are_given_in_order_whoever_asks(
-    pair: tuple[SharedPace, SharedPace], clock: Clock, tmp_path: Path
-) -> None:
-    one, other = pair
-    assert [await pace.reserve(3.0) for pace in (one, other, other, one)] == [0, 3, 6, 9]
-    assert await SharedPace(tmp_path, "arxiv", "arXiv", clock).reserve(3.0) == 0
-    clock.now += 100
-    assert await other.reserve(3.0) == 0
-
-
-async def test_a_turn_is_no_earlier_than_the_process_itself_allows(
-    pair: tuple[SharedPace, SharedPace],
-) -> None:
-    one, other = pair
-    assert await one.reserve(3.0, after=2.0) == 2
-    assert await other.reserve(3.0, after=2.0) == 5
-
-
 async def test_a_turn_that_was_not_used_is_used_later_unless_another_one_follows_it(
     pair: tuple[SharedPace, SharedPace], clock: Clock
 ) -> None:
@@ -175,15 +157,6 @@ async def test_a_damaged_file_is_replaced(
     (tmp_path / FILE).write_bytes(content)
     one, other = pair
     assert [await one.reserve(3.0), await other.reserve(3.0)] == [0, 3]
-
-
-async def test_a_file_that_is_deleted_is_replaced(
-    tmp_path: Path, pair: tuple[SharedPace, SharedPace]
-) -> None:
-    one, other = pair
-    await one.reserve(3.0)
-    (tmp_path / FILE).unlink()
-    assert [await other.reserve(3.0), await one.reserve(3.0)] == [0, 3]
 
 
 async def test_a_process_that_dies_in_the_middle_holds_up_nobody(

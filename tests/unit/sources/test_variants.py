@@ -1,7 +1,7 @@
 """Merging keeps what every record says, so that no credible record is lost."""
 
 from citewell.model import Author, Provenance, Work
-from citewell.sources.combine import combine, records_of, same_content, statements, update
+from citewell.sources.combine import combine, records_of
 
 ASH, BEECH, CEDAR = Author("Ash", "Ann"), Author("Beech", "Ben"), Author("Cedar", "Cy")
 
@@ -11,10 +11,6 @@ def record(source, **fields):
               "booktitle": "International Conference on Machine Learning",
               "kind": "inproceedings"}  # fmt: skip
     return Work(id=f"{source}:1", provenance=(Provenance(source, "1"),), **values | fields)
-
-
-def test_records_that_agree_leave_no_variant():
-    assert combine([record("dblp"), record("acl-anthology")]).variants == ()
 
 
 def test_a_record_that_disagrees_is_kept_in_what_it_says_otherwise():
@@ -44,29 +40,6 @@ def test_accents_and_case_are_no_disagreement():
     assert not combine(
         [record("dblp", authors=plain), record("crossref", authors=accented)]
     ).variants
-
-
-def test_records_that_say_the_same_share_a_variant():
-    other = {"year": 2021}
-    merged = combine(
-        [record("acl-anthology"), record("dblp", **other), record("openalex", **other)]
-    )
-    (variant,) = merged.variants
-    assert set(variant.sources) == {"dblp", "openalex"}
-
-
-def test_variants_survive_further_merging():
-    first = combine([record("acl-anthology"), record("dblp", authors=(BEECH, ASH))])
-    second = combine([first, record("openalex", authors=(CEDAR,))], first.id)
-    lists = {one.authors for one in statements(second)}
-    assert lists == {(ASH, BEECH), (BEECH, ASH), (CEDAR,)}
-
-
-def test_a_source_that_speaks_again_replaces_what_it_said():
-    held = combine([record("acl-anthology"), record("dblp", authors=(BEECH, ASH))])
-    renewed = update(held, [record("dblp")])
-    assert renewed.variants == ()
-    assert same_content(renewed, combine([record("acl-anthology"), record("dblp")]))
 
 
 def test_a_damaged_author_list_yields_to_a_sound_one():

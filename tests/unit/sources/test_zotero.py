@@ -47,14 +47,6 @@ def test_what_is_refused_is_a_value_with_the_reason(zotero, traits, code, words)
     assert problem.hint
 
 
-def test_an_export_without_end_is_broken_off_at_its_bound(zotero):
-    start = time.monotonic()
-    problem = pull(zotero(flood=True).url, seconds=60.0)
-    assert isinstance(problem, Problem)
-    assert "too large" in problem.message
-    assert time.monotonic() - start < 30
-
-
 @pytest.mark.parametrize("manner", ["time", "given up"])
 def test_an_export_without_end_is_broken_off_in_time(zotero, manner):
     start = time.monotonic()

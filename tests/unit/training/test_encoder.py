@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from citewell.retrieval.encoders.transformer import HEADS, Transformer
-from citewell.retrieval.encoders.wordpiece import CLS, MASK, SEP, WordPiece
-from citewell_corpus.compact.library import read_vectors
+from citewell.retrieval.encoders.wordpiece import CLS, SEP, WordPiece
 from citewell_lab.training.data import CitationContext, TrainingPaper
 from citewell_lab.training.pairs import Citations
 from citewell_lab.training.works import merged
@@ -20,9 +19,7 @@ from citewell_lab.training.encoder import (
     Trainer,
     TrainingExamples,
     examples,
-    padded,
     paper_tokens,
-    write_codes,
 )
 from citewell_lab.training.network import Network, fresh, save
 
@@ -87,6 +84,7 @@ def test_what_a_paper_cites_is_never_a_wrong_answer(data: TrainingExamples) -> N
     assert bool(trainer._cites(papers, rows).all())
 
 
+@pytest.mark.nightly
 def test_training_brings_passages_to_the_works_that_they_cite(data: TrainingExamples) -> None:
     # Without what is known of the lists, so that the other works are wrong answers.
     alone = TrainingExamples(
@@ -112,16 +110,3 @@ def test_the_file_is_read_as_the_network_reads(data: TrainingExamples, tmp_path:
     for tokens, expected in zip(data.passages[:6], trained, strict=True):
         found = reader.read(tokens[tokens != 0].tolist())
         assert float(found @ expected / np.linalg.norm(found)) > 0.995
-
-
-def test_vectors_of_works_are_kept_in_half_a_byte_a_number(tmp_path: Path) -> None:
-    vectors = np.random.default_rng(0).normal(size=(5, 384)).astype(np.float32)
-    write_codes(tmp_path, [f"w{n}" for n in range(5)], vectors)
-    names, found = read_vectors(tmp_path, 128)
-    assert names == [f"w{n}" for n in range(5)]
-    for one, other in zip(found.astype(np.float32), vectors[:, :128], strict=True):
-        assert one @ other / np.linalg.norm(one) / np.linalg.norm(other) > 0.985
-
-
-def test_texts_are_padded_with_nothing() -> None:
-    assert padded([[CLS, 7], [CLS, MASK, 9]]).tolist() == [[CLS, 7, 0], [CLS, MASK, 9]]

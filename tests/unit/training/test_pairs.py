@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell_lab.training.data import CitationContext, TrainingPaper, read_contexts
-from citewell_lab.training.pairs import Citations, load, role, weight
-from citewell_lab.training.priors import PASSAGES_PER_PAPER, chosen_passages
+from citewell_lab.training.data import CitationContext, TrainingPaper
+from citewell_lab.training.pairs import Citations, load, role
 from citewell_lab.training.questions import PER_GOLD, PER_PAPER, training_contexts, tuning_contexts
 from citewell_lab.training.works import merged
 
@@ -83,26 +82,6 @@ def test_a_citation_without_an_id_is_matched_by_title_and_author(data: Path) -> 
     assert {c.id: c.gold for c in found if c.id not in ("c1", "c2")} == {"c11": ("p6",)}
 
 
-def test_one_work_in_two_lists_is_one_work() -> None:
-    again = replace(PAPERS[2], id="other", abstract="Trees.", authors=("A. Pear",))
-    namesake = replace(PAPERS[2], id="third", authors=("Bo Fig",))
-    works = merged([*PAPERS, again, namesake])
-    assert works.row["other"] == 2 and works.papers[2].abstract == "Trees."
-    assert works.row["third"] == len(PAPERS)
-
-
-def test_a_marker_counts_its_papers(data: Path) -> None:
-    path = data / "contexts" / "train.jsonl.gz"
-    write(path, [record(1, group_keys=["1", "2", "3"]), record(2, group_gold_ids=["p1", "p2"])])
-    assert [c.group for c in read_contexts(path)] == [3, 2]
-
-
-def test_latex_counts_more_and_a_marker_with_many_papers_less() -> None:
-    latex = replace(CONTEXT, form="latex")
-    assert weight(latex) == 3 * weight(CONTEXT)
-    assert weight(replace(CONTEXT, group=4)) == pytest.approx(weight(CONTEXT) / 2)
-
-
 def papers_of(form: str, origin: str) -> list[CitationContext]:
     return [
         replace(CONTEXT, id=f"{n}", paper=f"repo|{n}", title=f"Pruning, Volume {n}", form=form,
@@ -141,13 +120,3 @@ def test_what_tunes_teaches_nothing() -> None:
     tuning = {c.paper for c in tuning_contexts(citations)}
     assert tuning
     assert not tuning & {c.paper for c in training_contexts(citations, 10_000)}
-
-
-def test_passages_come_from_different_papers_latex_before_text_of_pdfs() -> None:
-    same = [replace(CONTEXT, id=f"s{n}") for n in range(PASSAGES_PER_PAPER)]
-    other = replace(CONTEXT, id="o", paper="owner/repo|other", group=4)
-    latex = replace(CONTEXT, id="l", paper="owner/repo|third", form="latex")
-    kept = [c.id for c in chosen_passages([*same, other, latex])]
-    assert kept[0] == "l"
-    assert kept[2] == "o"
-    assert len(kept) == PASSAGES_PER_PAPER

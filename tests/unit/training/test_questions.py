@@ -11,7 +11,7 @@ from citewell.ranking.features import feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_lab.training.data import CitationContext, TrainingPaper
 from citewell_lab.training.head import EASY, HARD, thinned
-from citewell_lab.training.questions import CandidateQuestion, CitingFacts, ask, tabulate
+from citewell_lab.training.questions import CandidateQuestion, CitingFacts, ask
 
 NONE = np.zeros(0, np.int64)
 
@@ -37,14 +37,6 @@ def questions() -> list[CandidateQuestion]:
                           np.array([(n + 1) % 5]), NONE)
         for n in range(7)
     ]  # fmt: skip
-
-
-def test_processes_give_the_table_that_one_process_gives() -> None:
-    one, several = tabulate(WORLD, questions()), tabulate(WORLD, questions(), jobs=3)
-    np.testing.assert_array_equal(one.features, several.features)
-    np.testing.assert_array_equal(one.right, several.right)
-    assert one.size.tolist() == several.size.tolist() == [4] * 7
-    assert one.papers == several.papers == tuple(f"paper {n}" for n in range(7))
 
 
 def test_a_training_question_keeps_what_is_right_and_a_sample_of_the_rest() -> None:

@@ -29,6 +29,7 @@ def papers(count: int) -> list[TrainingPaper]:
     return found
 
 
+@pytest.mark.nightly
 def test_the_fitted_table_gives_the_vectors_of_works(tmp_path: Path) -> None:
     vocabulary = Vocabulary(WORDS)
     works = papers(3000)

@@ -5,29 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from msgspec.structs import replace
 
-from citewell.llm.versions import Version
-from citewell.model import Problem
 from citewell_lab.evaluation.statistics import Estimate
 from citewell_lab.tuning.compare_models import RANKER, Compared, ModelComparison
-from citewell_lab.tuning.metric import MetricWeights
-from citewell_lab.tuning.page import attempts_chart, models_chart
-from citewell_lab.tuning.plan import Step, Tuning
-
-VERSION = Version(program="pick", version="builtin", instructions="Pick.")
-TUNING = Tuning(
-    program="pick", model="m", created="2026-01-01", weights=MetricWeights(), threshold=0.9, sizes={},
-    started=VERSION, ended=VERSION, ranker={}, before={}, after={}, valid=0.5,
-)  # fmt: skip
-
-
-def step(number: int, after: float | None, *, accepted: bool = False) -> Step:
-    problem = None if after is not None else Problem("llm-down", "No <answer>.", "Start it.")
-    return Step(
-        number=number, optimizer="mipro", fooled=3, before=0.5, after=after, accepted=accepted,
-        problem=problem,
-    )  # fmt: skip
+from citewell_lab.tuning.page import models_chart
 
 
 def inside(text: str) -> ET.Element:
@@ -41,34 +22,6 @@ def inside(text: str) -> ET.Element:
         if one.get("width"):
             assert float(one.get("x", 0)) + float(one.get("width", 0)) <= width
     return root
-
-
-def titles(root: ET.Element) -> list[str]:
-    return [one.text or "" for one in root.iter("title")]
-
-
-@pytest.mark.parametrize("count", [1, 3, 40])
-def test_every_attempt_has_its_mark(count: int) -> None:
-    steps = [step(n, 0.5 + n / 100, accepted=n == 2) for n in range(1, count + 1)]
-    root = inside(attempts_chart(replace(TUNING, steps=tuple(steps))))
-    found = titles(root)
-    assert found.pop(0) == "threshold: 0.9"
-    assert len(found) == count + 1 and found[0] == "first version: 0.500"
-    assert found[1] == "attempt 1, mipro: 0.510, not accepted"
-    circles = list(root.iter("circle"))
-    heights = [float(one.get("cy", 0)) for one in circles]
-    assert heights == sorted(heights, reverse=True), "higher is better"
-    assert [one.get("class") for one in circles].count("yes") == 1 + (count >= 2)
-
-
-def test_an_attempt_that_failed_is_a_cross_with_its_reason() -> None:
-    root = inside(attempts_chart(replace(TUNING, steps=(step(1, None), step(2, 0.6)))))
-    (cross,) = root.iter("path")
-    assert titles(cross) == ["attempt 1: No <answer>."]
-
-
-def test_without_attempts_there_is_no_chart() -> None:
-    assert attempts_chart(TUNING) == ""
 
 
 def compared(model: str, mrr: float, **more: float | None) -> Compared:

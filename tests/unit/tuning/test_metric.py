@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from citewell.llm.versions import Current
 from citewell.model import Query, Work
 from citewell.model.feedback import Event
 from citewell_lab.tuning.examples import PARTS, Examples, TuningExample, part_of
-from citewell_lab.tuning.metric import MetricWeights, parts_of, rank_of, untouched
-from citewell_lab.tuning.outcomes import outcomes, wilson
+from citewell_lab.tuning.metric import MetricWeights, untouched
+from citewell_lab.tuning.outcomes import outcomes
 
 WORKS = tuple(Work(id=f"w{n}", title=f"Paper {n}") for n in range(20))
 
@@ -23,24 +22,12 @@ def example(
     )
 
 
-def test_each_part_of_the_metric() -> None:
-    rows = parts_of([1, 6, 20, 21, 0])
-    assert rows[:, :3].tolist() == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
-    assert np.allclose(rows[:, 3], [1, 1 / 6, 1 / 20, 1 / 21, 0])
-
-
 def test_the_weighted_metric() -> None:
     weights = MetricWeights.parse("mrr=3, recall@5=1")
     assert weights.vector.tolist() == [0.25, 0, 0, 0.75]
     measured = untouched([example((1,)), example()])
     assert measured.mean(weights) == pytest.approx((0.25 + 0.375) / 2)
     assert measured.figures()["first"] == 0
-
-
-@pytest.mark.parametrize("text", ["mrr", "recall@3=1", "mrr=0", "mrr=-1", "", "mrr=1,,"])
-def test_wrong_weights_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="weight"):
-        MetricWeights.parse(text)
 
 
 def test_an_example_to_learn_from_holds_the_right_paper_where_the_program_reads() -> None:
@@ -64,11 +51,6 @@ def test_all_passages_of_a_paper_are_in_one_part_and_the_shares_are_kept() -> No
     )
     parts = [{one.paper for one in found.part(part)} for part in PARTS]
     assert sum(map(len, parts)) == 50 == len(set().union(*parts))
-
-
-def test_ranks_begin_at_one_and_nothing_found_is_zero() -> None:
-    assert rank_of([4, 2, 9], (2, 9)) == 2
-    assert rank_of([4], (2,)) == 0
 
 
 # -- in use ------------------------------------------------------------------------------------
@@ -97,12 +79,6 @@ def test_an_accepted_paper_has_the_rank_that_those_passed_over_give_it() -> None
     }
     (new,) = [one for one in found if one.version == "new"]
     assert new.mrr == pytest.approx((1 + 1 / 3) / 2)
-
-
-def test_the_interval_is_wilsons() -> None:
-    low, high = wilson(8, 10)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_a_trial_takes_its_share_and_the_same_passage_the_same_version() -> None:

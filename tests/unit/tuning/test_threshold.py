@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.model import Problem, Query, Work
+from citewell.model import Query, Work
 from citewell_lab.tuning.examples import TuningExample
 from citewell_lab.tuning.metric import Measured, Tried
 from citewell_lab.tuning.threshold import fit
@@ -51,28 +51,3 @@ def test_a_model_that_chooses_at_random_is_not_followed_where_the_ranker_doubts(
     assert found.best == 0.3
     assert not found.helps
     assert "loses nothing" in " ".join(found.in_words())
-
-
-def test_a_good_none_lets_the_model_be_trusted_further():
-    """Where the right paper is not shown, choosing costs; saying none does not."""
-    rash = both(passages(1, 1, 10), passages(1, None, 40))
-    careful = both(passages(1, 1, 10), passages(-1, None, 40))
-    assert fitted(rash, rash).best == 0.3
-    found = fitted(careful, careful)
-    assert found.best == 0.2
-    assert (found.absent_one, found.absent_none) == (0, 40)
-
-
-def test_what_gave_no_choice_is_filled_by_the_ranker():
-    examples, _ = passages(2, 0)
-    problem = Problem("llm-down", "Down.")
-    failed = Measured(tried=tuple(Tried(id="x", paper="p", problem=problem) for _ in examples))
-    found = fitted((examples, failed), (examples, failed))
-    assert found.failed == 20 and found.shown_right == 0
-    assert found.test_best == found.test_ranker
-
-
-def test_nothing_is_fitted_without_a_confidence():
-    valid = passages(1, 1, sure=())
-    assert fitted(valid, valid) is None
-    assert fitted(([], Measured(tried=())), valid) is None

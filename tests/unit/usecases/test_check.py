@@ -2,7 +2,6 @@
 
 import asyncio
 
-import msgspec
 import pytest
 
 from citewell.engine.contract import Checks
@@ -75,11 +74,3 @@ def test_a_part_without_an_answer_raises_and_can_be_asked_again() -> None:
         task.step()
     judge.problem = None
     assert keys(task.run().checks) == "abc"
-
-
-def test_a_claim_may_be_given_encoded() -> None:
-    judge = Judge()
-    task = CheckTask(judge, [msgspec.msgpack.encode(one) for one in claims("abc")], size=2)
-    task.add(claims("d"))
-    assert keys(task.run().checks) == "abcd"
-    assert judge.parts == [["a", "b"], ["c", "d"]]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.engine.local import LocalEngine
 from citewell.model import Work
-from citewell.usecases.explore.contract import ExploreQuery
-from citewell.usecases.explore.passes import explore
 from citewell.usecases.explore.steps import aspect_queries, new_queries
 
 TOPIC = "irrigation of apple orchards"
@@ -33,18 +30,3 @@ def test_what_was_asked_is_not_asked_again() -> None:
     again = aspect_queries(TOPIC, BEST, OTHERS, [*queried, *(one.text for one in found)])
     assert again == []
     assert new_queries([("methods", METHOD.upper())], queried) == []
-
-
-def test_papers_without_abstracts_ask_nothing() -> None:
-    bare = [Work(id="x", title="Orchard Irrigation")]
-    assert aspect_queries(TOPIC, bare, [], [TOPIC]) == []
-    assert aspect_queries("", [], [], []) == []
-
-
-def test_aspects_are_asked_for_in_two_rounds_at_most(orchards: LocalEngine) -> None:
-    *_, last = explore(orchards, ExploreQuery(text=TOPIC, rounds=3))
-    names = [one.name for one in last.passes]
-    assert names.count("aspects") <= 2
-    assert names.index("papers") < names.index("citations")
-    *_, one_round = explore(orchards, ExploreQuery(text=TOPIC, rounds=1))
-    assert "aspects" not in [one.name for one in one_round.passes]

@@ -8,16 +8,12 @@ from citewell.engine.local import LocalEngine
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.usecases.explore.contract import (
-    HEAD_LENGTH,
-    JUDGED,
     MAX_TEXT,
     Exploration,
     ExploreQuery,
-    Ranked,
-    fused,
 )
 from citewell.usecases.explore.passes import explore
-from citewell.usecases.explore.result_list import BAND, weigh
+from citewell.usecases.explore.result_list import BAND
 
 TOPIC = "irrigation of apple orchards"
 EVERY_PASS = ["search", "references", "papers", "citations"]
@@ -69,31 +65,6 @@ def test_each_pass_says_what_it_asked_and_how_the_list_changed(orchards: LocalEn
         assert record.entered == len(set(after[:50]) - set(before[:50]))
         before = after
     assert "Drip Irrigation" in " ".join(states[-1].passes[2].queries)
-
-
-def test_a_paper_that_shares_no_word_is_found_by_its_citations(
-    orchards: LocalEngine, linked_title: str, about: tuple[str, ...]
-) -> None:
-    words = last(orchards, text=TOPIC, count=100, without=frozenset({"papers", "citations"}))
-    assert linked_title not in titles(words)
-    found = last(orchards, text=TOPIC, count=100)
-    assert linked_title in titles(found)
-    paper = next(one for one in found.papers if one.work.title == linked_title)
-    reasons = [one for one in paper.reasons if one.step == "citations"]
-    assert any(one.query == f"cited by “{about[0]}”" for one in reasons)
-
-
-def test_every_paper_has_a_reason_and_stands_once(orchards: LocalEngine) -> None:
-    found = last(orchards, text=TOPIC, rounds=3)
-    assert all(one.reasons for one in found.papers)
-    ids = [one.work.id for one in found.papers]
-    assert len(ids) == len(set(ids))
-
-
-def test_a_short_list_is_the_beginning_of_a_long_one(orchards: LocalEngine) -> None:
-    short, long = last(orchards, text=TOPIC, count=3), last(orchards, text=TOPIC, count=100)
-    assert titles(short) == titles(long)[:3]
-    assert [one.queries for one in short.passes] == [one.queries for one in long.passes]
 
 
 def test_filters_hold_in_every_pass(orchards: LocalEngine, linked_title: str) -> None:
@@ -159,36 +130,6 @@ def test_a_question_for_often_cited_papers_weighs_citations_against_the_topic(
     assert odds == sorted(odds, reverse=True)
     # One that is cited as often but answers the question with a low probability stays behind.
     assert set(first) <= set(about)
-
-
-@pytest.mark.parametrize("wanted", ["cited", "recent"])
-def test_a_preference_changes_which_papers_answer_and_not_how_many(
-    orchards: LocalEngine, wanted: str
-) -> None:
-    works = [hit.work for hit in orchards.find(Query(text="trade records irrigation"), 200).hits]
-    assert len(works) > JUDGED
-    chances = {work.id: 0.3 / (1 + number) for number, work in enumerate(works)}
-    weighed, words = weigh(orchards, works, chances, [wanted])
-    head, rest = works[:JUDGED], works[JUDGED:]
-    assert sum(weighed[work.id] for work in head) == pytest.approx(
-        sum(chances[work.id] for work in head), abs=1e-6
-    )
-    assert max(weighed[work.id] for work in rest) <= min(weighed[work.id] for work in head)
-    assert set(words) == {work.id for work in head}
-    same = {work.id: 0.1 for work in head}
-    weighed, _ = weigh(orchards, head, same, [wanted])
-    if wanted == "recent":
-        values = [work.year or 0 for work in sorted(head, key=lambda work: weighed[work.id])]
-    else:
-        values = orchards.citations(sorted(weighed, key=weighed.__getitem__))
-    assert values == sorted(values)
-
-
-def test_an_identifier_is_explored_from_its_paper(orchards: LocalEngine) -> None:
-    name = orchards.lookup(title="Orchard Irrigation under Drought")[0].id
-    found = last(orchards, kept=(name,), text="drought")
-    assert found.papers[0].work.id == name
-    assert len(found.papers) > 5
 
 
 def test_a_round_that_brings_little_is_the_last(orchards: LocalEngine) -> None:
@@ -279,17 +220,3 @@ def test_hostile_words_get_a_clear_answer_from_the_closed_world(
     works = orchards.works([one.work.id for one in state.papers])
     for one, work in zip(state.papers, works, strict=True):
         assert work is not None and work.title == one.work.title
-
-
-def test_there_are_at_least_forty_hostile_inputs() -> None:
-    assert len(set(HOSTILE)) >= 40
-
-
-def test_the_head_of_the_fusion_is_kept_from_the_tail() -> None:
-    search = Ranked("search", tuple(f"s{n}" for n in range(300)))
-    papers = Ranked("papers", tuple(f"p{n}" for n in range(300)))
-    assert fused([search])[:300] == list(search.ids)
-    both = fused([search, Ranked("references", search.ids), papers])
-    assert both[:HEAD_LENGTH] == list(search.ids[:HEAD_LENGTH])
-    assert set(both) == {*search.ids, *papers.ids}
-    assert any(name.startswith("p") for name in both[:250])

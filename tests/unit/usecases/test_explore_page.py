@@ -74,18 +74,6 @@ def test_a_search_is_listed_with_reasons_and_passes(orchards: LocalEngine) -> No
     assert found.snapshot in text
 
 
-def test_headings_follow_each_other_and_the_page_names_its_language() -> None:
-    page = Page(to_html(ExploreQuery(text="x"), hostile(), hostile().papers, "library"))
-    assert page.headings[0] == 1 and page.headings.count(1) == 1
-    steps = zip(page.headings, page.headings[1:], strict=False)
-    assert all(after - before <= 1 for before, after in steps)
-    tags = [tag for tag, _ in page.tags]
-    assert tags.count("main") == 1 and "title" in tags
-    assert ("html", {"lang": "en"}) in page.tags
-    heads = [attrs for tag, attrs in page.tags if tag == "th"]
-    assert all(attrs.get("scope") in ("row", "col") for attrs in heads)
-
-
 def hostile() -> Exploration:
     work = Work(
         id=HOSTILE,
@@ -120,9 +108,3 @@ def test_what_a_record_or_the_question_holds_is_text() -> None:
     assert "<script" not in text
     assert all(link.startswith(("#", "https://", "http://")) for link in page.links)
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 10
-
-
-def test_a_list_without_papers_says_so() -> None:
-    text = to_html(ExploreQuery(author="Nobody"), Exploration(), (), "library")
-    Page(text)
-    assert "No papers found." in text

@@ -255,12 +255,6 @@ def test_unsaved_text_is_what_counts(engine: Engine, tmp_path: Path) -> None:
     assert f"New \\cite{{{found.key}}}." in apply_edits(buffer, edit.edits)
 
 
-def test_a_paper_without_placeholders_asks_nothing(fill: Callable[..., FillPlan]) -> None:
-    plan = fill("%! main.tex\n\\documentclass{article}\\begin{document}x\\end{document}\n")
-    assert plan.fills == ()
-    assert plan.edits == ()
-
-
 def test_without_a_library_every_placeholder_stays_open_with_the_problem(tmp_path: Path) -> None:
     path = tmp_path / "main.tex"
     path.write_text(

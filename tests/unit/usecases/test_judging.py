@@ -7,18 +7,12 @@ from pathlib import Path
 import pytest
 
 from citewell.engine.local import LocalEngine
-from citewell.model import CitewellError, Work
+from citewell.model import CitewellError
 from citewell.usecases.explore.contract import (
     JUDGED,
-    LAST,
-    LEAST,
-    NAMES,
     Exploration,
     ExploreQuery,
-    Ranked,
     RelevanceJudge,
-    by_relevance,
-    judged_features,
     shipped_judge,
 )
 from citewell.usecases.explore.passes import explore
@@ -40,13 +34,6 @@ def test_papers_from_the_cut_on_are_the_head_of_the_list(orchards: LocalEngine) 
         assert all(chance >= cut for chance in chances[: state.relevant])
         assert all(chance < cut for chance in chances[state.relevant :])
         assert chances[:JUDGED] == sorted(chances[:JUDGED], reverse=True)
-
-
-def test_what_is_judged_relevant_is_on_the_topic(
-    orchards: LocalEngine, about: tuple[str, ...]
-) -> None:
-    state = last(orchards, text=TOPIC)
-    assert {one.work.title for one in state.papers[: state.relevant]} <= set(about)
 
 
 def test_kept_papers_count_as_relevant_and_have_no_probability(orchards: LocalEngine) -> None:
@@ -95,43 +82,6 @@ def test_a_paper_of_another_year_is_not_judged_relevant(
     # The years beside it follow: people often err by one.
     near = sum(year in (2015, 2017) for year in years)
     assert {*years[inside : inside + near]} <= {2015, 2017}
-
-
-def test_the_features_of_a_paper_are_what_the_passes_say_of_it() -> None:
-    search = Ranked("search", ("a", "b"), (0.5, None))
-    papers = Ranked("papers", ("b", "c"))
-    table = judged_features([search, papers], ["a", "b", "c"])
-    assert table is not None
-    rows = [dict(zip(NAMES, row, strict=True)) for row in table]
-    assert [row["search_odds"] for row in rows] == [0.0, LEAST, LEAST]
-    # Until the words are asked beside references, the search stands for both.
-    assert all(row["references_odds"] == row["search_odds"] for row in rows)
-    assert rows[0]["search_rank"] == 1.0 and rows[2]["search_rank"] > 9 and LAST == 800
-    assert rows[0]["papers"] == 0 < rows[2]["papers"] < rows[1]["papers"]
-
-
-def test_a_search_without_probabilities_is_not_judged() -> None:
-    assert judged_features([Ranked("search", ("a",))], ["a"]) is None
-    assert (
-        RelevanceJudge((0.0,) * len(NAMES), 0.1).chances([Ranked("papers", ("a",))], ["a"]) is None
-    )
-
-
-def test_beyond_the_likeliest_papers_the_fused_order_stands() -> None:
-    groups = [[Work(id=str(n), title="")] for n in range(JUDGED + 20)]
-    chances = {str(n): (n + 1) / 1000 for n in range(len(groups))}
-    ordered = [group[0].id for group in by_relevance(groups, chances, 1.0)]
-    assert ordered[0] == str(len(groups) - 1)
-    assert ordered[JUDGED:] == [str(n) for n in range(20)]
-    sure = by_relevance(groups, chances, 0.0)
-    assert [group[0].id for group in sure] == [str(n) for n in reversed(range(len(groups)))]
-    assert by_relevance(groups, {}, 0.1) == groups
-
-
-def test_a_paper_without_a_probability_keeps_its_place_below_the_cut() -> None:
-    groups = [[Work(id=name, title="")] for name in "abcd"]
-    ordered = by_relevance(groups, {"a": 0.01, "c": 0.05, "d": 0.4}, 0.1)
-    assert [group[0].id for group in ordered] == ["d", "b", "c", "a"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut"])

@@ -68,11 +68,3 @@ def test_the_answers_to_a_question_are_papers_on_its_topic(
     assert {hit.work.title for hit in found} <= set(about)
     chances = [hit.confidence for hit in found]
     assert all(chance is not None and 0 < chance < 1 for chance in chances)
-
-
-def test_a_title_stays_a_title_where_the_literature_is_searched(
-    orchards: LocalEngine, about: tuple[str, ...]
-) -> None:
-    for title in about:
-        query = Query(text=title, literature=True)
-        assert answer(orchards, query) == answer(orchards, Query(text=title))

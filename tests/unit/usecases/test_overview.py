@@ -5,12 +5,9 @@ from __future__ import annotations
 from citewell.engine.local import LocalEngine
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
-from citewell.model.overview import CitedSentence, Overview, Theme
+from citewell.model.overview import Overview
 from citewell.usecases.explore.contract import (
-    NOTHING_QUOTED,
-    Exploration,
     ExploreQuery,
-    overview_text,
 )
 from citewell.usecases.explore.passes import PAPERS, explore, overview, themes
 
@@ -29,11 +26,6 @@ HOSTILE = (
     "Irrigation of <b>apple orchards</b> is <script>alert(1)</script> for every reader here.",
 )
 HONEST = "Drip irrigation of apple orchards saves a third of the water in dry summers."
-
-
-def explored(engine: LocalEngine, **request: object) -> Exploration:
-    *_, last = explore(engine, ExploreQuery(overview=True, **request))  # type: ignore[arg-type]
-    return last
 
 
 def check(found: Overview, works: list[Work]) -> None:
@@ -65,23 +57,6 @@ def test_the_last_list_comes_with_themes_of_its_papers(orchards: LocalEngine) ->
     assert again == found
 
 
-def test_it_is_made_only_where_it_is_asked_for(orchards: LocalEngine) -> None:
-    *_, last = explore(orchards, ExploreQuery(text=TOPIC))
-    assert last.overview is None
-
-
-def test_short_and_empty_lists_have_an_overview(orchards: LocalEngine) -> None:
-    assert overview(orchards, [], Cancel()) == Overview()
-    one = explored(orchards, text=TOPIC, author="Ana Grower3").overview
-    assert one is not None and len(one.themes) == 1
-
-
-def test_papers_without_vectors_are_one_theme() -> None:
-    works = [Work(id=f"t:{n}", title="Apples", abstract=HONEST) for n in range(4)]
-    (theme,) = themes(works, [0, 0, 0, -1])
-    assert theme.ids == ("t:0", "t:1", "t:2")
-
-
 def test_no_hostile_sentence_of_an_abstract_is_quoted() -> None:
     works = [
         Work(
@@ -102,21 +77,3 @@ def test_no_hostile_sentence_of_an_abstract_is_quoted() -> None:
     assert HONEST in quoted
     for text in HOSTILE:
         assert not any(text in one for one in quoted), text
-
-
-def test_a_word_that_one_abstract_repeats_names_no_theme() -> None:
-    works = [
-        Work(id=f"t:{n}", title="Apple orchards", abstract="Irrigation of apples in dry summers.")
-        for n in range(5)
-    ]
-    works.append(Work(id="t:9", title="Apple orchards", abstract="Fakecoin " * 300))
-    others = [Work(id=f"o:{n}", title=f"Harbours {n}") for n in range(6)]
-    found = themes([*works, *others], [0] * 6 + [1] * 6)
-    assert not any("fakecoin" in word for theme in found for word in theme.words)
-
-
-def test_a_theme_without_a_sentence_says_so() -> None:
-    text = overview_text(Overview(themes=(Theme(("teapots",), ("a", "b")),)))
-    assert text.splitlines() == ["teapots (2 papers)", f"  {NOTHING_QUOTED}"]
-    cited = Theme(("teapots",), ("a",), (CitedSentence("Teapots hold tea.", ("a",)),))
-    assert NOTHING_QUOTED not in overview_text(Overview(themes=(cited,)))

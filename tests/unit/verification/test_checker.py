@@ -169,10 +169,6 @@ def test_a_retracted_work_is_named(check):
     assert counted(check(entry)) == ["retracted"]
 
 
-def test_an_entry_without_title_and_identifier_is_unchecked(check):
-    assert check("@misc{g, author={Ada Lovelace}, year={1843}}").verdict is Verdict.UNCHECKED
-
-
 class Silent:
     """A place that does not answer, as a source behind a broken line does not."""
 

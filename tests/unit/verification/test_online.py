@@ -107,12 +107,6 @@ def codes(check: Check) -> set[str]:
 # -- what settles a reference ----------------------------------------------------------------
 
 
-def test_a_record_of_one_source_verifies() -> None:
-    check = checked(Script(doi=[found("crossref")]), WITH_DOI)
-    assert check.verdict is Verdict.VERIFIED
-    assert "crossref" in check.sources
-
-
 def test_identifiers_are_asked_before_titles_and_titles_only_when_needed() -> None:
     script = Script(doi=[found("crossref")])
     checked(script, WITH_DOI)

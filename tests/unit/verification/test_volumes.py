@@ -57,14 +57,6 @@ def test_a_volume_of_which_a_fifth_is_missing_is_never_whole(make):
         assert not main_volume(kept).whole
 
 
-def test_papers_without_numbers_tell_nothing():
-    assert not main_volume([Work(id=f"m:{n}", title=f"Paper {n}") for n in range(80)]).whole
-
-
-def test_a_few_papers_are_no_volume():
-    assert not main_volume(anthology(12)).whole
-
-
 def test_demonstrations_and_workshops_are_no_papers_of_the_main_volume():
     demos = anthology(30, "2021.emnlp-demo")
     workshop = anthology(60, "2021.wmt-1", "Proceedings of the Workshop on Translation")
@@ -75,10 +67,6 @@ def test_demonstrations_and_workshops_are_no_papers_of_the_main_volume():
 def test_what_is_named_beside_the_meeting_makes_it_no_workshop():
     name = "Conference on Dams, DAM 2021, Symposium on Education, June 1-3, 2021"
     assert main_volume(anthology(80, booktitle=name)).papers == 80
-
-
-def test_volumes_that_each_begin_at_page_one_tell_nothing():
-    assert not main_volume([*paged(80, 3), *paged(80, 3), *paged(80, 3)]).whole
 
 
 def test_one_volume_of_the_anthology_is_looked_at_alone():

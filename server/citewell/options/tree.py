@@ -453,7 +453,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
         float,
         about(
             "Minimum confidence to fill a placeholder without words. "
-            "[Measured precision](finding.md#what-fill-writes).",
+            "[Measured precision](benchmarks.md#placeholders-without-words).",
             ge=0,
             le=1,
         ),

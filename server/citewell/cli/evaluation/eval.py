@@ -122,8 +122,8 @@ RETRIEVER_MS = 600_000
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     """Measure how well citations are found.
 
-    PAPERS are .tex or Markdown files: each citation in them is removed and searched for. Without
-    PAPERS, a data set is measured. Exits with 1 if an offered paper is not in the library.
+    Removes and searches for each citation in PAPERS (.tex or Markdown), or measures a data set.
+    Exits with 1 if an offered paper is not in the library.
     """
     session: Session = ctx.obj
     if flags["listing"]:

@@ -453,7 +453,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--library", type=Path, default=STARTER, help="folder of a library")
     parser.add_argument("--records", type=int, default=200)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into PAGE")
     flags = parser.parse_args()
     if not (flags.library / "CURRENT").exists():
         print(f"skipped: needs a library in {flags.library}")

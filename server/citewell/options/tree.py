@@ -292,7 +292,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     encoders: Annotated[
         tuple[str, ...],
         about(
-            'Additional encoders: "onnx", "allenai/specter2", or another Hugging Face model such as '
+            'Additional encoders: "onnx", "allenai/specter2", or a Hugging Face model such as '
             '"intfloat/e5-small-v2". `citewell library build` adds their vectors. '
             "[More](finding.md#more-encoders).",
             trusted_only=True,

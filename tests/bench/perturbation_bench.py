@@ -4,7 +4,7 @@
 
 Each kind of change is made to each record that allows it, as BibTeX and as printed in five styles.
 A second table has the verdicts on the invented and the odd references of `tests/fixtures`. Without
-`--library` it is the starter library. `--write` puts both tables into docs/check.md.
+`--library` it is the starter library. `--write` puts both tables into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from citewell.verification.claims import claims_of_bib
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STARTER = REPOSITORY / "corpus_tools" / "starter" / "citewell_starter" / "library"
-PAGE = REPOSITORY / "docs" / "check.md"
+PAGE = REPOSITORY / "docs" / "benchmarks.md"
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 SETS = {"fabricated": FIXTURES / "fabricated_references.bib",
         "odd and correct": FIXTURES / "odd_references.bib"}  # fmt: skip
@@ -394,7 +394,7 @@ def row(checks: Sequence[Check]) -> Row:
 
 
 def table(found: Mapping[str, tuple[Sequence[Check], Sequence[Check]]]) -> str:
-    """The table of docs/check.md."""
+    """The table of docs/benchmarks.md."""
     lines = [
         "| change | references | caught | passed |",
         "|---|---|---|---|",
@@ -436,7 +436,7 @@ def _in_print(claim: Claim, values: Mapping[str, str]) -> str:
 
 
 def verdicts(sets: Mapping[str, tuple[Sequence[Check], Sequence[Check]]]) -> str:
-    """The second table of docs/check.md."""
+    """The second table of docs/benchmarks.md."""
     lines = [
         f"| references | {' | '.join(verdict.value for verdict in ORDER)} |",
         "|---" * (len(ORDER) + 1) + "|",
@@ -453,7 +453,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--library", type=Path, default=STARTER, help="folder of a library")
     parser.add_argument("--records", type=int, default=200)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/check.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into PAGE")
     flags = parser.parse_args()
     if not (flags.library / "CURRENT").exists():
         print(f"skipped: needs a library in {flags.library}")

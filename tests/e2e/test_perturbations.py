@@ -1,4 +1,4 @@
-"""The bounds that docs/check.md states for each verdict, on changed references to real records.
+"""The bounds that docs/benchmarks.md states for each verdict, on changed references to real records.
 
 The library is the starter where it was built, else the one of `test_check_floor.py`.
 """
@@ -132,7 +132,7 @@ def test_invented_references_are_reported_and_odd_ones_are_not(
 
 
 def test_every_kind_has_a_row_in_the_table_of_the_manual(found: Found) -> None:
-    manual = (REPOSITORY / "docs" / "check.md").read_text(encoding="utf-8")
+    manual = (REPOSITORY / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     lines = [line for line in table(found).splitlines() if line.count("|") > 4]
     assert len(lines) == len(CHANGES) + 2
     for name in CHANGES:

@@ -38,7 +38,7 @@ def explain_command(ctx: click.Context, /, identifier: str, name: str, as_json: 
     """Show which records of which sources were merged into a paper, and where they disagree.
 
     ID is an id of the library, a DOI, an arXiv id, a citation key of a source, or a full title.
-    Exits with 1 when the library has no such paper.
+    Exits with 1 if there is none.
     """
     from citewell_corpus.status import explain
 
@@ -97,8 +97,8 @@ def quarantine_command(
     """Show the papers that searches leave out because of a malformed author name: an e-mail
     address, markup, an affiliation, several people in one, "et al.".
 
-    `citewell library explain` and checks still know them. A paper leaves the quarantine when a
-    record with valid names is merged with it.
+    `citewell library explain` and checks still know them. A paper leaves the quarantine when merged
+    with a record with valid names.
     """
     from citewell.corpus.library import Library
     from citewell_corpus.status import quarantined_works, release
@@ -135,8 +135,7 @@ def _show_quarantined(heading: str, works: Sequence[QuarantinedWork]) -> None:
 def snapshot_command(ctx: click.Context, address: str, folder: Path, as_json: bool) -> None:
     """Copy the contents of the back end at ADDRESS into FOLDER.
 
-    A server makes a snapshot of one file; `edge:FOLDER` is copied as a folder, which no other
-    program may have open.
+    A server makes one file; `edge:FOLDER`, which no other program may have open, is copied.
     """
     from citewell.retrieval.backend.connection import open_backend
     from citewell.retrieval.backend.contract import backend_error

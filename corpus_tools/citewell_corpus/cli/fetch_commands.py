@@ -60,14 +60,14 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
-    With --for PAPER, the selection is the literature around the paper: its references are looked up
-    at OpenAlex, and their references, topics and venues are chosen.
+    --for PAPER selects the literature around a paper: its references, and their references, topics
+    and venues at OpenAlex.
 
-    Shows the number of works, their size and the duration, and asks before a large fetch (--yes in
-    scripts). The same command resumes an interrupted fetch. The source must be allowed, and
-    receives the words of the options; with --for, DOIs and titles of references.
+    Shows number, size and duration, and asks before a large fetch (--yes in scripts). The same
+    command resumes an interrupted fetch. The source must be allowed, and receives the words of the
+    options; with --for, DOIs and titles of references.
 
-    `acl-anthology` is fetched whole. Exits with 1 if the source stopped before the end.
+    `acl-anthology` is fetched whole. Exits with 1 if the source stopped early.
     """
     from citewell_corpus.cli.paper_fetch import agreed_selection
     from citewell_corpus.sources import FileSource, source_at
@@ -136,7 +136,7 @@ def harvest_command(
 
     A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. The
     same command resumes an interrupted harvest. The source must be allowed, and receives
-    identifiers, titles or words of the seeds. Exits with 1 if the source stopped before the end.
+    identifiers, titles or words of the seeds. Exits with 1 if it stopped early.
     """
     from citewell_corpus.sources import source_at
 
@@ -183,10 +183,10 @@ def coverage_command(
 ) -> None:
     """Show how many references of PAPER (LaTeX, Markdown or .bib) the library has.
 
-    A folder stands for the papers in it, and for .bib files that none of them uses.
+    A folder stands for its papers, and for .bib files that none of them uses.
 
-    Counts by venue and year, lists missing references, and suggests commands that fetch them. Exits
-    with 1 if a reference is missing.
+    Counts by venue and year, lists missing references, and suggests how to fetch them. Exits with 1
+    if one is missing.
     """
     from citewell_corpus.coverage import coverage
 

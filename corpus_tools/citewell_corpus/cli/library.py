@@ -103,12 +103,11 @@ def add(
     updates it. Bad records are counted and skipped. --kind, --language and --with-abstract also
     apply to later builds.
 
-    `zotero:` is the library of a running Zotero with Better BibTeX, `zotero:NAME` one of its
-    collections, `zotero:2/NAME` a collection of group 2. `starter` shows whether the starter
-    library is installed.
+    `zotero:` is the library of a running Zotero with Better BibTeX, `zotero:NAME` a collection,
+    `zotero:2/NAME` one of group 2. `starter` shows whether the starter library is installed.
 
-    Your own papers (.tex, Markdown, or a folder with `--format manuscripts`) give no records; their
-    citations improve the ranking.
+    Your own papers (.tex, Markdown, or a folder with `--format manuscripts`) improve the ranking by
+    their citations.
 
     A PDF (extra `pdf`) is identified by its DOI, arXiv id or title.
     """

@@ -133,9 +133,9 @@ def check(
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers, folders of papers, PDFs, Word and OpenDocument texts, or lists of
-    references as text; - reads standard input, and arXiv:ID a paper on arXiv, if arXiv is allowed.
-    A work that the library lacks is "not found", which is no evidence against it. Only --online and
+    FILES are .bib files, papers, folders of papers, PDFs, Word and OpenDocument texts, or
+    plain-text lists of references; - is standard input, arXiv:ID a paper on arXiv, if allowed. A
+    work that the library lacks is "not found", which is no evidence against it. Only --online and
     --check-urls send anything.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the check could not run.

@@ -88,10 +88,10 @@ def fill(
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
-    words becomes a citation of the paper that they name, with an entry in the right .bib. A
-    placeholder without words stays open, with its best papers listed. With --online, the words of
-    placeholders that would stay open are sent to the allowed sources.
+    PAPER is a LaTeX or Markdown file; files that it includes are filled, too. A placeholder with
+    words becomes a citation of the paper that they name, with an entry in the right .bib. One
+    without words stays open, with its best papers listed. --online sends the words of placeholders
+    that would stay open to the allowed sources.
 
     The change is shown as a diff and written after confirmation. Exits with 1 if a placeholder
     stays open or nothing is written.

@@ -138,8 +138,8 @@ def find(
     """Find papers for a text.
 
     TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
-    that needs a citation. An identifier or an address names one paper or none. With --online, TEXT
-    is sent to the allowed sources.
+    that needs a citation. An identifier or address names one paper or none. --online sends TEXT to
+    the allowed sources.
 
     A pipe gets key, title, authors, year, venue and reason, separated by tabs. With --file, each
     answer follows a line with # and its text. Exits with 1 if nothing is found.
@@ -348,7 +348,7 @@ def related(
     """List papers linked to others by citations.
 
     An ID is an id or key of a search, a key of your .bib, a DOI or an arXiv id. Papers linked to
-    most of them come first. A line has id, title, authors, year and links, separated by tabs. Exits
+    most of them come first. Lines have id, title, authors, year and links, separated by tabs. Exits
     with 1 if nothing is found.
     """
     from citewell.features.citing.known_works import all_named

@@ -39,9 +39,9 @@ def setup(
 ) -> None:
     """Enter Citewell in the settings of a client of the Model Context Protocol.
 
-    Shows the change as a diff; --write makes it. Claude Code, Cursor, VS Code and Gemini CLI have
-    settings in each folder; Claude Desktop, Codex and Zed have those of the user. Without CLIENT,
-    the entry is printed.
+    Shows a diff; --write makes the change. Claude Code, Cursor, VS Code and Gemini CLI have
+    settings in each folder, Claude Desktop, Codex and Zed those of the user. Without CLIENT, prints
+    the entry.
     """
     folder = Path.cwd()
     if client is None:

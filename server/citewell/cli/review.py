@@ -74,10 +74,9 @@ def review(
 ) -> None:
     """Review the citations of a whole paper.
 
-    PAPER is the main file of a paper, a .bib, or a folder with papers. The review reports
-    undefined, unused and duplicate keys, open placeholders, wrong and fabricated references,
-    missing citations, an inconsistent bibliography, and works to consider. It changes nothing, and
-    sends nothing without --online.
+    PAPER is the main file of a paper, a .bib, or a folder with papers. Reports undefined, unused
+    and duplicate keys, open placeholders, wrong and fabricated references, missing citations, an
+    inconsistent bibliography, and works to consider. Sends nothing without --online.
 
     Exits with 0 if nothing blocks, 1 if something does, and 2 if the review could not run.
     """

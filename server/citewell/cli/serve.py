@@ -23,8 +23,7 @@ from citewell.cli.terminal import Session
 def lsp(session: Session, tcp: str, stdio: bool) -> None:
     """Serve an editor over the Language Server Protocol.
 
-    Editors start this themselves. Settings come from the files, the environment, the editor,
-    and, with the highest precedence, the flags before the command.
+    Editors start this themselves. Flags before the command override all other settings.
     """
     host, port = ("", 0)
     if tcp:
@@ -105,8 +104,8 @@ def mcp(
     """Serve an agent over the Model Context Protocol.
 
     Clients start this themselves; `citewell mcp setup` enters it in their settings (docs/mcp.md).
-    Nothing is written without --allow-write. With --http, requests must carry the token of the
-    variable CITEWELL_MCP_TOKEN or the keyring (`keyring set citewell mcp`), if there is one.
+    Nothing is written without --allow-write. With --http, requests must carry the token, if any, of
+    CITEWELL_MCP_TOKEN or the keyring (`keyring set citewell mcp`).
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -193,8 +192,8 @@ def serve(
 
     The first line of standard output is JSON with the address (`url`) of the page (docs/page.md)
     and of the requests (docs/http.md). No request changes a file. Requests for data must carry the
-    token of --token-file, the variable CITEWELL_HTTP_TOKEN or the keyring (`keyring set citewell
-    http`), if there is one.
+    token, if any, of --token-file, CITEWELL_HTTP_TOKEN or the keyring (`keyring set citewell
+    http`).
     """
     from citewell.http import serve as serve_http
     from citewell.serving.guard import HTTP_TOKEN, find_token

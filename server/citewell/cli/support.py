@@ -34,9 +34,9 @@ def support(
 ) -> None:
     """Ask a language model whether papers support the sentences that cite them.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are read too. For each citation,
-    the model reads the sentence and the abstract, and answers yes, no or unclear with a quote.
-    Nothing depends on this opinion. Exits with 1 if the model could not be asked.
+    PAPER is a LaTeX or Markdown file; files that it includes are read, too. For each citation, the
+    model reads the sentence and the abstract, and answers yes, no or unclear with a quote. Nothing
+    depends on this opinion. Exits with 1 if the model could not be asked.
     """
     from citewell.documents.project.files import format_of
     from citewell.documents.project.paper_project import Project

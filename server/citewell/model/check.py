@@ -44,7 +44,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """One difference between a reference and the evidence, or one detail that it lacks."""
 
     code: str
-    """Stable and kebab-case: "year-differs", "doi-other-work" (see docs/check.md)."""
+    """Stable and kebab-case: "year-differs", "doi-other-work" (see docs/diagnostics.md)."""
     field: str
     """The field of the entry: "author", "year", "booktitle", "doi" ..."""
     message: str

@@ -45,8 +45,7 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     allow: Annotated[
         tuple[str, ...],
         about(
-            "Allowed sources, such as crossref, arxiv, or all; empty: nothing is sent. "
-            "[What each receives](sources.md).",
+            "Allowed sources, such as crossref, arxiv, or all. [What each receives](sources.md).",
             trusted_only=True,
             closed_if_wrong=True,
         ),
@@ -57,15 +56,14 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     no_offer: Annotated[
         tuple[str, ...],
         about(
-            "Papers (paths) for which fetching the literature around them is not offered; `all`: "
-            "it is never offered.",
+            "Papers (paths) for which fetching their literature is not offered; `all`: never.",
             trusted_only=True,
         ),
     ] = ()
     contact: Annotated[
         str,
         about(
-            "Your email address, sent to the sources; some then respond faster and more reliably.",
+            "Your email address, sent to the sources, some of which then respond faster.",
             pattern=r"(?:[^\s@<>()\\\",;:]+@[A-Za-z0-9.-]+)?",
             trusted_only=True,
         ),
@@ -142,8 +140,8 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     host: Annotated[
         str,
         about(
-            "Host that may receive the manuscript if `llm.base_url` is not on this machine; "
-            "must be the host of that URL.",
+            "Host that may receive the manuscript; must be that of `llm.base_url`, if not this "
+            "machine.",
             pattern=r"[A-Za-z0-9.:\[\]_-]{0,253}",
             trusted_only=True,
         ),
@@ -179,7 +177,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
         Literal["none", "listwise", "pointwise"],
         about(
             "Let the model rerank the best papers of an explicit search: in one request "
-            "(`listwise`), or in one for each paper (`pointwise`).",
+            "(`listwise`), or one per paper (`pointwise`).",
             trusted_only=True,
         ),
     ] = "none"

@@ -58,7 +58,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     workers: Annotated[
         int,
         about(
-            "Number of search processes; they share the files of the library in memory.",
+            "Number of search processes; they share the library in memory.",
             ge=1,
             le=64,
             trusted_only=True,
@@ -67,7 +67,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     metrics: Annotated[
         bool,
         about(
-            "Answer `GET /metrics` in the format of Prometheus. [More](http.md#metrics).",
+            "Answer `GET /metrics` for [Prometheus](http.md#metrics).",
             trusted_only=True,
         ),
     ] = False
@@ -97,8 +97,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     read_only: Annotated[
         bool,
         about(
-            "Serve a public demo: no sources, language model or learning, and tighter limits. "
-            "[More](http.md#public-demo).",
+            "Serve a [public demo](http.md#public-demo).",
             trusted_only=True,
         ),
     ] = False
@@ -134,15 +133,13 @@ class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
     verification: Annotated[
         Literal["all", "cited", "off"],
         about(
-            "Verify the entries of open .bib files and those cited in open documents, only the "
-            "cited ones, or none."
+            "Verify the entries of open .bib files and those that open documents cite, only the "
+            "latter, or none."
         ),
     ] = "all"
     list_not_found: Annotated[
         bool,
-        about(
-            "Report each entry that the library lacks. Off: one hint per file gives their number."
-        ),
+        about("Report each entry that the library lacks, not only their number."),
     ] = False
 
 
@@ -174,9 +171,8 @@ class FeatureOptions(Struct, frozen=True, kw_only=True):
     coexist: Annotated[
         Literal["none", "texlab", "latexWorkshop"],
         about(
-            "Another language server for LaTeX and .bib files. Citewell turns off the features "
-            "that it has, unless `features.switches` keeps them. Markdown is not affected. "
-            "[What remains](editors.md)."
+            "Another language server for LaTeX and .bib files; Citewell turns off its features, "
+            "unless `features.switches` keeps them. [What remains](editors.md)."
         ),
     ] = "none"
     switches: Annotated[
@@ -275,8 +271,8 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
     url: Annotated[
         str,
         about(
-            "Back end that finds candidates in place of the embedded indexes: "
-            "`qdrant://HOST:PORT/NAME` (with TLS: `qdrants://`) or `edge:FOLDER`, written by "
+            "Back end for candidates in place of the embedded indexes: "
+            "`qdrant://HOST:PORT/NAME` (TLS: `qdrants://`) or `edge:FOLDER`, written by "
             "`citewell library build --to` (extra `qdrant`).",
             trusted_only=True,
         ),
@@ -296,9 +292,9 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     encoders: Annotated[
         tuple[str, ...],
         about(
-            'Additional encoders that search by meaning: "onnx", '
-            '"allenai/specter2", or another Hugging Face model such as "intfloat/e5-small-v2" '
-            "(extras `onnx`, `specter2`, `neural`). `citewell library build` adds their vectors.",
+            'Additional encoders: "onnx", "allenai/specter2", or a Hugging Face model such as '
+            '"intfloat/e5-small-v2". `citewell library build` adds their vectors. '
+            "[More](finding.md#more-encoders).",
             trusted_only=True,
         ),
     ] = ()
@@ -313,15 +309,14 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     cross_encoder: Annotated[
         str,
         about(
-            "Cross-encoder that reranks the best papers of an explicit search (hover, code "
-            "actions, `find`, `fill`): a folder, or a Hugging Face name such as "
-            '"cross-encoder/ms-marco-MiniLM-L6-v2". ONNX files need the extra `onnx`, others '
-            "`neural`.",
+            "Cross-encoder that reranks the best papers of explicit searches: a folder, or a "
+            'Hugging Face name such as "cross-encoder/ms-marco-MiniLM-L6-v2". '
+            "[More](finding.md#a-cross-encoder).",
             trusted_only=True,
         ),
     ] = ""
     cross_encoder_depth: Annotated[
-        int, about("Number of top papers that the cross-encoder reranks.", ge=2, le=200)
+        int, about("Number of papers that the cross-encoder reranks.", ge=2, le=200)
     ] = 30
     cross_encoder_ms: Annotated[
         int,
@@ -349,8 +344,8 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     idle_minutes: Annotated[
         float,
         about(
-            "Minutes without a request before the search process ends; the next request restarts "
-            "it. 0: never. With allowed sources it stays, because it holds their records.",
+            "Minutes without a request before the search process ends; the next request "
+            "restarts it. 0: never. With allowed sources it stays.",
             ge=0,
             le=10_080,
         ),
@@ -374,7 +369,7 @@ class DocumentOptions(Struct, frozen=True, kw_only=True):
     default_command: Annotated[
         str,
         about(
-            "Cite command that replaces a marker; default: the document's most frequent one.",
+            "Cite command that replaces a marker; default: the document's most frequent.",
             pattern=r"[A-Za-z@]*\*?",
         ),
     ] = ""
@@ -393,16 +388,11 @@ class BibOptions(Struct, frozen=True, kw_only=True):
     abstract: Annotated[bool, about("Include the abstract in new entries.")] = False
     venue: Annotated[
         Literal["written", "recorded"],
-        about(
-            "Write venues as authors do, abbreviated as in the .bib, or as the record does: "
-            '"NeurIPS 2020, December 6-12, 2020, virtual".'
-        ),
+        about("Write venues as authors do, abbreviated as in the .bib, or as the record does."),
     ] = "written"
     save: Annotated[
         bool,
-        about(
-            "Save a .bib that is not open in the editor. Off: the editor leaves the change unsaved."
-        ),
+        about("Save a changed .bib that is not open in the editor."),
     ] = True
 
 
@@ -419,7 +409,7 @@ class ZoteroOptions(Struct, frozen=True, kw_only=True):
     collection: Annotated[
         str,
         about(
-            'Collection: "NAME", or "2/NAME" in group 2; default: your whole library.',
+            'Collection: "NAME", or "2/NAME" in group 2; default: all.',
             trusted_only=True,
         ),
     ] = ""
@@ -457,7 +447,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
         float,
         about(
             "Minimum confidence to fill a placeholder without words. "
-            "[Measured precision](finding.md#what-fill-writes).",
+            "[Measured precision](benchmarks.md#placeholders-without-words).",
             ge=0,
             le=1,
         ),
@@ -473,8 +463,8 @@ class LearningOptions(Struct, frozen=True, kw_only=True):
     enabled: Annotated[
         bool,
         about(
-            "Store on this machine which suggestions you accept and dismiss, and use this for "
-            "ranking. [What is stored, and how to erase it](learning.md).",
+            "Store on this machine which suggestions you accept and dismiss, and rank by it. "
+            "[More](learning.md).",
             trusted_only=True,
         ),
     ] = True

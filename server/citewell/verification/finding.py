@@ -112,4 +112,4 @@ MEANINGS = {
     "assistant-trace": "A mark of a chat assistant, such as utm_source=chatgpt.com.",
     "retracted": "The work has been retracted or withdrawn.",
 }
-"""By code, in the order of the manual (docs/check.md)."""
+"""By code, in the order of the manual (docs/diagnostics.md)."""

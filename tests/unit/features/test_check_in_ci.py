@@ -65,9 +65,7 @@ def test_the_hooks_run_their_commands_on_bibliographies_and_papers():
     assert re.search(review, "paper/main.tex") and not re.search(check, "paper/main.tex")
 
 
-def test_every_finding_code_is_documented():
-    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\| `([a-z-]+)` \|", page, flags=re.MULTILINE))
+def test_every_finding_code_of_the_source_has_a_meaning():
     sources = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "server" / "citewell" / "verification").glob("*.py")
@@ -76,8 +74,3 @@ def test_every_finding_code_is_documented():
     codes = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', sources)) | {"retracted"}
     assert len(codes) > 20
     assert codes == set(MEANINGS)
-    assert codes <= documented
-    plain = page.replace("`", "").replace('"', "").replace("“", "").replace("”", "")
-    for code, meaning in MEANINGS.items():
-        row = f"| {code} | {meaning} |".replace("“", "").replace("”", "").replace('"', "")
-        assert row in plain

@@ -232,10 +232,10 @@ def _read(program: str, version: str, folder: Path | None) -> Version:
 def tune(ctx: click.Context, /, **flags: Any) -> None:
     """Improve the prompts of the language model.
 
-    Each citation in PAPERS (or of a data set) is removed, and the model chooses among the papers
-    found. While the metric is below the threshold, an optimizer of DSPy makes a version of the
-    prompt from half of the papers, which is kept if it is significantly better on the others. Only
-    the model of `llm.provider` receives the passages.
+    The model chooses a paper for each removed citation of PAPERS or a data set. While the metric is
+    below the threshold, an optimizer of DSPy makes a version of the prompt from half of the papers,
+    which is kept if significantly better on the others. Only the model of `llm.provider` receives
+    the passages.
     """
     from citewell_lab.tuning.metric import MetricWeights
 
@@ -342,9 +342,9 @@ def _page(tuning: Tuning) -> str:
 def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
 
-    Reports recall, reciprocal rank, latency and cost of each model beside the ranker alone, with
-    95% intervals over papers. Only the models that you name receive the passages. Exits with 1 if a
-    model answered nothing.
+    Reports recall, reciprocal rank, latency and cost of each model and of the ranker alone, with
+    95% intervals over papers. Only the named models receive the passages. Exits with 1 if a model
+    answered nothing.
     """
     from citewell_lab.tuning.compare_models import compare_models as run
     from citewell_lab.tuning.compare_models import named
